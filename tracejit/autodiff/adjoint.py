@@ -1,0 +1,205 @@
+"""The reverse pass: `gradients(ys, xs)` appends adjoint nodes to the graph being recorded.
+
+Each op's rule runs on Tensors of the same recording, so an adjoint is made of ordinary nodes and can be
+differentiated again. Everything that is common to all ops happens here and only here:
+
+- cotangents are summed over broadcast axes and cast to the operand's dtype and form (`fit`);
+- complex cotangents are conjugated on entry and on exit: inside, rules are plain transposes, and outside the
+  gradient of a real loss L is the conjugate cotangent, dL = Re(conj(grad) * dz), as in TensorFlow;
+- a value that is not floating or complex, or that no path connects to an x, gets no cotangent;
+- nodes of a recompute region are cloned where the reverse pass reaches the region, so that what they computed
+  need not be kept. The clones belong to a region of their own: nothing merges them with the originals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.graph import Node, Value, replace_values
+from tracejit.ir.types import ArrayType
+from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.op import OPS
+from tracejit.trace import places
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+RECOMPUTED = "recomputed"
+
+
+def gradients(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor], tape: int | None = None
+) -> list[Tensor | None]:
+    """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where unconnected.
+
+    `ys`, `xs` and `grad_ys` belong to one recording; grad_ys have the types of the ys. With `tape`, only nodes
+    that this tape recorded are followed. Raises NoGradientError where the path meets an op without a rule.
+    """
+    recording: Recording = (ys or xs)[0]._recording
+    return ReversePass(recording, [x._value for x in xs], tape).run(ys, grad_ys)
+
+
+class ReversePass:
+    """One traversal: which nodes matter, and the cotangent gathered so far for each value."""
+
+    def __init__(self, recording: Recording, xs: Sequence[Value], tape: int | None) -> None:
+        """A reverse pass over the nodes of `recording` as they are now."""
+        self.recording = recording
+        self.xs = xs
+        self.nodes = [
+            node for node in recording.graph.nodes if tape is None or tape in node.tapes
+        ]
+        self.cotangents: dict[Value, Tensor] = {}
+        self.clones: dict[Value, Value] = {}
+        self.regions: dict[int, list[Node]] = {}
+        for node in self.nodes:
+            if node.region:
+                self.regions.setdefault(node.region, []).append(node)
+        self.sources = set(xs)
+
+    def run(self, ys: Sequence[Tensor], grad_ys: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradients of the xs."""
+        active = self._active()
+        for y, seed in zip(ys, grad_ys, strict=True):
+            if y._value in active:
+                self._add(y._value, conjugate(seed))
+        with self.recording.substituting(self.clones):
+            for node in reversed(self.nodes):
+                if any(result in self.cotangents for result in node.results):
+                    self._step(node, active)
+        found = [self.cotangents.get(x) for x in self.xs]
+        for x, g in zip(self.xs, found, strict=True):
+            if g is not None:
+                self._name(g, x)
+        return [None if g is None else conjugate(g) for g in found]
+
+    def _active(self) -> set[Value]:
+        """The inexact values that depend on an x."""
+        active = {x for x in self.xs if x.type.is_inexact}
+        for node in self.nodes:
+            inputs = node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+            if node.op.vjp != () and any(operand in active for operand in inputs):
+                active.update(v for v in node.results if v.type.is_inexact)
+        return active
+
+    def _step(self, node: Node, active: set[Value]) -> None:
+        """Hand the cotangents of a node's results on to its operands."""
+        cotangents = [self._take(result) for result in node.results]
+        self._clone_region(node.region)
+        if node.op is OVERRIDE:
+            self._override(node, cotangents, active)
+            return
+        with self.recording.at(node.where):
+            out = self._tensors(node.results)
+            operands = self._tensors(node.operands)
+            g: Any = cotangents if len(out) > 1 else cotangents[0]
+            y: Any = out if len(out) > 1 else out[0]
+            for number, operand in enumerate(node.operands):
+                if operand not in active:
+                    continue
+                rule = node.op.vjp_rule(number)
+                if rule is None:
+                    self._no_rule(node)
+                    continue
+                cotangent = rule(g, y, *operands, **node.params)
+                if cotangent is not None:
+                    self._add(operand, fit(cotangent, operand.type, self.recording))
+
+    def _override(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
+        """The user's rule in place of the op's: conjugated on both sides, its results checked already."""
+        marker = node.params["grad"]
+        where = node.where
+        with self.recording.at(where._replace(note=marker.note) if where else None):
+            seeds = [
+                conjugate(g if g is not None else np.zeros_like(out))  # type: ignore[arg-type]
+                if out.type.is_inexact
+                else None
+                for g, out in zip(gs, self._tensors(node.results), strict=True)
+            ]
+            inputs = node.operands[len(seeds) :]
+            for operand, answer in zip(inputs, marker.rule(*seeds), strict=True):
+                if answer is not None and operand in active:
+                    self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _no_rule(self, node: Node) -> None:
+        if node.op.vjp is not None:
+            return
+        place = places.where_of(node.where, self.recording.graph.files)
+        raise fail("no-rule", place, op=node.op.name)
+
+    def _take(self, value: Value) -> Tensor | None:
+        """The cotangent of a value, complete now, named after it; an x keeps its own for the end."""
+        cotangent = self.cotangents.get(value)
+        if cotangent is not None:
+            self._name(cotangent, value)
+            if value not in self.sources:
+                del self.cotangents[value]
+        return cotangent
+
+    def _name(self, cotangent: Tensor, value: Value) -> None:
+        result = cotangent._value
+        if result.node is not None and not result.label and result.derived is None:
+            result.derived = (value, "_bar")
+
+    def _add(self, value: Value, cotangent: Tensor) -> None:
+        known = self.cotangents.get(value)
+        total = cotangent if known is None else known + cotangent
+        self.cotangents[value] = total
+
+    def _tensors(self, values: Iterable[Value]) -> list[Tensor]:
+        known = self.clones
+        return [Tensor(known.get(value, value), self.recording) for value in values]
+
+    def _clone_region(self, region: int) -> None:
+        """Emit the nodes of a recompute region once more, here."""
+        nodes = self.regions.pop(region, None)
+        if nodes is None:
+            return
+        self.recording.regions += 1
+        copy_region = self.recording.regions
+        for node in nodes:
+            where = node.where._replace(note=RECOMPUTED) if node.where else None
+            operands = replace_values(node.operands, self.clones)
+            copy = self.recording.graph.copy_node(node, operands, where=where, region=copy_region)
+            self.clones.update(zip(node.results, copy.results, strict=True))
+
+
+def conjugate(tensor: Tensor) -> Tensor:
+    """The complex conjugate; a real Tensor itself."""
+    if tensor.dtype.kind != "c":
+        return tensor
+    result: Tensor = np.conjugate(tensor)  # type: ignore[call-overload]
+    return result
+
+
+def fit(cotangent: Any, type: ArrayType, recording: Recording) -> Tensor:
+    """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype of `type`."""
+    if not isinstance(cotangent, Tensor):
+        cotangent = Tensor(recording.lift(cotangent), recording)
+    if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
+        cotangent = np.real(cotangent)
+    if cotangent.shape != type.shape:
+        cotangent = unbroadcast(cotangent, type.shape)
+    if cotangent.dtype != type.dtype or cotangent.type.form == "weak":
+        cotangent = OPS["astype"](cotangent, dtype=type.dtype)
+    return cotangent  # type: ignore[no-any-return]
+
+
+def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
+    """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to `shape`."""
+    extra = cotangent.ndim - len(shape)
+    stretched = tuple(
+        axis + extra for axis, size in enumerate(shape)
+        if extra >= 0 and size == 1 and cotangent.shape[axis + extra] != 1
+    )  # fmt: skip
+    axes = tuple(range(max(extra, 0))) + stretched
+    if axes:
+        cotangent = np.sum(cotangent, axis=axes, keepdims=False)
+    if cotangent.shape != shape and cotangent.size == np.prod(shape, dtype=int):
+        return np.reshape(cotangent, shape)
+    if cotangent.shape != shape:
+        return np.broadcast_to(cotangent, shape)
+    return cotangent

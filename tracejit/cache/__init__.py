@@ -1,0 +1,1 @@
+"""Generated kernels on disk: content keys (`key`) and verified files (`store`). Knows text, not graphs."""

@@ -1,0 +1,277 @@
+"""Every way tracejit gives up, in one table.
+
+A row of `ERRORS` is one situation: the exception class, what happened (in the user's spelling), why that
+cannot be right, and the fix. `fail(name, where, **words)` fills a row in and returns the exception; the caller
+raises it. Nothing else in tracejit composes an error text, and a test triggers every row.
+
+>>> error = fail("wrong-arity", None, function="loss", problem="missing a required argument: 'w'")
+>>> raise error
+Traceback (most recent call last):
+tracejit.errors.ArityError: loss() cannot be called like this: missing a required argument: 'w'.
+  Why: arguments are bound by the signature of loss, as in Python.
+  Fix: call it as the undecorated function is called.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import NamedTuple
+
+
+class TracejitError(Exception):
+    """Base of every error tracejit raises on purpose: what, where, why, fix."""
+
+
+class ValueNeededError(TracejitError, TypeError):
+    """Python asked for the value of an array that is only being recorded."""
+
+
+class UnsupportedError(TracejitError, TypeError):
+    """A NumPy function, keyword or dtype that tracejit does not record."""
+
+
+class InPlaceError(TracejitError, TypeError):
+    """A write into a recorded array, or of a recorded array into a plain one."""
+
+
+class ShapeError(TracejitError, ValueError):
+    """Operands whose shapes, axes or indices do not fit."""
+
+
+class LeakedTensorError(TracejitError, RuntimeError):
+    """A Tensor kept from a recording that has ended, or used on another thread."""
+
+
+class ArityError(TracejitError, TypeError):
+    """A call that does not fit the function's signature."""
+
+
+class ArgumentError(TracejitError, TypeError):
+    """An argument or result that is neither an array, a number nor a container of them."""
+
+
+class GradientError(TracejitError, TypeError):
+    """A gradient that was asked of something that has none: not scalar, not floating."""
+
+
+class NoGradientError(TracejitError, LookupError):
+    """Differentiation met an operation without a rule."""
+
+
+class RuleError(TracejitError, ValueError):
+    """A user's gradient rule answered with the wrong count or shape."""
+
+
+class RuleTypeError(TracejitError, TypeError):
+    """A user's gradient rule, or the function around it, answered with the wrong kind of thing."""
+
+
+class KernelError(TracejitError, ImportError):
+    """A kernel file that is missing, damaged, edited or foreign."""
+
+
+class GraphError(TracejitError, ValueError):
+    """A graph that breaks an invariant or a text that is not a graph: a bug in tracejit."""
+
+
+class Where(NamedTuple):
+    """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where known."""
+
+    filename: str
+    lineno: int
+    text: str
+    column: int | None = None
+    end_column: int | None = None
+
+    def __str__(self) -> str:
+        """The line as errors show it, with a caret under the expression where columns are known."""
+        head = f"{self.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.lineno}   "
+        line = self.text.strip()
+        if self.column is None or self.end_column is None or not line:
+            return f"  {head}{line}"
+        start = self.column - (len(self.text) - len(self.text.lstrip()))
+        return f"  {head}{line}\n  {' ' * (len(head) + start)}{'^' * max(1, self.end_column - self.column)}"
+
+
+class Row(NamedTuple):
+    """One situation: exception class, and the sentences that describe it."""
+
+    error: type[TracejitError]
+    what: str
+    why: str
+    fix: str
+
+
+ERRORS: dict[str, Row] = {
+    "value-needed": Row(
+        ValueNeededError,
+        "{call} needs a value, but {name} is being recorded ({type}).",
+        "the value used now would be frozen into every later call.",
+        "{fix}",
+    ),
+    "unsupported-function": Row(
+        UnsupportedError,
+        "{function} is not recorded by tracejit.",
+        "it would run on the raw values of this one call, and its gradient would be lost.",
+        "write it with supported NumPy functions (docs/coverage.md), or keep it outside the function.",
+    ),
+    "unsupported-call": Row(
+        UnsupportedError,
+        "{function} cannot be recorded in this form: {problem}.",
+        "ignoring part of the call would compute something else.",
+        "{fix}",
+    ),
+    "unsupported-dtype": Row(
+        UnsupportedError,
+        "{what} has dtype {dtype}, which is not recorded.",
+        "tracejit records booleans, integers, floating and complex numbers of native byte order.",
+        "convert it with .astype(...) before the call.",
+    ),
+    "write": Row(
+        InPlaceError,
+        "{call} writes in place into {name}, which is being recorded ({type}).",
+        "other names may share its memory, and the recorded graph would not see the change.",
+        "{fix}",
+    ),
+    "shapes": Row(
+        ShapeError,
+        "{call}: {problem}.",
+        "NumPy raises the same error on arrays of these shapes.",
+        "{fix}",
+    ),
+    "leaked": Row(
+        LeakedTensorError,
+        "a Tensor recorded in {function} was used after that recording had ended.",
+        "it stands for a value of one recording and holds no number.",
+        "return it from the function instead of keeping it (in a global, a list, an lru_cache).",
+    ),
+    "other-thread": Row(
+        LeakedTensorError,
+        "a Tensor recorded in {function} was used on another thread.",
+        "a recording belongs to the thread that runs the function.",
+        "compute it on one thread, or call the function from each thread.",
+    ),
+    "two-recordings": Row(
+        LeakedTensorError,
+        "Tensors of two recordings ({function} and {other}) met in one operation.",
+        "each recording is a graph of its own.",
+        "pass the outer one to the inner function as an argument.",
+    ),
+    "wrong-arity": Row(
+        ArityError,
+        "{function}() cannot be called like this: {problem}.",
+        "arguments are bound by the signature of {function}, as in Python.",
+        "call it as the undecorated function is called.",
+    ),
+    "not-an-array": Row(
+        ArgumentError,
+        "{what} is {article} {kind}, not an array.",
+        "tracejit records arrays, numbers and containers of them (dict, list, tuple, NamedTuple, "
+        "dataclass); strings, None, enums and other hashable objects select a kernel.",
+        "{fix}",
+    ),
+    "not-callable": Row(
+        ArgumentError,
+        "{decorator} needs a function, got {kind}.",
+        "there is nothing to record.",
+        "pass a function: {decorator}(f).",
+    ),
+    "not-scalar": Row(
+        GradientError,
+        "{transform}({function}) needs a scalar result, but {function} returns {type}.",
+        "the gradient of an array-valued function is a matrix, not an array like the argument.",
+        "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for array-valued functions.",
+    ),
+    "not-real": Row(
+        GradientError,
+        "{transform}({function}) needs a real floating result, but {function} returns {type}.",
+        "only a real number has one direction of steepest ascent.",
+        "return a real float: np.real(...), np.abs(...) or .astype(float).",
+    ),
+    "integer-input": Row(
+        GradientError,
+        "{transform} of {function} with respect to {name}, which is {type}.",
+        "{kind} have no derivative.",
+        "pass a float ({name}.astype(float)), or leave it out of argnums.",
+    ),
+    "no-such-argument": Row(
+        GradientError,
+        "{transform}: {function} has no argument {name}.",
+        "argnums and argnames select arguments of the function.",
+        "choose from: {choices}.",
+    ),
+    "no-rule": Row(
+        NoGradientError,
+        "no gradient is known for {op}, and the result depends on it.",
+        "tracejit never replaces a missing rule by zero.",
+        "cut it with tj.stop_gradient, or give it a rule with tj.custom_gradient "
+        "(tj.register_gradient once for all).",
+    ),
+    "rule-count": Row(
+        RuleError,
+        "the gradient rule of {function} returned {got} gradients for {expected} inputs ({names}).",
+        "each array argument has one gradient, in order.",
+        "return one entry per array argument; None where it has no gradient.",
+    ),
+    "rule-shape": Row(
+        RuleError,
+        "the gradient rule of {function} returned shape {got} for {name}, which has shape {expected}.",
+        "a gradient has exactly the shape of its argument; a broadcast here would hide a mistake.",
+        "sum over the broadcast axes in the rule.",
+    ),
+    "rule-type": Row(
+        RuleTypeError,
+        "the gradient rule of {function} returned {got} for {name}, which is {expected}.",
+        "a gradient is a number, an array or None, and real for a real argument.",
+        "return an array of the argument's shape.",
+    ),
+    "rule-pair": Row(
+        RuleTypeError,
+        "{function} is a custom gradient and must return (value, grad_fn), got {got}.",
+        "the second entry is the rule that replaces its gradient.",
+        "return value, grad.",
+    ),
+    "pass-through": Row(
+        RuleError,
+        "grad_pass_through({function}): {problem}.",
+        "the gradient of each result is handed to the input in the same place.",
+        "make f return one array per input, each with the shape of its input.",
+    ),
+    "kernel": Row(
+        KernelError,
+        "kernel {name} cannot be used: {problem}.",
+        "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
+        "{fix}",
+    ),
+    "graph": Row(
+        GraphError,
+        "{problem}.",
+        "every graph satisfies the invariants of tracejit/ir/verify.py after every pass.",
+        "report it: this is a bug in tracejit, not in your code.",
+    ),
+}
+
+
+def fail(name: str, where: Where | None, **words: object) -> TracejitError:
+    """The exception for row `name`, its sentences filled in with `words`; the caller raises it."""
+    row = ERRORS[name]
+    lines = [row.what.format(**words)]
+    if where is not None:
+        lines.append(str(where))
+    lines.append("  Why: " + row.why.format(**words))
+    lines.append("  Fix: " + row.fix.format(**words))
+    return row.error("\n".join(lines))
+
+
+def without_frames(error: BaseException, package: str) -> BaseException:
+    """`error` with the frames of files under folder `package` dropped from its traceback."""
+    kept: list[TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        if not entry.tb_frame.f_code.co_filename.startswith(package):
+            kept.append(entry)
+        entry = entry.tb_next
+    chain: TracebackType | None = None
+    for entry in reversed(kept):
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return error.with_traceback(chain)

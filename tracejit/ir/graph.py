@@ -1,0 +1,247 @@
+"""Graph, Node, Value: the one intermediate form.
+
+A graph is in static single assignment and in program order. `Graph.emit` is the only way to add a node: it
+hash-conses, so a computation that is already there is found and not repeated. Nodes of different recompute
+regions, or recorded by different tapes, are never taken for each other.
+
+A `Constant` is a value without a node: numbers and arrays that were made while recording. Inputs have no node
+either. Operations are known here by `Operation` alone; their records live in `tracejit/ops`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, type_of
+
+
+class Operation(Protocol):
+    """What the graph needs to know of an op record."""
+
+    @property
+    def name(self) -> str:
+        """The op's name in the printed form."""
+
+    @property
+    def effect(self) -> bool:
+        """Whether a node must stay even when nothing uses its results, once per occurrence."""
+
+    def result_types(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> tuple[ArrayType, ...]:
+        """The types of the results for operands of these types."""
+
+
+class Location(NamedTuple):
+    """A statement of the user's: function as module.qualname, line relative to its def, text, marker's note."""
+
+    function: str
+    line: int
+    text: str
+    note: str = ""
+
+    @property
+    def short(self) -> str:
+        """The location as generated code cites it: loss:3."""
+        return f"{self.function.rpartition('.')[2]}:{self.line}"
+
+
+class Value:
+    """One array in a graph: the result of a node, an input or a constant.
+
+    `base` is the name the user gave it, or one derived from it; `name` is unique in the graph. Both are set by
+    `Graph.assign_names`; until then `label` holds the user's name, and `derived` the value and suffix that a
+    cotangent or tangent is named after.
+    """
+
+    __slots__ = ("base", "derived", "index", "label", "name", "node", "type")
+
+    def __init__(self, type: ArrayType, node: Node | None = None, index: int = 0) -> None:
+        """A value of `type`, result number `index` of `node`."""
+        self.type = type
+        self.node = node
+        self.index = index
+        self.label = ""
+        self.derived: tuple[Value, str] | None = None
+        self.base = ""
+        self.name = ""
+
+    def __repr__(self) -> str:
+        return f"{self.name or self.label or '_'} {self.type!r}"
+
+
+class Constant(Value):
+    """A value known while recording: a Python number, a NumPy scalar or a small or large array."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Any, type: ArrayType) -> None:
+        """The constant `data`, which must not change any more."""
+        super().__init__(type)
+        self.data = data
+
+
+class Node:
+    """One operation applied to operands, with its results, the user's line and where it may be shared."""
+
+    __slots__ = ("op", "operands", "params", "region", "results", "tapes", "where")
+
+    def __init__(
+        self,
+        op: Any,
+        operands: tuple[Value, ...],
+        params: dict[str, Any],
+        types: Iterable[ArrayType],
+        where: Location | None,
+        region: int,
+        tapes: tuple[int, ...],
+    ) -> None:
+        """Use `Graph.emit` instead."""
+        self.op = op
+        self.operands = operands
+        self.params = params
+        self.where = where
+        self.region = region
+        self.tapes = tapes
+        self.results = tuple(Value(type, self, index) for index, type in enumerate(types))
+
+    def __repr__(self) -> str:
+        return f"{self.op.name} {' '.join(map(repr, self.operands))}"
+
+
+class Graph:
+    """Nodes in program order from inputs to outputs.
+
+    `files` maps a function of a location to its file and the absolute line of its def; it serves errors and is
+    not part of the printed form, of equality or of any key.
+    """
+
+    def __init__(self, name: str) -> None:
+        """An empty graph."""
+        self.name = name
+        self.inputs: list[Value] = []
+        self.outputs: list[Value] = []
+        self.nodes: list[Node] = []
+        self.files: dict[str, tuple[str, int]] = {}
+        self._consed: dict[tuple[Any, ...], Node] = {}
+        self._constants: dict[tuple[Any, ...], Constant] = {}
+
+    def add_input(self, name: str, type: ArrayType) -> Value:
+        """A new input called `name`."""
+        value = Value(type)
+        value.label = value.base = value.name = name
+        self.inputs.append(value)
+        return value
+
+    def constant(self, data: Any) -> Constant:
+        """The constant `data`; equal type and bytes give the same constant."""
+        type = type_of(data)
+        assert type is not None, data
+        if isinstance(data, np.ndarray):
+            key: tuple[Any, ...] = (type, hashlib.sha256(data.tobytes()).digest())
+        else:
+            key = (type, repr(data))
+        known = self._constants.get(key)
+        if known is None:
+            if isinstance(data, np.ndarray):
+                data = data.copy()
+                data.flags.writeable = False
+            known = self._constants[key] = Constant(data, type)
+        return known
+
+    def emit(
+        self,
+        op: Operation,
+        operands: tuple[Value, ...],
+        params: dict[str, Any],
+        types: Iterable[ArrayType],
+        where: Location | None,
+        region: int = 0,
+        tapes: tuple[int, ...] = (),
+    ) -> Node:
+        """The node that applies `op`: an equal one that is there already, or a new one at the end."""
+        key = (op.name, operands, repr(params) if params else "", region, tapes)
+        if not op.effect:
+            known = self._consed.get(key)
+            if known is not None:
+                return known
+        node = Node(op, operands, params, types, where, region, tapes)
+        self.nodes.append(node)
+        self._consed[key] = node
+        return node
+
+    def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
+        """`node` applied to `operands` in this graph, its names kept; `changes` replace its other parts."""
+        parts = {"where": node.where, "region": node.region, "tapes": node.tapes} | changes
+        new = self.emit(node.op, operands, node.params, [v.type for v in node.results], **parts)
+        for old, result in zip(node.results, new.results, strict=True):
+            if not result.label and result.derived is None:
+                result.label, result.derived = old.label, old.derived
+                result.base, result.name = old.base, old.name
+        return new
+
+    def values(self) -> Iterator[Value]:
+        """Inputs, then the results of every node in order."""
+        yield from self.inputs
+        for node in self.nodes:
+            yield from node.results
+
+    def constants(self) -> list[Constant]:
+        """The constants that nodes and outputs use, in order of first use."""
+        used: dict[Value, None] = {}
+        for node in self.nodes:
+            used.update(dict.fromkeys(node.operands))
+        used.update(dict.fromkeys(self.outputs))
+        return [value for value in used if isinstance(value, Constant)]
+
+    def assign_names(self) -> None:
+        """Give every value its base and its unique name.
+
+        A value is called what the user called it; else after the value it is derived from (`h_bar`); else, as
+        a temporary, after the named value that its statement makes (`h_1`, `h_2`); else after its op.
+        """
+        outputs = set(self.outputs)
+        taken = {value.name for value in self.inputs}
+        counters: dict[str, int] = {}
+        for _, statement in groupby(self.nodes, key=attrgetter("where")):
+            nodes = list(statement)
+            values = [value for node in nodes for value in node.results]
+            target = ""
+            for value in reversed(values):
+                own = self._own_base(value, value in outputs)
+                target = own or target
+                value.base = target or value.node.op.name  # type: ignore[union-attr]
+                value.name = own
+            for value in values:
+                if value.name in taken:
+                    value.name = ""
+                while not value.name or value.name in taken:
+                    counters[value.base] = counters.get(value.base, 0) + 1
+                    value.name = f"{value.base}_{counters[value.base]}"
+                taken.add(value.name)
+        for number, constant in enumerate(self.constants(), start=1):
+            constant.base = constant.name = f"c_{number}"
+
+    @staticmethod
+    def _own_base(value: Value, is_output: bool) -> str:
+        """The base a value has by itself: the user's name, a derived name, or `out`."""
+        if value.label:
+            return value.label
+        if value.derived is not None:
+            primal, suffix = value.derived
+            return (primal.name or primal.label) + suffix
+        return "out" if is_output else ""
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
+
+
+def replace_values(values: Sequence[Value], known: Mapping[Value, Value]) -> tuple[Value, ...]:
+    """`values` with every value that `known` maps replaced."""
+    return tuple(known.get(value, value) for value in values)

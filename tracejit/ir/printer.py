@@ -1,0 +1,190 @@
+"""The printed form of a graph, and the parser that reads it back.
+
+    graph loss(x: f8[8,4], w: f8[4,3]) -> out: f8
+      h_1  f8[8,3] = matmul x w      # loss:1  h = np.tanh(x @ w)
+      h    f8[8,3] = tanh h_1
+      out  f8      = sum h  axis=(0, 1)  # loss:2  return np.sum(h)
+
+One node a line: results with their types, the op (`op@2` in recompute region 2), operands, parameters, and the
+user's line where it changes. Numbers stand in place of a name: `2.0` is a Python number, `f4(2.0)` a NumPy
+scalar. An array constant has a line of its own under the head, with its elements or, if large, their hash.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.graph import Constant, Graph, Location, Node, Operation, Value
+from tracejit.ir.types import dtype_letters, parse_type
+
+INLINE_ELEMENTS = 16
+SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+
+def print_graph(graph: Graph) -> str:
+    """The printed form of `graph`, whose names have been assigned."""
+    inputs = ", ".join(f"{value.name}: {value.type!r}" for value in graph.inputs)
+    outputs = ", ".join(f"{_operand(value)}: {value.type!r}" for value in graph.outputs)
+    rows = [_cells(node) for node in graph.nodes]
+    names = max((len(row[0]) for row in rows), default=0)
+    types = max((len(row[1]) for row in rows), default=0)
+    lines = [f"graph {graph.name}({inputs}) -> {outputs}"]
+    lines += [
+        f"  {constant.name} {constant.type!r} = constant {constant_text(constant)}"
+        for constant in graph.constants()
+        if constant.type.form == "array"
+    ]
+    previous: Location | None = None
+    for node, (name, kind, body) in zip(graph.nodes, rows, strict=True):
+        line = f"  {name:<{names}}  {kind:<{types}} = {body}"
+        if node.where is not None and node.where != previous:
+            line = f"{line:<50}  # {location_text(node.where)}"
+        previous = node.where
+        lines.append(line.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def location_text(where: Location) -> str:
+    """The user's line as generated code cites it: `loss:3  return np.sum(h)    [note]`."""
+    note = f"    [{where.note}]" if where.note else ""
+    return f"{where.short}  {where.text}{note}"
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter as printed: a literal, a dtype's letters or a function's name."""
+    if isinstance(value, np.dtype):
+        return dtype_letters(value)
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return repr(value)
+
+
+def constant_text(constant: Constant) -> str:
+    """The elements of a constant, or the hash of their bytes when there are many."""
+    data = constant.data
+    if constant.type.form == "weak":
+        return repr(data)
+    if constant.type.form == "scalar":
+        return f"{constant.type!r}({data.item()!r})"
+    if data.size <= INLINE_ELEMENTS:
+        return repr(data.tolist()).replace(" ", "")
+    return "sha256:" + hashlib.sha256(data.tobytes()).hexdigest()
+
+
+def _operand(value: Value) -> str:
+    if isinstance(value, Constant) and value.type.form != "array":
+        return constant_text(value)
+    return value.name
+
+
+def _cells(node: Node) -> tuple[str, str, str]:
+    region = f"@{node.region}" if node.region else ""
+    operands = [_operand(value) for value in node.operands]
+    if node.op.name == "override" and len(operands) > 1:
+        operands.insert(1, "<-")
+    body = " ".join([node.op.name + region, *operands])
+    if node.params:
+        params = (f"{key}={parameter_text(value)}" for key, value in node.params.items())
+        body = f"{body}  {' '.join(params)}"
+    names = ", ".join(value.name for value in node.results)
+    types = ", ".join(repr(value.type) for value in node.results)
+    return names, types, body
+
+
+_HEAD = re.compile(r"graph (\S+)\((.*)\) -> (.*)")
+_CONSTANT = re.compile(r"  (\S+) (\S+) = constant (\S+)")
+_NODE = re.compile(r"  (.+?)  +(.+?) += (\w+)(?:@(\d+))?(.*)")
+_PARAMETER = re.compile(r"(?<=\s)(\w+)=")
+
+
+def parse_graph(
+    text: str, ops: Mapping[str, Operation], constants: Mapping[str, np.ndarray] | None = None
+) -> Graph:
+    """The graph that prints as `text`; `constants` holds large arrays by name. The inverse of print_graph.
+
+    A parameter that was printed by a function's name stays that name.
+    """
+    lines = text.splitlines()
+    head = _HEAD.fullmatch(lines[0]) if lines else None
+    if head is None:
+        raise fail("graph", None, problem=f"{text[:40]!r} is not a printed graph")
+    graph = Graph(head[1])
+    known: dict[str, Value] = {}
+    for name, kind in re.findall(r"(\w+): ([^\s,\[]+(?:\[[\d,]*\])?)", head[2]):
+        known[name] = graph.add_input(name, parse_type(kind))
+    where: Location | None = None
+    for line in lines[1:]:
+        constant = _CONSTANT.fullmatch(line)
+        if constant is not None:
+            data = (constants or {}).get(constant[1])
+            if data is None:
+                kind = parse_type(constant[2])
+                data = np.array(_literal(constant[3]), kind.dtype).reshape(kind.shape)
+            known[constant[1]] = value = graph.constant(data)
+            value.base = value.name = constant[1]
+            continue
+        code, _, comment = line.partition("  # ")
+        where = _parse_location(comment) if comment else where
+        match = _NODE.fullmatch(code.rstrip())
+        if match is None:
+            raise fail("graph", None, problem=f"{line!r} is not a node")
+        operands, params = _split_parameters(match[5])
+        node = graph.emit(
+            ops[match[3]],
+            tuple(_value(graph, known, word) for word in operands if word != "<-"),
+            params,
+            [parse_type(kind) for kind in match[2].split(", ")],
+            where,
+            int(match[4] or 0),
+        )
+        for name, value in zip(match[1].split(", "), node.results, strict=True):
+            value.label = value.base = value.name = name
+            known[name] = value
+    graph.outputs = [
+        _value(graph, known, word.rpartition(": ")[0])
+        for word in re.split(r", (?=[^\]]*?: )", head[3])
+        if word
+    ]
+    return graph
+
+
+def _parse_location(comment: str) -> Location:
+    body, _, note = comment.partition("    [")
+    place, _, text = body.partition("  ")
+    function, _, line = place.rpartition(":")
+    return Location(function, int(line), text, note.rstrip("]"))
+
+
+def _split_parameters(text: str) -> tuple[list[str], dict[str, Any]]:
+    pieces = _PARAMETER.split(text)
+    params = {
+        key: _literal(value.strip()) for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
+    }
+    return pieces[0].split(), params
+
+
+def _literal(text: str) -> Any:
+    if text in SPECIAL:
+        return SPECIAL[text]
+    if re.fullmatch(r"[fiubc]\d+", text):
+        return np.dtype(text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _value(graph: Graph, known: Mapping[str, Value], word: str) -> Value:
+    if word in known:
+        return known[word]
+    typed = re.fullmatch(r"([fiubc]\d+)\((.*)\)", word)
+    if typed is not None:
+        return graph.constant(np.dtype(typed[1]).type(_literal(typed[2])))
+    return graph.constant(_literal(word))

@@ -1,0 +1,126 @@
+"""The type of every value in a graph: shape, dtype and form.
+
+`form` is what NumPy treats differently although shape and dtype agree:
+
+    array    an ndarray, 0-d included              printed f8[8,3], f8[]
+    scalar   a NumPy scalar such as np.float64      printed f8
+    weak     a Python bool, int, float or complex   printed ~f8
+
+Types are interned, so equal types are the same object and are compared with `is`.
+
+>>> ArrayType((8, 3), np.dtype("f8"))
+f8[8,3]
+>>> ArrayType((8, 3), np.dtype("f8")) is ArrayType((8, 3), np.dtype("f8"))
+True
+>>> parse_type("~i8")
+~i8
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+
+from tracejit.errors import fail
+
+Form = Literal["array", "scalar", "weak"]
+Shape = tuple[int, ...]
+
+WEAK_DTYPES: Final[dict[type, np.dtype[Any]]] = {
+    bool: np.dtype("b1"),
+    int: np.dtype("i8"),
+    float: np.dtype("f8"),
+    complex: np.dtype("c16"),
+}
+PYTHON_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "f": float, "c": complex}
+
+
+class ArrayType:
+    """Shape, dtype and form of a value; interned."""
+
+    __slots__ = ("dtype", "form", "shape")
+    shape: Shape
+    dtype: np.dtype[Any]
+    form: Form
+
+    _interned: ClassVar[dict[tuple[Shape, np.dtype[Any], Form], ArrayType]] = {}
+
+    def __new__(cls, shape: Shape, dtype: np.dtype[Any], form: Form = "array") -> ArrayType:
+        """The one type with this shape, dtype and form."""
+        key = (shape, dtype, form)
+        known = cls._interned.get(key)
+        if known is None:
+            known = object.__new__(cls)
+            known.shape, known.dtype, known.form = key
+            known = cls._interned.setdefault(key, known)
+        return known
+
+    def __reduce__(self) -> tuple[type[ArrayType], tuple[Shape, np.dtype[Any], Form]]:
+        return ArrayType, (self.shape, self.dtype, self.form)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether values are floating or complex, so that derivatives exist."""
+        return self.dtype.kind in "fc"
+
+    def with_form(self, form: Form) -> ArrayType:
+        """The same shape and dtype in another form."""
+        return ArrayType(self.shape, self.dtype, form)
+
+    def with_dtype(self, dtype: np.dtype[Any]) -> ArrayType:
+        """The same shape and form with another dtype."""
+        return ArrayType(self.shape, dtype, self.form)
+
+    def __repr__(self) -> str:
+        letters = dtype_letters(self.dtype)
+        if self.form == "weak":
+            return "~" + letters
+        if self.form == "scalar":
+            return letters
+        return f"{letters}[{','.join(map(str, self.shape))}]"
+
+
+def dtype_letters(dtype: np.dtype[Any]) -> str:
+    """The short spelling of a dtype: f8, i4, b1, c16."""
+    return dtype.str.lstrip("<>|=")
+
+
+def type_of(value: object) -> ArrayType | None:
+    """The type of an ndarray, NumPy scalar or Python number; None of anything else.
+
+    Classes are compared exactly: np.float64 is a subclass of float, and IntEnum of int.
+    """
+    kind = type(value)
+    if kind is np.ndarray:
+        return ArrayType(value.shape, value.dtype)  # type: ignore[attr-defined]
+    if kind in WEAK_DTYPES:
+        return ArrayType((), WEAK_DTYPES[kind], "weak")
+    if isinstance(value, np.generic):
+        return ArrayType((), value.dtype, "scalar")
+    return None
+
+
+def parse_type(text: str) -> ArrayType:
+    """The type that prints as `text`."""
+    match = re.fullmatch(r"(~?)([a-z]\d+)(\[([\d,]*)\])?", text)
+    if match is None:
+        raise fail("graph", None, problem=f"{text!r} is not a type")
+    dtype = np.dtype(match[2])
+    if match[1]:
+        return ArrayType((), dtype, "weak")
+    if match[3] is None:
+        return ArrayType((), dtype, "scalar")
+    return ArrayType(tuple(int(size) for size in match[4].split(",") if size), dtype)

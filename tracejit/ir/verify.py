@@ -1,0 +1,33 @@
+"""The invariants of a graph, checked after every pass in the tests and wherever TRACEJIT_VERIFY=1.
+
+- every operand is an input, a constant or the result of an earlier node of the same graph;
+- every result has the type that its op infers from its operands and parameters;
+- names, where assigned, are unique; outputs are values of the graph.
+"""
+
+from __future__ import annotations
+
+from tracejit.errors import fail
+from tracejit.ir.graph import Constant, Graph, Value
+
+
+def verify(graph: Graph) -> Graph:
+    """`graph` itself, if it satisfies every invariant; else GraphError names the node."""
+    known: set[Value] = set(graph.inputs)
+    for position, node in enumerate(graph.nodes):
+        place = f"{graph.name}: node {position} ({node.op.name})"
+        for operand in node.operands:
+            if operand not in known and not isinstance(operand, Constant):
+                raise fail("graph", None, problem=f"{place} uses {operand!r} before it is made")
+        expected = node.op.result_types([v.type for v in node.operands], node.params)
+        actual = tuple(value.type for value in node.results)
+        if expected != actual:
+            raise fail("graph", None, problem=f"{place} has types {actual}, infer says {expected}")
+        known.update(node.results)
+    for output in graph.outputs:
+        if output not in known and not isinstance(output, Constant):
+            raise fail("graph", None, problem=f"{graph.name}: output {output!r} is not in the graph")
+    names = [value.name for value in graph.values() if value.name]
+    if len(names) != len(set(names)):
+        raise fail("graph", None, problem=f"{graph.name}: two values share a name")
+    return graph

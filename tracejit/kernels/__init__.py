@@ -1,0 +1,52 @@
+"""Cached kernels as modules: `from tracejit.kernels import loss__f8_32x16__3f9a1c07`.
+
+A kernel is found in the cache folder of the moment (`tracejit.cache.store.default_path`) and verified before it
+runs; one that is missing or damaged raises `KernelError`, an ImportError, which names file and problem.
+`dir(tracejit.kernels)` lists what there is. Once imported, a kernel stays the same module object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from tracejit.cache.key import KERNEL_NAME
+from tracejit.cache.store import Store, default_path
+
+
+class KernelImporter(MetaPathFinder, Loader):
+    """Imports `tracejit.kernels.NAME` from the cache; asked last, after real files of this package."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.rpartition(".")
+        # What starts with an underscore is a protocol (__main__, ...), unless it is a kernel of _loss.
+        if package != __name__ or not (KERNEL_NAME.fullmatch(name) or name[0] != "_"):
+            return None
+        return ModuleSpec(fullname, self, origin="tracejit cache")
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Store(default_path()).load(spec.name.rpartition(".")[2])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to do: the store has run exactly the bytes it had verified."""
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Only names of kernels: pickle and others look unrelated names up in every module there is, and
+    # expect an AttributeError.
+    if not KERNEL_NAME.fullmatch(name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *Store(default_path()).names()})
+
+
+sys.meta_path.append(KernelImporter())

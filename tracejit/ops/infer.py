@@ -1,0 +1,121 @@
+"""Result types that several areas of ops share: broadcasting, promotion, axes, reductions.
+
+Errors are ValueError with the problem alone; the recorder adds the user's call and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape that `shapes` broadcast to."""
+    first = shapes[0]
+    if all(shape == first or shape == () for shape in shapes):
+        return first
+    result: list[int] = []
+    for position in range(-max(map(len, shapes)), 0):
+        sizes = {shape[position] for shape in shapes if len(shape) >= -position} - {1}
+        if len(sizes) > 1:
+            listed = " and ".join(map(str, shapes))
+            raise ValueError(f"shapes {listed} cannot be broadcast together")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def promotion_key(type: ArrayType) -> Any:
+    """What a ufunc promotes by: the dtype, or the Python type of a weak number."""
+    if type.form == "weak" and type.dtype.kind != "b":
+        return PYTHON_TYPES[type.dtype.kind]
+    return type.dtype
+
+
+@cache
+def _ufunc_dtypes(ufunc: np.ufunc, keys: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    if not any(isinstance(key, np.dtype) for key in keys):
+        keys = tuple(np.dtype(key) for key in keys)
+    dtypes = ufunc.resolve_dtypes((*keys, *[None] * ufunc.nout))
+    return tuple(dtypes[ufunc.nin :])
+
+
+def ufunc_dtype(ufunc: np.ufunc, *types: ArrayType) -> np.dtype[Any]:
+    """The dtype of the ufunc's (first) result, by NumPy's own promotion."""
+    try:
+        return _ufunc_dtypes(ufunc, tuple(map(promotion_key, types)))[0]
+    except TypeError as error:
+        dtypes = ", ".join(str(type.dtype) for type in types)
+        raise TypeError(f"{ufunc.__name__} is not defined for dtype {dtypes}") from error
+
+
+def promote(*types: ArrayType) -> np.dtype[Any]:
+    """The common dtype of values that are put side by side, weak numbers giving way."""
+    keys = [type.dtype if type.form != "weak" else _sample(type) for type in types]
+    return np.result_type(*keys)
+
+
+def _sample(type: ArrayType) -> Any:
+    return PYTHON_TYPES[type.dtype.kind](0)
+
+
+def ufunc_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
+    """The infer of an elementwise ufunc: broadcast shape, promoted dtype; 0-d gives a NumPy scalar."""
+
+    def infer(*types: ArrayType) -> ArrayType:
+        shape = broadcast_shapes(*[type.shape for type in types])
+        return ArrayType(shape, ufunc_dtype(ufunc, *types), "array" if shape else "scalar")
+
+    return infer
+
+
+def normalize_axis(axis: Any, ndim: int) -> int:
+    """`axis` as a number from 0 on; AxisError if there is no such axis."""
+    number = int(axis.__index__())
+    if not -ndim <= number < ndim:
+        raise AxisError(number, ndim)
+    return number % ndim
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`axis` (None, a number or a tuple) as a sorted tuple of numbers from 0 on."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    numbers = tuple(sorted(normalize_axis(number, ndim) for number in axes))
+    if len(set(numbers)) != len(numbers):
+        raise ValueError("duplicate value in 'axis'")
+    return numbers
+
+
+def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    """`shape` without `axes`, or with ones in their place."""
+    if keepdims:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+@cache
+def _reduced_dtype(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    result: np.dtype[Any] = ufunc.reduce(np.ones(1, dtype)).dtype
+    return result
+
+
+def reduction_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
+    """The infer of ufunc.reduce over a tuple of axes; a full reduction gives a NumPy scalar."""
+
+    def infer(x: ArrayType, axis: tuple[int, ...], keepdims: bool = False) -> ArrayType:
+        shape = reduced_shape(x.shape, axis, keepdims)
+        return ArrayType(shape, _reduced_dtype(ufunc, x.dtype), "array" if shape else "scalar")
+
+    return infer
+
+
+def same_type(x: ArrayType, **params: Any) -> ArrayType:
+    """The infer of an op whose result is an array like its operand."""
+    return x.with_form("array")

@@ -1,0 +1,43 @@
+"""`override`: the one op behind every gradient marker.
+
+override(*values, *inputs, outputs=n, grad=Marker) is its n values in the forward direction. In the reverse pass
+the cotangents of its results go to the marker's rule, and the rule's answers to the inputs; nothing flows into
+the values. stop_gradient is an override without inputs, grad_pass_through one whose rule is the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.op import defop
+
+
+class Marker(NamedTuple):
+    """The user's gradient at one place.
+
+    `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for integer and boolean
+    results) and answers one entry per input of the override, None where there is no gradient; shapes and dtypes
+    are checked already. `note` is what the generated code says in brackets.
+    """
+
+    name: str
+    note: str
+    rule: Callable[..., Sequence[Any]]
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+
+def _value_types(*operands: ArrayType, outputs: int, grad: Marker) -> tuple[ArrayType, ...]:
+    return operands[:outputs]
+
+
+OVERRIDE = defop(
+    name="override",
+    infer=_value_types,
+    source=lambda types, outputs, grad: ", ".join(f"{{{k}}}" for k in range(outputs)),
+    cost=lambda *types, **params: 0,
+)

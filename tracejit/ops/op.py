@@ -1,0 +1,186 @@
+"""The record of an operation, and the two tables every other layer reads.
+
+`OPS` holds the ops by name. `HANDLERS` holds, for every NumPy callable that is recorded, the function that takes
+the user's call: an op's `record_call`, or a composite (a plain NumPy formula, see `composite`). To add an op,
+declare one record with `defop` or `elementwise`; nothing else needs to know of it.
+
+Rules are ordinary NumPy. They run on Tensors while a graph is differentiated and on arrays in the tests:
+
+    vjp   per operand (g, out, *operands, **params) -> cotangent of that operand, of any shape that
+          un-broadcasts to the operand's: the reverse pass sums and casts once, for all ops.
+          A tuple of rules, one per operand, None where an operand has no derivative; one rule alone for a
+          unary op; `Each(rule)` for any number of operands, the rule then taking the operand's number first.
+    jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or rules like
+          vjp's, (v, out, *operands, **params) -> tangent of the result, summed over the operands.
+
+vjp = () declares an op piecewise constant: it disconnects. vjp = None means no rule is known, and
+differentiating through it is an error. For an op with several results g, out are tuples.
+
+`source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})"; or a function
+(types, **params) that returns such a template. `inplace` spells it writing to {out}, an operand or a new buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, type_of
+
+Rule = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+OPS: dict[str, Op] = {}
+HANDLERS: dict[Any, Callable[..., Any]] = {}
+COMPOSITES: dict[str, Callable[..., Any]] = {}
+
+
+class Each:
+    """One rule for ops of any number of operands: rule(k, g, out, *operands, **params)."""
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Rule) -> None:
+        """`rule` takes the operand's number first."""
+        self.rule = rule
+
+
+Rules = tuple[Rule | None, ...] | Rule | Each | None
+
+
+def as_is(*operands: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call as the user wrote it: operands only."""
+    return operands, {}
+
+
+def size(*types: ArrayType, **params: Any) -> int:
+    """The default cost: one operation per element of the largest operand."""
+    return max((type.size for type in types), default=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Op:
+    """All that any stage knows of an operation. Rules are plain NumPy: they run on Tensors and on arrays alike."""
+
+    name: str
+    numpy: tuple[Any, ...] = ()
+    canonical: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] = as_is
+    infer: Callable[..., ArrayType | tuple[ArrayType, ...]]
+    vjp: Rules = None
+    jvp: Literal["linear", "bilinear"] | Rules = None
+    batch: Literal["elementwise", "leading"] | Callable[..., Any] | None = None
+    source: str | Callable[..., str] = ""
+    inplace: str = ""
+    alias: int | None = None
+    cost: Callable[..., int] = size
+    effect: bool = False
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """Record the op when an operand is a Tensor; else compute it with NumPy."""
+        for operand in operands:
+            record = getattr(type(operand), "__tracejit_record__", None)
+            if record is not None:
+                return record(operand, self, operands, params)
+        return self.evaluate(*operands, **params)
+
+    def record_call(self, *args: Any, **kwargs: Any) -> Any:
+        """The op applied to a call as the user wrote it."""
+        operands, params = self.canonical(*args, **kwargs)
+        return self(*operands, **params)
+
+    def result_types(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> tuple[ArrayType, ...]:
+        """The types of the results; raises what NumPy raises for operands that do not fit."""
+        types = self.infer(*operands, **params)
+        return types if isinstance(types, tuple) else (types,)
+
+    def template(self, operands: Sequence[ArrayType], params: Mapping[str, Any]) -> str:
+        """How the op is spelled: an expression over {0}, {1}, ... with parameters filled in."""
+        text = self.source if isinstance(self.source, str) else self.source(operands, **params)
+        return fill_template(text, len(operands), params)
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        """The op computed by NumPy on arrays: what the generated line computes."""
+        types = [type_of(operand) or ArrayType((), np.dtype(object)) for operand in operands]
+        text = self.template(types, params)
+        names = {f"_{number}": operand for number, operand in enumerate(operands)}
+        return eval(_compiled(text.format(*names)), {"np": np, **names})
+
+    def vjp_rule(self, operand: int) -> Rule | None:
+        """The rule for operand number `operand`; None where it has no derivative."""
+        return _rule(self.vjp, operand)
+
+    def jvp_rule(self, operand: int) -> Rule | None:
+        """The rule for the tangent of operand number `operand`, unless `jvp` is a word."""
+        return None if isinstance(self.jvp, str) else _rule(self.jvp, operand)
+
+
+def _rule(rules: Rules, operand: int) -> Rule | None:
+    if isinstance(rules, Each):
+        each = rules.rule
+        return lambda *args, **params: each(operand, *args, **params)
+    if isinstance(rules, tuple):
+        return rules[operand] if operand < len(rules) else None
+    return rules if operand == 0 else None
+
+
+@cache
+def _compiled(text: str) -> Any:
+    return compile(text, "<op>", "eval")
+
+
+def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:
+    """A template with its parameters written out and {operands} expanded, {0}, {1}, ... and {out} left."""
+    filled = {key: literal(value) for key, value in params.items()}
+    places = {str(number): f"{{{number}}}" for number in range(count)}
+    operands = ", ".join(places.values())
+    return text.format(*places.values(), operands=operands, out="{out}", **filled)
+
+
+def literal(value: Any) -> str:
+    """A parameter as Python source: a literal, or np.NAME for a dtype."""
+    if isinstance(value, np.dtype):
+        return "np.bool_" if value == bool else f"np.{value.name}"
+    return repr(value)
+
+
+def defop(*numpy: Any, name: str = "", **fields: Any) -> Op:
+    """Declare an op that answers for the callables `numpy` and enter it in the tables.
+
+    Its name is that of the first callable unless given.
+    """
+    op = Op(name=name or numpy[0].__name__, numpy=numpy, **fields)
+    assert op.name not in OPS, op.name
+    OPS[op.name] = op
+    for function in numpy:
+        answer(function, op.record_call)
+    return op
+
+
+def answer(function: Any, handler: Callable[..., Any]) -> None:
+    """Let `handler` take the user's calls of `function`."""
+    assert function not in HANDLERS, function
+    HANDLERS[function] = handler
+
+
+def composite(*numpy: Any) -> Callable[[F], F]:
+    """Declare a formula: a function with NumPy's own parameters, written in NumPy, without any rule.
+
+    A keyword that it does not take is refused by name, never ignored.
+    """
+
+    def declare(formula: F) -> F:
+        for function in numpy:
+            answer(function, formula)
+        COMPOSITES[numpy[0].__name__] = formula
+        return formula
+
+    return declare

@@ -1,0 +1,64 @@
+"""`elementwise`: the factory of records for NumPy's ufuncs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.ops.infer import ufunc_type
+from tracejit.ops.op import Op, Rule, Rules, defop
+
+
+def elementwise(
+    ufunc: np.ufunc,
+    *,
+    deriv: Rule | tuple[Rule | None, ...] | None = None,
+    vjp: Rules = None,
+    jvp: Rules = None,
+    infix: str = "",
+    source: str = "",
+    out: str = "{out}",
+    cost: int = 1,
+    numpy: tuple[Any, ...] = (),
+) -> Op:
+    """The op of a ufunc with one result.
+
+    `deriv` is the derivative (y, x) -> dy/dx, or one per operand, (z, x, y) -> dz/dx. It is used in VJP and in
+    JVP. `vjp` replaces it where the product is better written out, and must then be g times the derivative, so
+    that it serves as the JVP too; an op that is not holomorphic gives `jvp` as well. `infix` is the operator the
+    user may have written; `out` is "out={out}" where NumPy wants the keyword.
+    """
+    places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
+    rules: Rules = vjp
+    if deriv is not None:
+        derivs = deriv if isinstance(deriv, tuple) else (deriv,)
+        rules = tuple(None if rule is None else _chain(rule) for rule in derivs)
+    return defop(
+        ufunc,
+        *numpy,
+        canonical=_operands(ufunc),
+        infer=ufunc_type(ufunc),
+        vjp=rules,
+        jvp=rules if jvp is None else jvp,
+        batch="elementwise",
+        source=source or (f"{{0}} {infix} {{1}}" if infix else f"np.{ufunc.__name__}({places})"),
+        inplace=f"np.{ufunc.__name__}({places}, {out})",
+        cost=lambda *types, **params: cost * max(type.size for type in types),
+    )
+
+
+def _chain(deriv: Rule) -> Rule:
+    return lambda g, *values: g * deriv(*values)
+
+
+def _operands(ufunc: np.ufunc) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The canonical form of a call of `ufunc`: exactly its operands, no keyword."""
+
+    def canonical(*operands: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if len(operands) != ufunc.nin:
+            raise TypeError(f"takes {ufunc.nin} operands, {len(operands)} given")
+        return operands, {}
+
+    return canonical

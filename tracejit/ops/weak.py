@@ -1,0 +1,48 @@
+"""Python's arithmetic between Python numbers: what `lr * 0.5 ** step` means when both are dynamic arguments.
+
+Results are Python numbers again (weak under NEP 50). They carry no derivative: a number that is differentiated
+is recorded as a float64 scalar, never as a weak one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, ArrayType
+from tracejit.ops.op import Op, defop
+
+
+def _python_type(function: Callable[..., Any]) -> Callable[..., ArrayType]:
+    """The infer of a Python operator: the type it gives for ones of the operand types."""
+
+    def infer(*types: ArrayType) -> ArrayType:
+        result = function(*[PYTHON_TYPES[type.dtype.kind](1) for type in types])
+        return ArrayType((), WEAK_DTYPES[type(result)], "weak")
+
+    return infer
+
+
+BINARY = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "&": operator.and_,
+    "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "abs": operator.abs}
+
+
+def _declare(function: Callable[..., Any], source: str) -> Op:
+    name = "python_" + function.__name__.strip("_")
+    return defop(name=name, infer=_python_type(function), vjp=(), source=source)
+
+
+BINARY_OPS = {
+    symbol: _declare(function, f"{{0}} {symbol} {{1}}") for symbol, function in BINARY.items()
+}
+UNARY_OPS = {
+    symbol: _declare(function, "abs({0})" if symbol == "abs" else symbol + "{0}")
+    for symbol, function in UNARY.items()
+}

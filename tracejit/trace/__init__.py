@@ -1,0 +1,1 @@
+"""Recording: Tensors, NumPy's protocols, user names and lines, captures and signatures."""

@@ -1,0 +1,129 @@
+"""From a running frame to the user's statement: function, line within it, text; columns for errors.
+
+Frames of tracejit and NumPy are skipped; everything else is the user's. A file is parsed once, when its first
+operation is recorded. Where there is no source text (exec without linecache), lines are known and texts empty.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import Where
+from tracejit.ir.graph import Location
+
+TEXT_LIMIT = 76
+PACKAGE = str(Path(__file__).parents[1])
+_INTERNAL_FOLDERS = (PACKAGE, str(Path(np.__file__).parent))
+_USER_FILES = (str(Path(PACKAGE, "demo.py")),)
+_internal: dict[str, bool] = {}
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame that is neither tracejit's nor NumPy's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        inside = _internal.get(filename)
+        if inside is None:
+            inside = filename.startswith(_INTERNAL_FOLDERS) and filename not in _USER_FILES
+            _internal[filename] = inside
+        if not inside:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+class SourceFile:
+    """The statements of one file: the text at a line, and the def line of a function."""
+
+    def __init__(self, lines: list[str]) -> None:
+        """Parse `lines`; a file that does not parse has no statements."""
+        self.lines = lines
+        self.defs: dict[int, int] = {}
+        self.statements: dict[int, ast.stmt] = {}
+        try:
+            tree = ast.parse("".join(lines))
+        except (SyntaxError, ValueError):
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = min([node.lineno, *(line.lineno for line in node.decorator_list)])
+                self.defs[first] = node.lineno
+            if isinstance(node, ast.stmt):
+                for line in range(node.lineno, _header_end(node) + 1):
+                    self.statements[line] = node
+
+    def text(self, lineno: int) -> str:
+        """The statement at a line on one line, shortened to TEXT_LIMIT characters."""
+        node = self.statements.get(lineno)
+        if node is None:
+            return self.lines[lineno - 1].strip() if 0 < lineno <= len(self.lines) else ""
+        end = _header_end(node)
+        if end == node.lineno:
+            line = self.lines[lineno - 1].encode()
+            stop = node.end_col_offset if node.end_lineno == end else None
+            text = line[node.col_offset : stop].decode().strip()
+        else:
+            text = ast.unparse(node).partition("\n")[0]
+        return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 4].rstrip() + " ..."
+
+
+def _header_end(node: ast.stmt) -> int:
+    """The last line of a statement, without the body of a compound one."""
+    body = getattr(node, "body", None)
+    if isinstance(body, list) and body:
+        return max(node.lineno, body[0].lineno - 1)
+    return node.end_lineno or node.lineno
+
+
+@cache
+def source_file(filename: str) -> SourceFile:
+    """The parsed file called `filename`, from disk or linecache."""
+    return SourceFile(linecache.getlines(filename))
+
+
+@cache
+def _location(code: CodeType, module: str, lineno: int) -> tuple[Location, tuple[str, int]]:
+    source = source_file(code.co_filename)
+    first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
+    function = code.co_name.strip("<>")
+    text = source.text(lineno)
+    return Location(f"{module}.{function}", lineno - first, text), (code.co_filename, first)
+
+
+def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
+    """Where `frame` is: its location, and the file and def line that turn it into an absolute one."""
+    module: Any = frame.f_globals.get("__name__", "__main__")
+    return _location(frame.f_code, module, frame.f_lineno)
+
+
+def where(frame: FrameType | None) -> Where | None:
+    """The line `frame` is at, with the columns of the running expression where Python knows them."""
+    if frame is None:
+        return None
+    filename, lineno = frame.f_code.co_filename, frame.f_lineno
+    lines = source_file(filename).lines
+    text = lines[lineno - 1].rstrip("\n") if 0 < lineno <= len(lines) else ""
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None or not text:
+        return Where(filename, lineno, text)
+    start, end, column, end_column = list(positions())[frame.f_lasti // 2]
+    if start != lineno or end != lineno or column is None:
+        return Where(filename, lineno, text)
+    return Where(filename, lineno, text, column, end_column)
+
+
+def where_of(place: Location | None, files: dict[str, tuple[str, int]]) -> Where | None:
+    """The absolute line of a recorded location."""
+    if place is None or place.function not in files:
+        return None
+    filename, first = files[place.function]
+    return Where(filename, first + place.line, place.text)
