@@ -252,7 +252,7 @@ ERRORS: dict[str, Row] = {
 }
 
 
-def fail(name: str, where: Where | None, **words: object) -> TracejitError:
+def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     """The exception for row `name`, its sentences filled in with `words`; the caller raises it."""
     row = ERRORS[name]
     lines = [row.what.format(**words)]

@@ -1,1 +1,1 @@
-"""Generated kernels on disk: content keys (`key`) and verified files (`store`). Knows text, not graphs."""
+"""Generated kernels on disk: content keys (`key`), verified files (`store`). Text, not graphs."""

@@ -1,9 +1,10 @@
-"""Content identity: keys, the file names made of them, the bytes of constants, and seals. Pure functions.
+"""Content identity: keys, names made of them, bytes of constants, seals. Pure functions.
 
-A key is a SHA-256 over everything a kernel's text depends on; the caller lists those parts (canonical graph,
-signature, bytes of constants, options, versions), `digest` only joins them so that no two lists collide.
-The full key stands in the text's header, in a line `    key          <64 hex digits>`. A name is for people
-and file systems: function, signature, first 8 digits of the key; it decides nothing.
+A key is a SHA-256 over everything a kernel's text depends on; the caller lists those parts
+(canonical graph, signature, bytes of constants, options, versions), `digest` only joins them so
+that no two lists collide. The full key stands in the text's header, in a line
+`    key          <64 hex digits>`. A name is for people and file systems: function, signature,
+first 8 digits of the key; it decides nothing.
 
 A kernel's last line is its seal, by which every later change is found:
 
@@ -36,13 +37,13 @@ _LONGEST_FUNCTION = 30
 def digest(*parts: str | bytes) -> str:
     """The SHA-256 of `parts` in order, as 64 hex digits.
 
-    Each part is preceded by its kind and length, so neither moving a boundary nor replacing text by its
-    UTF-8 bytes keeps the digest.
+    Each part is preceded by its kind and length, so neither moving a boundary nor replacing text by
+    its UTF-8 bytes keeps the digest.
 
     >>> digest("ab", "c") == digest("a", "bc")
     False
     >>> digest("loss")[:8]
-    'f7e5eb30'
+    '3c3f725a'
     """
     hasher = hashlib.sha256()
     for part in parts:
@@ -53,10 +54,10 @@ def digest(*parts: str | bytes) -> str:
 
 
 def kernel_name(function: str, signature_letters: str, key: str) -> str:
-    """The module name of a kernel: an ASCII identifier of at most 60 characters that ends in `key[:8]`.
+    """The module name of a kernel: an ASCII identifier, at most 60 long, that ends in `key[:8]`.
 
-    `function` is the user's `__name__` or `__qualname__`, `signature_letters` the arguments joined by two
-    underscores; arguments that do not fit are left out whole, from the right.
+    `function` is the user's `__name__` or `__qualname__`, `signature_letters` the arguments joined
+    by two underscores; arguments that do not fit are left out whole, from the right.
 
     >>> kernel_name("loss", "f8_32x16__f8_16x8", "3f9a1c07" + 56 * "0")
     'loss__f8_32x16__f8_16x8__3f9a1c07'
@@ -78,9 +79,9 @@ def seal(text: str, npz: bytes | None = None) -> str:
     r"""`text` with its last line: the hashes of the text and of the constants beside it.
 
     >>> seal("x = 1\n")
-    'x = 1\n# tracejit sha256 41cb07f30d2e0b1f70df59f9d78ae2a0a2c3eca5ba0aa30f6b5ebd6b7c55c9d6\n'
+    'x = 1\n# tracejit sha256 9e26bf369911c45c243c684147b23fc9e1dcfcf257d299a1c632016a6fcd33f4\n'
     """
-    # Readers undo what git may have done to line endings, so a text must not contain the other kind.
+    # Readers undo what git may have done to line endings: a text must not hold the other kind.
     body = text.replace("\r\n", "\n").removesuffix("\n") + "\n"
     constants = "" if npz is None else f" npz {_sha256(npz)}"
     return f"{body}# tracejit sha256 {_sha256(body)}{constants}\n"
@@ -121,8 +122,8 @@ def key_of(text: str) -> str | None:
 def constants_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """An `.npz` that `np.load` reads, uncompressed, whose bytes depend on names and contents only.
 
-    Layout (C or Fortran) and byte order are kept. Raises `UnsupportedError` for a dtype the format cannot
-    hold without pickle or without loss (object, structured, extension dtypes).
+    Layout (C or Fortran) and byte order are kept. Raises `UnsupportedError` for a dtype the format
+    cannot hold without pickle or without loss (object, structured, extension dtypes).
 
     >>> data = constants_bytes({"w": np.arange(3.0)})
     >>> np.load(io.BytesIO(data))["w"]
@@ -163,7 +164,7 @@ def _encoded(data: str | bytes) -> bytes:
 
 
 def _identifier(text: str) -> str:
-    """`text` as an ASCII identifier: import normalises other letters, and file systems disagree on them."""
+    """`text` as ASCII: import normalises other letters, and file systems disagree on them."""
     letters = _letters(text) or "kernel"
     return f"_{letters}" if letters[0].isdigit() else letters
 

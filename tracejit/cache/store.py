@@ -1,16 +1,13 @@
 """Kernel files: written atomically, verified before they run, never trusted further.
 
-A file is run only if its seal (`tracejit.cache.key.seal`) fits, it is a plain file of ours that nobody else can
-write, in a folder of ours that nobody else can write, and its key is the one asked for. What runs is the very
-text that was verified; the file is not opened a second time. The seal finds damage and edits; against
-other users stand owner and mode, because anybody can compute a SHA-256.
+A file is run only if its seal (`tracejit.cache.key.seal`) fits, it is a plain file of ours that
+nobody else can write, in a folder of ours that nobody else can write, and its key is the one asked
+for. What runs is the very text that was verified. The seal finds damage and edits; against other
+users stand owner and mode, because anybody can compute a SHA-256.
 
-Readers and writers take no locks. The constants are in place before the text that names their hash, each by
-`os.replace`; two processes that write one name write the same bytes. Whatever goes wrong on the disk, `get`
-is a miss and `put` a kernel in memory, with one `CacheWarning`.
-
-A module with constants reads them while it is imported, whole, from `__file__[:-3] + ".npz"`: a kernel in
-memory has that file only for that long.
+Readers and writers take no locks. Constants are in place before the text that names their hash,
+each put there by one rename; two processes that write one name write the same bytes. Whatever goes
+wrong on the disk, `get` is a miss and `put` a kernel in memory, with one `CacheWarning`.
 """
 
 from __future__ import annotations
@@ -34,29 +31,17 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from tracejit.cache.key import KERNEL_NAME, constants_bytes, has_constants, key_of, seal, verify
-from tracejit.errors import KernelError, fail
+from tracejit.cache.key import KERNEL_NAME, has_constants, key_of
+from tracejit.cache.key import constants_bytes as constants_bytes
+from tracejit.cache.key import seal as seal
+from tracejit.cache.key import verify as verify
+from tracejit.errors import KernelError, TracejitError, fail
 
-__all__ = [
-    "CacheWarning",
-    "Entry",
-    "Store",
-    "constants_bytes",
-    "default_path",
-    "load_file",
-    "load_text",
-    "save",
-    "seal",
-    "verify",
-]
-
-_POSIX = os.name == "posix"
 _DRAFT = re.compile(r"\.\w+__[0-9a-f]{8}\.(py|npz)\.[0-9a-f]{12}\.tmp", re.ASCII)
 _ABANDONED_SECONDS = 3600.0
 
 _FIX_CACHED = (
-    "call the function and it is made again; to keep an edited one, copy the file elsewhere "
-    "and import it as an ordinary Python module."
+    "call the function: it is made again. To keep an edited one, copy and import the copy."
 )
 _FIX_SAVED = "save it again with tj.export, or import it as an ordinary Python module."
 
@@ -69,7 +54,7 @@ class CacheWarning(UserWarning):
 
 
 class Entry(NamedTuple):
-    """One kernel on disk: `bytes` counts text and constants, `intact` says whether it would be run."""
+    """One kernel on disk: `bytes` counts text and constants, `intact` says that it would run."""
 
     name: str
     path: Path
@@ -81,24 +66,24 @@ class Entry(NamedTuple):
 def load_text(name: str, text: str, path: Path | None, npz: bytes | None) -> ModuleType:
     """The module `tracejit.kernels.NAME` made by running `text`; nothing is verified here.
 
-    With `path` the constants are read from the file beside it; without, `npz` lies in a private temporary
-    folder while the module runs. Tracebacks and pdb show the text's lines in both cases. Whatever the
-    text raises is passed on.
+    The text reads constants from `__file__[:-3] + ".npz"`, whole, while it runs: the file beside
+    `path`, or without `path` one in a private folder that is gone afterwards. Tracebacks and pdb
+    show the text's lines in both cases. What the text raises is passed on. The module keeps both as
+    `__source__` and `__npz__`.
 
     >>> load_text("double", "def forward(x): return 2 * x", None, None).forward(4)
     8
     """
     filename = f"<tracejit {name}>" if path is None else str(path)
     if path is None:
-        # Without a modification time linecache.checkcache keeps an entry, file or not. StringIO splits
-        # at line feeds only, as Python counts lines; str.splitlines knows more separators.
+        # Without a modification time linecache.checkcache keeps an entry, file or not. StringIO
+        # splits at line feeds only, as Python counts lines; str.splitlines knows more separators.
         linecache.cache[filename] = (len(text), None, list(io.StringIO(text)), filename)
-    else:
-        linecache.checkcache(filename)
     # dont_inherit: the future statements of this file are not the kernel's.
     code = compile(text, filename, "exec", dont_inherit=True)
     module = ModuleType(f"tracejit.kernels.{name}")
     module.__file__ = filename
+    module.__dict__.update(__source__=text, __npz__=npz)
     if path is not None or npz is None:
         exec(code, module.__dict__)
         return module
@@ -113,155 +98,32 @@ def load_text(name: str, text: str, path: Path | None, npz: bytes | None) -> Mod
 def load_file(path: str | os.PathLike[str]) -> ModuleType:
     """The stand-alone kernel saved at `path`, verified; symbolic links are followed.
 
-    Line endings may have been converted (git does, on Windows). Raises `KernelError` if the file or its
-    constants are missing or edited, if it is not a kernel, or if running it fails.
+    Line endings may have been converted (git does, on Windows). Raises `KernelError` if the file or
+    its constants are missing or edited, if it is not a kernel, or if running it fails.
     """
     file = Path(path).absolute()
     text, npz = _read_kernel(file.stem, file, private=False, fix=_FIX_SAVED)
-    return _run(file.stem, text, file, npz, _FIX_SAVED)
+    return _run(file.stem, text, file, npz, fix=_FIX_SAVED)
 
 
 def save(text: str, npz: bytes | None, path: str | os.PathLike[str]) -> None:
     """Write a stand-alone copy of sealed `text` to `path`, and its constants beside it as `.npz`.
 
-    Folders are made; each file appears whole or not at all. Raises `KernelError` if the text is not sealed or
-    the name does not end in `.py`, `OSError` as any write does.
+    Folders are made; each file appears whole or not at all. Raises `KernelError` if the text is not
+    sealed or the name does not end in `.py`, `OSError` as any write does.
     """
     file = Path(path).absolute()
     problem = verify(text, npz)
     if file.suffix != ".py":
         problem = f"{file} is not the name of a Python file"
     if problem is not None:
-        fix = "save the sealed text of a kernel, to a path that ends in .py."
-        raise fail("kernel", None, name=file.stem, problem=problem, fix=fix)
+        raise _refusal(file.stem, problem, _FIX_SAVED)
     file.parent.mkdir(parents=True, exist_ok=True)
     _write_kernel(file, text, npz, mode=0o666)
 
 
-def _run(name: str, text: str, path: Path, npz: bytes | None, fix: str) -> ModuleType:
-    """`load_text` whose failure is a `KernelError`: an intact kernel may still meet another NumPy."""
-    try:
-        return load_text(name, text, path, npz)
-    except Exception as error:
-        problem = f"{path}: running it raises {type(error).__name__}: {error}"
-        raise fail("kernel", None, name=name, problem=problem, fix=fix) from error
-
-
-def _read_kernel(name: str, path: Path, *, private: bool, fix: str) -> tuple[str, bytes | None]:
-    """Verified text and constants of one file, else KernelError, caused by FileNotFoundError if there is none."""
-    cause: OSError | None = None
-    npz: bytes | None = None
-    try:
-        # What Python itself does with line endings in source.
-        text = _read(path, private=private).decode().replace("\r\n", "\n")
-        if has_constants(text):
-            with suppress(FileNotFoundError):
-                npz = _read(path.with_suffix(".npz"), private=private)
-        problem = verify(text, npz)
-    except OSError as error:
-        problem, cause = _words(error), error
-    except UnicodeDecodeError:
-        problem = "it is not UTF-8 text"
-    if problem is not None:
-        raise fail("kernel", None, name=name, problem=f"{path}: {problem}", fix=fix) from cause
-    return text, npz
-
-
-def _read(path: Path, *, private: bool) -> bytes:
-    """The bytes of a plain file; if `private`, only of one that nobody else could have put there."""
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-    # A named pipe would block the call; without it the check below refuses the pipe.
-    flags |= getattr(os, "O_NONBLOCK", 0)
-    if private:
-        flags |= getattr(os, "O_NOFOLLOW", 0)
-        if not _POSIX and path.is_symlink():
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    descriptor = os.open(path, flags)
-    try:
-        # Asked of the open file, not of its name: the name may change hands in between.
-        status = os.fstat(descriptor)
-        problem = _distrust(status) if private else None
-        if not stat.S_ISREG(status.st_mode):
-            problem = "it is not a plain file"
-        if problem is not None:
-            raise OSError(problem)  # no errno: see _words
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(descriptor)
-
-
-def _distrust(status: os.stat_result) -> str | None:
-    """Why somebody else could have written what `status` describes; None if nobody could."""
-    if not _POSIX:
-        return (
-            None  # Windows keeps this in access lists; a user's own folders are private by default.
-        )
-    if status.st_uid != os.geteuid():
-        return "it belongs to another user"
-    if status.st_mode & 0o022:
-        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):o}; chmod go-w)"
-    return None
-
-
-def _words(error: OSError) -> str:
-    if error.errno in (errno.ELOOP, errno.EMLINK):
-        return "it is a symbolic link"
-    if isinstance(error, FileNotFoundError):
-        return "it does not exist"
-    return f"it cannot be read ({error.strerror})" if error.errno else str(error)
-
-
-def _write_kernel(path: Path, text: str, npz: bytes | None, *, mode: int) -> None:
-    """Constants first: a text on disk always finds the constants it was sealed with."""
-    if npz is not None:
-        _replace(path.with_suffix(".npz"), npz, mode)
-    _replace(path, text.encode(), mode)
-
-
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    """Put `data` at `path` at once: readers see the old file or the new one, also after a power cut."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        with os.fdopen(os.open(draft, flags, mode), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-
-
-def _remove(path: Path) -> bool:
-    """Delete `path` and say so; what cannot be deleted, or is gone already, stays uncounted."""
-    try:
-        path.unlink()
-    except OSError:
-        return False
-    return True
-
-
-def _size_and_time(path: Path) -> tuple[int, float]:
-    """Bytes and modification time; of what is gone by now, nothing and the beginning of time."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return 0, 0.0
-    return status.st_size, status.st_mtime
-
-
-def _warn_once(topic: str, message: str) -> None:
-    """One `CacheWarning` per topic and process, from whichever thread comes first."""
-    ticket = object()
-    if _warned.setdefault(topic, ticket) is ticket:
-        warnings.warn(message, CacheWarning, stacklevel=4)
-
-
 def default_path() -> Path | None:
-    """`$TRACEJIT_CACHE_DIR`, else a folder in the user's cache; None if `TRACEJIT_CACHE=0` or there is none."""
+    """`$TRACEJIT_CACHE_DIR`, else a folder in the user's cache; None if `TRACEJIT_CACHE=0`."""
     if os.environ.get("TRACEJIT_CACHE") == "0":
         return None
     chosen = os.environ.get("TRACEJIT_CACHE_DIR")
@@ -281,17 +143,17 @@ def default_path() -> Path | None:
 
 
 class Store:
-    """Kernels in one folder; with `path=None`, or where the folder cannot be used, in memory only."""
+    """Kernels in one folder; with `path=None`, or a folder that cannot be used, in memory only."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = None if path is None else path.absolute()
 
     def get(self, name: str, key: str) -> ModuleType | None:
-        """The kernel `name` with that full key; None if there is none, or, with one warning, a bad one."""
+        """The kernel `name` with that full key; None if there is none, or (a warning) a bad one."""
         if self.path is None or not self._usable():
             return None
         try:
-            return self._load(name, key)
+            return self.load(name, key)
         except KernelError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 _warn_once(f"{self.path} {name}", str(error))
@@ -315,12 +177,10 @@ class Store:
                 _warn_once("write", f"kernels are kept in memory: writing one failed ({error}).")
         return load_text(name, sealed, None, npz)
 
-    def load(self, name: str) -> ModuleType:
-        """The kernel `name`, verified; `KernelError` names file and problem where there is none to run."""
-        if self.path is None:
-            problem = "the cache is turned off (TRACEJIT_CACHE=0)"
-            raise fail("kernel", None, name=name, problem=problem, fix=_FIX_CACHED)
-        return self._load(name, None)
+    def load(self, name: str, key: str | None = None) -> ModuleType:
+        """The kernel `name` with that full key, or the one its name ends in; else `KernelError`."""
+        text, npz = self._verified(name, key)
+        return _run(name, text, self._file(name), npz, fix=_FIX_CACHED)
 
     def read(self, name: str) -> str:
         """The text of kernel `name` as it stands on disk, seal included, intact or not."""
@@ -328,53 +188,52 @@ class Store:
         try:
             return _read(path, private=True).decode(errors="replace")
         except OSError as error:
-            problem = f"{path}: {_words(error)}"
-            raise fail("kernel", None, name=name, problem=problem, fix=_FIX_CACHED) from error
+            raise _refusal(name, f"{path}: {_words(error)}", _FIX_CACHED) from error
 
     def names(self) -> list[str]:
-        """The names of all kernels in the folder, sorted, intact or not; other files are not counted."""
-        if self.path is None or not self._usable():
-            return []
-        stems = (file.stem for file in self.path.glob("*.py"))
-        return sorted(stem for stem in stems if KERNEL_NAME.fullmatch(stem))
+        """The names of all kernels in the folder, sorted, intact or not."""
+        files = (file for file in self._files() if file.suffix == ".py")
+        return sorted(file.stem for file in files if KERNEL_NAME.fullmatch(file.stem))
 
     def entries(self) -> list[Entry]:
         """All kernels in the folder, sorted by name, each verified."""
-        return [
-            Entry(name, self._file(name), size, mtime, self._intact(name))
-            for name, size, mtime in self._sizes()
-        ]
+        return [self._entry(name) for name in self.names()]
 
     def prune(self, max_bytes: int | None = None, max_age: float | None = None) -> int:
-        """Delete kernels written more than `max_age` seconds ago, then the oldest beyond `max_bytes` in all.
+        """Delete kernels written over `max_age` seconds ago, then the oldest beyond `max_bytes`.
 
         Returns how many. What interrupted processes left behind goes too, uncounted.
         """
         removed = total = 0
-        now = time.time()
-        for name, size, mtime in sorted(self._sizes(), key=lambda kernel: -kernel[2]):
-            total += size
-            too_old = max_age is not None and now - mtime > max_age
+        for entry in sorted(self.entries(), key=lambda entry: entry.mtime, reverse=True):
+            total += entry.bytes
+            too_old = max_age is not None and time.time() - entry.mtime > max_age
             if too_old or (max_bytes is not None and total > max_bytes):
-                removed += self._drop(name)
+                removed += self._drop(entry.name)
         self._sweep()
         return removed
 
     def clear(self) -> int:
-        """Delete every kernel, intact or not, and nothing else in the folder; returns how many."""
+        """Delete every kernel, intact or not, and no other file; returns how many."""
         removed = sum(self._drop(name) for name in self.names())
         self._sweep()
         return removed
 
     def _file(self, name: str) -> Path:
         """Where `name` stands; only names of kernels are ever made into paths."""
-        if self.path is None or not KERNEL_NAME.fullmatch(name):
-            problem = "it is not the name of a kernel, which ends in __ and 8 hex digits"
-            raise fail("kernel", None, name=name, problem=problem, fix=_FIX_CACHED)
-        return self.path / f"{name}.py"
+        problem = "it is not the name of a kernel, which ends in __ and 8 hex digits"
+        if self.path is not None and KERNEL_NAME.fullmatch(name):
+            return self.path / f"{name}.py"
+        if self.path is None:
+            problem = "the cache is turned off (TRACEJIT_CACHE=0)"
+        raise _refusal(name, problem, _FIX_CACHED)
+
+    def _files(self) -> list[Path]:
+        """Whatever is in the folder; nothing where it cannot be trusted."""
+        return list(self.path.glob("*")) if self.path is not None and self._usable() else []
 
     def _problem(self) -> str | None:
-        """Why the folder cannot be trusted or listed; None if it can, or is not there yet."""
+        """Why the folder cannot be trusted; None if it can, or is not there yet."""
         try:
             status = Path(self.path or "").stat()
         except FileNotFoundError:
@@ -390,37 +249,23 @@ class Store:
         return problem is None
 
     def _verified(self, name: str, key: str | None) -> tuple[str, bytes | None]:
-        """Text and constants of `name`, whose key must be `key`, or with None the one its name ends in."""
+        """Text and constants of `name` with that key; with None, the key that its name ends in."""
         path, problem = self._file(name), self._problem()
         if problem is not None:
-            problem = f"{self.path}: {problem}"
-        else:
-            text, npz = _read_kernel(name, path, private=True, fix=_FIX_CACHED)
-            found = key_of(text)
-            if found and (found == key if key else found.startswith(name[-8:])):
-                return text, npz
-            problem = f"{path}: it is another kernel (key {found})"
-        raise fail("kernel", None, name=name, problem=problem, fix=_FIX_CACHED)
+            raise _refusal(name, f"{self.path}: {problem}", _FIX_CACHED)
+        text, npz = _read_kernel(name, path, private=True, fix=_FIX_CACHED)
+        found = key_of(text) or "missing"
+        if found != key if key else not found.startswith(name[-8:]):
+            raise _refusal(name, f"{path}: it is another kernel (key {found})", _FIX_CACHED)
+        return text, npz
 
-    def _load(self, name: str, key: str | None) -> ModuleType:
-        return _run(name, *self._verified(name, key), self._file(name), _FIX_CACHED)
-
-    def _intact(self, name: str) -> bool:
-        try:
-            self._verified(name, None)
-        except KernelError:
-            return False
-        return True
-
-    def _sizes(self) -> list[tuple[str, int, float]]:
-        """Name, bytes and modification time of every kernel."""
-        found = []
-        for name in self.names():
-            size, mtime = _size_and_time(self._file(name))
-            found.append(
-                (name, size + _size_and_time(self._file(name).with_suffix(".npz"))[0], mtime)
-            )
-        return found
+    def _entry(self, name: str) -> Entry:
+        file, intact = self._file(name), False
+        with suppress(KernelError):
+            intact = bool(self._verified(name, None))
+        size, mtime = _size_and_time(file)
+        size += _size_and_time(file.with_suffix(".npz"))[0]
+        return Entry(name, file, size, mtime, intact)
 
     def _drop(self, name: str) -> bool:
         removed = _remove(self._file(name))
@@ -428,12 +273,127 @@ class Store:
         return removed
 
     def _sweep(self) -> None:
-        """Delete drafts, and constants without a text, that are too old for a writer still to want them."""
-        if self.path is None or not self._usable():
-            return
+        """Delete drafts and constants without a text, once no writer can still want them."""
         kernels = set(self.names())
-        for file in self.path.glob("*"):
+        for file in self._files():
             orphan = KERNEL_NAME.fullmatch(file.stem) and file.stem not in kernels
             if _DRAFT.fullmatch(file.name) or (file.suffix == ".npz" and orphan):
                 if 0.0 < _size_and_time(file)[1] < time.time() - _ABANDONED_SECONDS:
                     _remove(file)
+
+
+def _refusal(name: str, problem: str, fix: str) -> TracejitError:
+    return fail("kernel", None, name=name, problem=problem, fix=fix)
+
+
+def _run(name: str, text: str, path: Path, npz: bytes | None, *, fix: str) -> ModuleType:
+    """`load_text` that fails with a `KernelError`: an intact kernel may meet another NumPy."""
+    try:
+        return load_text(name, text, path, npz)
+    except Exception as error:
+        problem = f"{path}: running it raises {type(error).__name__}: {error}"
+        raise _refusal(name, problem, fix) from error
+
+
+def _read_kernel(name: str, path: Path, *, private: bool, fix: str) -> tuple[str, bytes | None]:
+    """Verified text and constants of one file; a KernelError's cause tells that there is none."""
+    cause: OSError | None = None
+    npz: bytes | None = None
+    try:
+        # What Python itself does with line endings in source.
+        text = _read(path, private=private).decode().replace("\r\n", "\n")
+        if has_constants(text):
+            with suppress(FileNotFoundError):
+                npz = _read(path.with_suffix(".npz"), private=private)
+        problem = verify(text, npz)
+    except OSError as error:
+        problem, cause = _words(error), error
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8 text"
+    if problem is not None:
+        raise _refusal(name, f"{path}: {problem}", fix) from cause
+    return text, npz
+
+
+def _read(path: Path, *, private: bool) -> bytes:
+    """The bytes of a plain file; if `private`, only of one that nobody else can have put there."""
+    # O_NONBLOCK: opening a named pipe would block; what is no plain file is refused below.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) if private else 0
+    descriptor = os.open(path, flags)
+    try:
+        # Asked of the open file, not of its name: the name may change hands in between.
+        status = os.fstat(descriptor)
+        problem = _distrust(status) if private else None
+        if not stat.S_ISREG(status.st_mode):
+            problem = "it is not a plain file"
+        if problem is not None:
+            raise OSError(problem)  # without a number: see _words
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+def _distrust(status: os.stat_result) -> str | None:
+    """Why somebody else may have written what `status` describes; None if nobody can have."""
+    if os.name != "posix":
+        return None  # Windows has access lists; a user's own folders are private by default.
+    if status.st_uid != os.geteuid():
+        return "it belongs to another user"
+    if status.st_mode & 0o022:
+        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):o}; chmod go-w)"
+    return None
+
+
+def _words(error: OSError) -> str:
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return "it is a symbolic link"
+    if isinstance(error, FileNotFoundError):
+        return "it does not exist"
+    return f"it cannot be read ({error.strerror})" if error.errno else str(error)
+
+
+def _write_kernel(path: Path, text: str, npz: bytes | None, *, mode: int) -> None:
+    """Constants first: a text on disk always finds those it was sealed with."""
+    if npz is not None:
+        _replace(path.with_suffix(".npz"), npz, mode)
+    _replace(path, text.encode(), mode)
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
+    """Put `data` at `path` at once: readers see the old file or the new, also after a power cut."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with os.fdopen(os.open(draft, flags, mode), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        _remove(draft)
+        raise
+
+
+def _remove(path: Path) -> bool:
+    """Delete `path` and say so; what cannot be deleted, or is gone already, does not count."""
+    with suppress(OSError):
+        path.unlink()
+        return True
+    return False
+
+
+def _size_and_time(path: Path) -> tuple[int, float]:
+    """Bytes and modification time; of what is gone by now, zeros."""
+    with suppress(OSError):
+        status = path.lstat()
+        return status.st_size, status.st_mtime
+    return 0, 0.0
+
+
+def _warn_once(topic: str, message: str) -> None:
+    """One `CacheWarning` per topic and process, from whichever thread comes first."""
+    ticket = object()
+    if _warned.setdefault(topic, ticket) is ticket:
+        warnings.warn(message, CacheWarning, stacklevel=4)

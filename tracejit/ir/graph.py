@@ -72,6 +72,21 @@ class Value:
         self.base = ""
         self.name = ""
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the user named it, or it is the cotangent or tangent of something the user named."""
+        if self.label:
+            return True
+        return self.derived is not None and bool(self.derived[0].label)
+
+    def take_name(self, other: Value) -> None:
+        """Be called what `other` is called, unless there is a name of its own already."""
+        if self.node is None or self is other or self.is_named:
+            return
+        if other.is_named or not self.name:
+            self.label, self.derived = other.label, other.derived
+            self.base, self.name = other.base, other.name
+
     def __repr__(self) -> str:
         return f"{self.name or self.label or '_'} {self.type!r}"
 
@@ -181,10 +196,12 @@ class Graph:
         parts = {"where": node.where, "region": node.region, "tapes": node.tapes} | changes
         new = self.emit(node.op, operands, node.params, [v.type for v in node.results], **parts)
         for old, result in zip(node.results, new.results, strict=True):
-            if not result.label and result.derived is None:
-                result.label, result.derived = old.label, old.derived
-                result.base, result.name = old.base, old.name
+            result.take_name(old)
         return new
+
+    def adopt_constants(self, other: Graph) -> None:
+        """Let constants of `other` be constants of this graph, too."""
+        self._constants.update(other._constants)
 
     def values(self) -> Iterator[Value]:
         """Inputs, then the results of every node in order."""
@@ -207,24 +224,21 @@ class Graph:
         a temporary, after the named value that its statement makes (`h_1`, `h_2`); else after its op.
         """
         outputs = set(self.outputs)
-        taken = {value.name for value in self.inputs}
-        counters: dict[str, int] = {}
+        names = _Names({value.name for value in self.inputs})
         for _, statement in groupby(self.nodes, key=attrgetter("where")):
-            nodes = list(statement)
-            values = [value for node in nodes for value in node.results]
-            target = ""
-            for value in reversed(values):
+            temporaries: list[Value] = []
+            for value in (value for node in statement for value in node.results):
                 own = self._own_base(value, value in outputs)
-                target = own or target
-                value.base = target or value.node.op.name  # type: ignore[union-attr]
-                value.name = own
-            for value in values:
-                if value.name in taken:
-                    value.name = ""
-                while not value.name or value.name in taken:
-                    counters[value.base] = counters.get(value.base, 0) + 1
-                    value.name = f"{value.base}_{counters[value.base]}"
-                taken.add(value.name)
+                if not own:
+                    temporaries.append(value)
+                    continue
+                for temporary in temporaries:
+                    names.give(temporary, own, numbered=True)
+                temporaries.clear()
+                names.give(value, own)
+            for temporary in temporaries:
+                assert temporary.node is not None
+                names.give(temporary, temporary.node.op.name, numbered=True)
         for number, constant in enumerate(self.constants(), start=1):
             constant.base = constant.name = f"c_{number}"
 
@@ -240,6 +254,22 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
+
+
+class _Names:
+    """The names given so far, and the last number of each base."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.counters: dict[str, int] = {}
+
+    def give(self, value: Value, base: str, numbered: bool = False) -> None:
+        value.base = value.name = base
+        while numbered or value.name in self.taken:
+            self.counters[base] = self.counters.get(base, 0) + 1
+            value.name = f"{base}_{self.counters[base]}"
+            numbered = False
+        self.taken.add(value.name)
 
 
 def replace_values(values: Sequence[Value], known: Mapping[Value, Value]) -> tuple[Value, ...]:

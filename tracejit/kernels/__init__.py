@@ -1,8 +1,8 @@
 """Cached kernels as modules: `from tracejit.kernels import loss__f8_32x16__3f9a1c07`.
 
-A kernel is found in the cache folder of the moment (`tracejit.cache.store.default_path`) and verified before it
-runs; one that is missing or damaged raises `KernelError`, an ImportError, which names file and problem.
-`dir(tracejit.kernels)` lists what there is. Once imported, a kernel stays the same module object.
+A kernel is looked up in the cache folder (`tracejit.cache.store.default_path`) and verified before
+it runs; one that is missing or damaged raises `KernelError`, an ImportError that names the file and
+the problem. `dir(tracejit.kernels)` lists what there is. Imported twice, it is the same module.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tracejit.cache.store import Store, default_path
 
 
 class KernelImporter(MetaPathFinder, Loader):
-    """Imports `tracejit.kernels.NAME` from the cache; asked last, after real files of this package."""
+    """Imports `tracejit.kernels.NAME` from the cache; asked last, after files of this package."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, name = fullname.rpartition(".")
-        # What starts with an underscore is a protocol (__main__, ...), unless it is a kernel of _loss.
+        # An underscore begins a protocol (__main__), or a kernel of a private function.
         if package != __name__ or not (KERNEL_NAME.fullmatch(name) or name[0] != "_"):
             return None
         return ModuleSpec(fullname, self, origin="tracejit cache")

@@ -17,7 +17,8 @@ vjp = () declares an op piecewise constant: it disconnects. vjp = None means no 
 differentiating through it is an error. For an op with several results g, out are tuples.
 
 `source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})"; or a function
-(types, **params) that returns such a template. `inplace` spells it writing to {out}, an operand or a new buffer.
+(types, **params) that returns such a template. `statements` spells an op that no single expression can: a function
+(types, **params) that returns lines which write the result to {out}. `inplace` spells it writing to {out}, an operand or a new buffer.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ class Op:
     batch: Literal["elementwise", "leading"] | Callable[..., Any] | None = None
     source: str | Callable[..., str] = ""
     inplace: str = ""
+    statements: Callable[..., tuple[str, ...]] | None = None
     alias: int | None = None
     cost: Callable[..., int] = size
     effect: bool = False
@@ -107,9 +109,23 @@ class Op:
         text = self.source if isinstance(self.source, str) else self.source(operands, **params)
         return fill_template(text, len(operands), params)
 
+    def statement_lines(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> list[str]:
+        """How an op without a single expression is spelled: lines over {0}, {1}, ... and {out}."""
+        assert self.statements is not None
+        lines = self.statements(operands, **params)
+        return [fill_template(line, len(operands), params) for line in lines]
+
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         """The op computed by NumPy on arrays: what the generated line computes."""
         types = [type_of(operand) or ArrayType((), np.dtype(object)) for operand in operands]
+        if self.statements is not None:
+            lines = self.statement_lines(types, params)
+            places = [f"_{number}" for number in range(len(operands))]
+            space = {"np": np, **dict(zip(places, operands, strict=True))}
+            exec("\n".join(line.format(*places, out="_out") for line in lines), space)
+            return space["_out"]
         text = self.template(types, params)
         names = {f"_{number}": operand for number, operand in enumerate(operands)}
         return eval(_compiled(text.format(*names)), {"np": np, **names})

@@ -8,7 +8,7 @@ A recording belongs to one thread and ends with the function; Tensors that outli
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -22,6 +22,15 @@ from tracejit.ir.types import ArrayType, dtype_letters, type_of
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.tensor import Tensor
+
+
+_active = threading.local()
+
+
+def current_recording() -> Recording | None:
+    """The recording that runs on this thread, if any."""
+    stack = getattr(_active, "stack", None)
+    return stack[-1] if stack else None
 
 
 class Recording:
@@ -40,6 +49,23 @@ class Recording:
         self.known: dict[Value, Any] = {}
         self.reads: dict[Value, Any] = {}
         self._namer = Namer()
+
+    def __enter__(self) -> Recording:
+        if not hasattr(_active, "stack"):
+            _active.stack = []
+        _active.stack.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _active.stack.remove(self)
+
+    def hidden_arrays(self) -> list[np.ndarray]:
+        """Captured arrays that became inputs, in order."""
+        return []
+
+    def guard(self) -> Callable[[], bool] | None:
+        """Whether the names that recording read still hold what they held; None if it read none."""
+        return None
 
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
         """A new input as a Tensor; `known` is the number a weak one stands for in this run."""

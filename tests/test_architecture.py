@@ -1,0 +1,293 @@
+"""The shape of the package, read off its source: layers, imports, size, docstrings, tests.
+
+`RANKS` is the table of layers. A module imports from lower ranks, or from its own, and never in
+a circle: what the data meets first is imported by what it meets later.
+"""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "tracejit"
+
+RANKS = {
+    "version": 0,
+    "errors": 0,
+    "ir": 1,
+    "ops": 2,
+    "passes": 3,
+    "trace": 4,
+    "autodiff": 5,
+    "schedule": 6,
+    "codegen": 7,
+    "cache": 8,
+    "runtime": 9,
+    "kernel": 9,
+    "pipeline": 9,
+    "function": 9,
+    "variable": 9,
+    "gradients": 9,
+    "markers": 9,
+    "transforms": 9,
+    "__init__": 10,
+    "numpy": 10,
+    "cli": 10,
+    "demo": 10,
+    "__main__": 10,
+    "kernels": 10,
+}
+
+MAX_LINES = 450
+
+RUNTIME_DEPENDENCIES = {"numpy", "astor"}
+MAY_IMPORT_EXTRAS = {"tracejit.cli", "tracejit.demo"}
+
+# A module is tested by the file of the same place and name under tests/, or by the one named here.
+TESTED_ELSEWHERE: dict[str, str] = {}
+NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
+
+# Calls that import the module they name. At rank 10 that is how something optional is deferred.
+LOADERS = {"import_module", "__import__", "run_module"}
+
+
+class Import(NamedTuple):
+    """One import: of `target`, a module, at `line`; `nested` where it stands inside a function."""
+
+    target: str
+    line: int
+    nested: bool
+
+
+class Module(NamedTuple):
+    """A file under tracejit/ and what was read in it; `name` is what an import calls it."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+    lines: int
+
+    @property
+    def layer(self) -> str:
+        """The key of this module in `RANKS`."""
+        return layer(self.name)
+
+    def at(self, line: int) -> str:
+        """A place in this file, as editors understand it."""
+        return f"{self.path.relative_to(ROOT)}:{line}"
+
+
+def layer(name: str) -> str:
+    """The key in `RANKS` of the module called `name`: `tracejit.ops.shapes` is in `ops`."""
+    return [*name.split("."), "__init__"][1]
+
+
+def read(path: Path) -> Module:
+    """Parse one file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    text = path.read_text(encoding="utf-8")
+    return Module(name, path, ast.parse(text, str(path)), text.count("\n"))
+
+
+MODULES = {module.name: module for module in map(read, sorted(PACKAGE.rglob("*.py")))}
+
+
+def imports(module: Module) -> list[Import]:
+    """All imports of a module: at its head, under `if TYPE_CHECKING`, in functions, by name."""
+
+    def visit(node: ast.AST, nested: bool) -> Iterator[Import]:
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    yield Import(alias.name, node.lineno, nested)
+            case ast.ImportFrom():
+                base = absolute(module, node)
+                for alias in node.names:
+                    inner = f"{base}.{alias.name}"
+                    yield Import(inner if inner in MODULES else base, node.lineno, nested)
+            case ast.Call(
+                func=ast.Attribute(attr=called) | ast.Name(id=called),
+                args=[ast.Constant(value=str(target)), *_],
+            ) if called in LOADERS:
+                yield Import(target, node.lineno, nested=False)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                nested = True
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, nested)
+
+    return list(visit(module.tree, nested=False))
+
+
+def absolute(module: Module, node: ast.ImportFrom) -> str:
+    """The module that `from X import ...` names, the dots of a relative import resolved."""
+    if not node.level:
+        return node.module or ""
+    package = module.name.split(".")
+    drop = node.level - (module.path.name == "__init__.py")
+    return ".".join(package[: len(package) - drop] + ([node.module] if node.module else []))
+
+
+IMPORTS = {name: imports(module) for name, module in MODULES.items()}
+
+
+def ours(target: str) -> bool:
+    """Whether an import is of tracejit itself."""
+    return target.split(".")[0] == "tracejit"
+
+
+def check(rule: Callable[[Module], Iterator[str]]) -> None:
+    """Fail with everything that `rule` says of any module, one line each."""
+    assert MODULES, f"no module found under {PACKAGE}"
+    said = [line for module in MODULES.values() for line in rule(module)]
+    if said:
+        pytest.fail("\n".join(said), pytrace=False)
+
+
+def test_every_module_has_a_layer() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        if module.layer not in RANKS:
+            yield f"{module.at(1)} {module.name} is in no layer: {module.layer!r} has no rank"
+
+    check(rule)
+
+
+def test_imports_go_down() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        rank = RANKS.get(module.layer, 0)
+        for target, line, _ in IMPORTS[module.name]:
+            if ours(target) and RANKS.get(layer(target), 0) > rank:
+                yield (
+                    f"{module.at(line)} {module.name} (rank {rank}) imports {target} "
+                    f"(rank {RANKS[layer(target)]}), which is above it"
+                )
+
+    check(rule)
+
+
+def test_imports_name_modules_that_exist() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        for target, line, _ in IMPORTS[module.name]:
+            if ours(target) and target not in MODULES:
+                yield f"{module.at(line)} {module.name} imports {target}, which is not there"
+
+    check(rule)
+
+
+def test_imports_make_no_circle() -> None:
+    graph = {
+        name: {target for target, _, _ in found if ours(target)} for name, found in IMPORTS.items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+        circle = []
+    except graphlib.CycleError as error:
+        circle = error.args[1][::-1]  # it goes from the imported to the importing
+    assert not circle, " imports ".join(circle)
+
+
+def test_no_import_inside_a_function() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        for target, line, nested in IMPORTS[module.name]:
+            if nested:
+                yield f"{module.at(line)} {target} is imported inside a function, not at the head"
+
+    check(rule)
+
+
+def test_only_the_standard_library_numpy_and_astor_are_imported() -> None:
+    allowed = sys.stdlib_module_names | RUNTIME_DEPENDENCIES
+
+    def rule(module: Module) -> Iterator[str]:
+        for target, line, _ in IMPORTS[module.name]:
+            known = ours(target) or target.split(".")[0] in allowed
+            if not known and module.name not in MAY_IMPORT_EXTRAS:
+                yield f"{module.at(line)} {module.name} imports {target}, no dependency of tracejit"
+
+    check(rule)
+
+
+def test_files_stay_short() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        if module.lines > MAX_LINES:
+            yield f"{module.at(MAX_LINES)} {module.name} has {module.lines} lines"
+
+    check(rule)
+
+
+def test_modules_public_classes_and_public_functions_have_docstrings() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        if not ast.get_docstring(module.tree):
+            yield f"{module.at(1)} {module.name} has no docstring"
+        for node in definitions(module.tree.body):
+            public = not node.name.startswith("_")
+            if public and not is_overload(node) and not ast.get_docstring(node):
+                yield f"{module.at(node.lineno)} {module.name}.{node.name} has no docstring"
+
+    check(rule)
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
+    """The functions and classes that a module defines, also under `if` and `try`."""
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node
+            case ast.If():
+                yield from definitions(node.body + node.orelse)
+            case ast.Try():
+                yield from definitions(node.body + node.orelse + node.finalbody)
+
+
+def is_overload(node: Definition) -> bool:
+    """Whether this is one of the signatures of a function, rather than the function."""
+    return any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
+
+
+def mirror(module: Module) -> str:
+    """Where the tests of a module belong."""
+    *packages, name = module.name.split(".")[1:]
+    return "/".join(["tests", *packages, f"test_{name}.py"])
+
+
+def test_tests_mirror_the_tree() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        if module.path.name == "__init__.py" or module.name in NOTHING_TO_TEST:
+            return
+        expected = TESTED_ELSEWHERE.get(module.name, mirror(module))
+        if not (ROOT / expected).is_file():
+            yield f"{module.at(1)} {module.name} has no tests: {expected} is missing"
+
+    check(rule)
+
+
+def test_tested_elsewhere_lists_only_what_is() -> None:
+    gone = [name for name in TESTED_ELSEWHERE if name not in MODULES]
+    mirrored = [
+        name
+        for name in TESTED_ELSEWHERE
+        if name in MODULES and (ROOT / mirror(MODULES[name])).is_file()
+    ]
+    assert not gone, f"no such modules: {gone}"
+    assert not mirrored, f"these have tests of their own: {mirrored}"
+
+
+def test_importing_tracejit_imports_no_extra() -> None:
+    """No optional package is imported, and no warning gets out (astor has one for Python 3.12)."""
+    extras = {"scipy", "sklearn", "pytest", "hypothesis", "pandas", "numba", "dask"}
+    script = f"import sys, tracejit\nprint(*sorted({extras} & set(sys.modules)))"
+    command = [sys.executable, "-W", "error", "-c", script]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == []

@@ -1,0 +1,42 @@
+"""tracejit: plain NumPy functions, recorded once, as readable generated NumPy for value and gradient.
+
+>>> import numpy as np
+>>> import tracejit as tj
+>>> @tj.function
+... def loss(w, x):
+...     return np.sum(np.tanh(x @ w) ** 2)
+>>> value, slope = tj.value_and_grad(loss)(np.zeros(3), np.ones((2, 3)))
+>>> slope
+array([0., 0., 0.])
+"""
+
+from tracejit import ops
+from tracejit.errors import TracejitError
+from tracejit.function import Function, function
+from tracejit.gradients import grad, value_and_grad
+from tracejit.kernel import Kernel, load
+from tracejit.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
+from tracejit.trace.signature import TensorSpec
+from tracejit.trace.tensor import Tensor
+from tracejit.version import __version__
+
+checkpoint = recompute_grad
+
+__all__ = [
+    "Function",
+    "Kernel",
+    "Tensor",
+    "TensorSpec",
+    "TracejitError",
+    "__version__",
+    "checkpoint",
+    "custom_gradient",
+    "function",
+    "grad",
+    "grad_pass_through",
+    "load",
+    "ops",
+    "recompute_grad",
+    "stop_gradient",
+    "value_and_grad",
+]

@@ -1,0 +1,34 @@
+"""The split of a differentiated graph into forward and backward, and the choice of residuals between them.
+
+Forward is what the outputs need; backward is what the gradients need beyond that. A residual is a value forward
+has and backward reads: an input of the function or the result of a forward node. Two kinds are not kept: views, which
+backward makes again from what they view, and constants, which the module holds anyway.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.passes.dce import needed_nodes
+
+
+class Partition(NamedTuple):
+    """Forward nodes, backward nodes, and the residuals that the first hand to the second."""
+
+    forward: list[Node]
+    backward: list[Node]
+    residuals: list[Value]
+
+
+def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
+    """Split `graph`, whose first `outputs` outputs are the function's and whose others are gradients."""
+    forward = needed_nodes(graph.nodes, graph.outputs[:outputs])
+    kept = {value for node in forward if node.op.alias is None for value in node.results}
+    kept.update(value for value in graph.inputs if value not in seeds)
+    backward = needed_nodes(graph.nodes, graph.outputs[outputs:], kept)
+    used = {value for node in backward for value in node.operands}
+    used.update(graph.outputs[outputs:])
+    residuals = [value for value in graph.values() if value in kept and value in used]
+    assert not any(isinstance(value, Constant) for value in residuals)
+    return Partition(forward, backward, residuals)

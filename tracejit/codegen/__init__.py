@@ -1,0 +1,1 @@
+"""From a Plan to the text of a module."""

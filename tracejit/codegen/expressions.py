@@ -1,0 +1,136 @@
+"""A node as an expression: its op's template with operands filled in, NumPy names bound at the module's head.
+
+Operands are put in parentheses here; astor drops the ones that are not needed. `np.tanh` becomes `tanh`, and
+`np.linalg.solve` becomes `linalg.solve`; the names needed at the head are gathered in `imports`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.printer import INLINE_ELEMENTS
+from tracejit.ir.types import ArrayType
+from tracejit.ops.op import literal
+
+_NUMPY_NAME = re.compile(r"\bnp\.(\w+)")
+_INFIX = re.compile(r"\{0\} (\S+) \{1\}")
+
+
+class Expressions:
+    """Spells nodes of one module; `name_of` gives the variable that holds a value."""
+
+    def __init__(self, name_of: Callable[[Value], str], inlined: set[Node]) -> None:
+        """Nodes in `inlined` are spelled inside their users."""
+        self.name_of = name_of
+        self.inlined = inlined
+        self.imports: set[str] = set()
+
+    def operand(self, value: Value, strong: bool = True) -> str:
+        """A value where it is used: a name, a literal, or the expression of an inlined node.
+
+        A NumPy scalar constant may be written as a Python number where `strong` is False: where the other
+        operands decide the dtype.
+        """
+        if isinstance(value, Constant):
+            return self.constant(value, strong)
+        if value.node is not None and value.node in self.inlined:
+            return f"({self.expression(value.node)})"
+        return self.name_of(value)
+
+    def operands(self, node: Node) -> list[str]:
+        """The operands of a node, each as it is written."""
+        strong = not _others_decide(node)
+        return [self.operand(value, strong) for value in node.operands]
+
+    def expression(self, node: Node) -> str:
+        """The node's right-hand side."""
+        types = [value.type for value in node.operands]
+        return self.bind(node.op.template(types, node.params)).format(*self.operands(node))
+
+    def statements(self, node: Node, target: str) -> list[str]:
+        """The lines of an op that no single expression spells, writing to `target`."""
+        types = [value.type for value in node.operands]
+        lines = node.op.statement_lines(types, node.params)
+        return [self.bind(line).format(*self.operands(node), out=target) for line in lines]
+
+    def in_place(self, node: Node, buffer: Value, target: str) -> str:
+        """The statement that computes `node` into the buffer of its operand `buffer` and calls it `target`."""
+        operands = self.operands(node)
+        into = self.name_of(buffer)
+        infix = _INFIX.fullmatch(str(node.op.source))
+        if infix is not None and target == into:
+            first, second = operands
+            if node.operands[0] is buffer:
+                return f"{into} {infix[1]}= {second}"
+            if infix[1] in ("+", "*"):
+                return f"{into} {infix[1]}= {first}"
+        template = node.op.inplace.replace("{out}", into)
+        call = self.bind(template).format(*operands)
+        return call if target == into else f"{target} = {call}"
+
+    def constant(self, constant: Constant, strong: bool = True) -> str:
+        """A constant where it is used: a literal, or the name it has at the module's head."""
+        if constant.type.form == "array":
+            return constant.name
+        number = constant.data if constant.type.form == "weak" else constant.data.item()
+        text = self.number(number)
+        if constant.type.form == "scalar" and strong:
+            return self.bind(f"{literal(constant.type.dtype)}({text})")
+        return text if isinstance(number, bool) or not str(text).startswith("-") else f"({text})"
+
+    def scalar(self, number: Any) -> str:
+        """A NumPy scalar or 0-d array as source: a Python number where that has the same dtype."""
+        text = self.number(number.item())
+        if number.dtype == np.asarray(number.item()).dtype:
+            return text
+        return self.bind(f"{literal(number.dtype)}({text})")
+
+    def array_literal(self, constant: Constant) -> str | None:
+        """The definition of a small array constant; None for a large one."""
+        data: Any = constant.data
+        if data.size > INLINE_ELEMENTS or data.dtype.kind == "c":
+            return None
+        if data.dtype.kind == "f" and data.dtype.itemsize > 8:
+            return None
+        text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(data.tolist()))
+        default = np.asarray(data.tolist()).dtype == data.dtype and data.size > 0
+        dtype = "" if default else f", {literal(data.dtype)}"
+        shape = "" if data.size else f".reshape({data.shape})"
+        return self.bind(f"np.array({text}{dtype}){shape}")
+
+    def number(self, number: Any) -> str:
+        """A Python number as source."""
+        if isinstance(number, float) and not math.isfinite(number):
+            sign = "-" if number < 0 else ""
+            return self.bind(sign + ("np.nan" if math.isnan(number) else "np.inf"))
+        if isinstance(number, complex) and not (
+            math.isfinite(number.real) and math.isfinite(number.imag)
+        ):
+            return f"complex({self.number(number.real)}, {self.number(number.imag)})"
+        return repr(number)
+
+    def bind(self, template: str) -> str:
+        """`template` with np.NAME written NAME, the names noted for the module's head."""
+        self.imports.update(_NUMPY_NAME.findall(template))
+        return _NUMPY_NAME.sub(r"\1", template)
+
+
+def _others_decide(node: Node) -> bool:
+    """Whether an operand that is no constant has the result's dtype anyway, so that numbers may be weak."""
+    if node.op.batch != "elementwise":
+        return False
+    result: ArrayType = node.results[0].type
+    kinds = {value.type.dtype for value in node.operands if isinstance(value, Constant)}
+    return any(
+        not isinstance(value, Constant)
+        and value.type.form != "weak"
+        and {value.type.dtype} | kinds == {value.type.dtype}
+        and (value.type.dtype == result.dtype or result.dtype == bool)
+        for value in node.operands
+    )

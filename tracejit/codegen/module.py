@@ -1,0 +1,157 @@
+"""The text of a generated module: header, imports, constants, SIGNATURE and one function per body.
+
+The form is the contract of DESIGN section 7: user's names, one comment per run of statements of one user line,
+arithmetic in place where the buffer is ours, no import of tracejit, no class, no check.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.codegen.expressions import Expressions
+from tracejit.codegen.names import variables
+from tracejit.codegen.source import COMMENT, to_source
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.printer import location_text
+from tracejit.schedule.plan import Plan
+
+WIDTH = 96
+
+
+class Body(NamedTuple):
+    """One function of the module.
+
+    `unpacked` are the inputs that arrive as the tuple `residuals`, before the other parameters. `groups` says how
+    the plan's results, then what it keeps, are returned: each entry is the number of values in a tuple, one alone
+    written without the tuple where `bare`. `defaults` maps parameters to NumPy scalars.
+    """
+
+    name: str
+    docstring: str
+    plan: Plan
+    groups: Sequence[tuple[int, bool]]
+    unpacked: int | None = None
+    defaults: Mapping[str, Any] = {}
+
+
+class Module(NamedTuple):
+    """The text, and the constants too large for it, by name."""
+
+    text: str
+    constants: dict[str, np.ndarray]
+
+
+def render(header: str, signature: Mapping[str, Any], bodies: Sequence[Body]) -> Module:
+    """The module with docstring `header`, the dictionary SIGNATURE and these functions."""
+    imports: set[str] = set()
+    constants: dict[str, Constant] = {}
+    reserved = {"residuals", "SIGNATURE", "constants", "load"} | _numpy_names(bodies)
+    functions = [_function(body, reserved, imports, constants) for body in bodies]
+    spell = Expressions(str, set())
+    lines: list[str] = []
+    large: dict[str, np.ndarray] = {}
+    for name, constant in constants.items():
+        text = spell.array_literal(constant)
+        if text is None:
+            large[name] = constant.data
+        else:
+            lines.append(f"{name} = {text}")
+    if large:
+        spell.imports.add("load")
+        lines.append("with load(__file__[:-3] + '.npz') as constants:")
+        lines += [f"    {name} = constants[{name!r}]" for name in large]
+    imports |= spell.imports
+    head = [repr("@header@")]
+    if imports:
+        head.append(f"from numpy import {', '.join(sorted(imports))}")
+    head += ["'#:'", f"SIGNATURE = {dict(signature)!r}", *lines]
+    tree = ast.parse("\n".join(head + functions))
+    text = to_source(tree)
+    return Module('"""' + header + '"""\n' + text.partition("\n")[2], large)
+
+
+def _numpy_names(bodies: Sequence[Body]) -> set[str]:
+    """Every name the bodies will import, so that no variable hides it."""
+    spell = Expressions(lambda value: "_", set())
+    for body in bodies:
+        for node in (*body.plan.statements, *body.plan.inlined):
+            types = [value.type for value in node.operands]
+            spell.operands(node)
+            if node.op.statements is not None:
+                for line in node.op.statement_lines(types, node.params):
+                    spell.bind(line)
+            else:
+                spell.bind(node.op.template(types, node.params))
+                spell.bind(node.op.inplace)
+    return spell.imports
+
+
+def _function(
+    body: Body, reserved: set[str], imports: set[str], constants: dict[str, Constant]
+) -> str:
+    plan = body.plan
+    _gather_constants(plan, constants)
+    names = variables(plan, reserved | set(constants))
+    spell = Expressions(names.__getitem__, plan.inlined)
+    parameters = [names[value] for value in plan.inputs]
+    lines = []
+    if body.unpacked is not None:
+        unpacked, parameters = parameters[: body.unpacked], parameters[body.unpacked :]
+        if unpacked:
+            lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
+        parameters.insert(0, "residuals")
+    parameters = [
+        f"{name}={spell.scalar(body.defaults[name])}" if name in body.defaults else name
+        for name in parameters
+    ]
+    previous = None
+    for node in plan.statements:
+        if node.where is not None and node.where != previous:
+            lines.append(repr(COMMENT + location_text(node.where)))
+            previous = node.where
+        lines += _statement(node, plan, names, spell)
+    lines.append("return " + _returned(body, spell))
+    imports |= spell.imports
+    indented = "\n    ".join([repr(body.docstring), *lines])
+    return f"def {body.name}({', '.join(parameters)}):\n    {indented}\n"
+
+
+def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:
+    """Enter the array constants of a plan, each under a name of its own."""
+    used = [value for node in (*plan.statements, *plan.inlined) for value in node.operands]
+    for value in (*used, *plan.results, *plan.kept):
+        if isinstance(value, Constant) and value.type.form == "array":
+            if constants.get(value.name) is not value:
+                value.name = f"c_{len(constants) + 1}"
+                constants[value.name] = value
+
+
+def _statement(
+    node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions
+) -> list[str]:
+    targets = ", ".join(names[value] for value in node.results)
+    if node.op.statements is not None:
+        return spell.statements(node, targets)
+    buffer = plan.overwrites.get(node)
+    if buffer is not None:
+        return [spell.in_place(node, buffer, targets)]
+    return [f"{targets} = {spell.expression(node)}"]
+
+
+def _returned(body: Body, spell: Expressions) -> str:
+    texts = [
+        f"({spell.operand(value)}).copy()" if position in body.plan.copies else spell.operand(value)
+        for position, value in enumerate((*body.plan.results, *body.plan.kept))
+    ]
+    groups = []
+    for count, bare in body.groups:
+        group, texts = texts[:count], texts[count:]
+        if bare and count == 1:
+            groups += group
+        else:
+            groups.append(f"({', '.join(group)}{',' * (count == 1)})")
+    return ", ".join(groups)

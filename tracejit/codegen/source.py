@@ -1,0 +1,51 @@
+"""Syntax tree to text, through astor, with comments.
+
+Python's syntax tree has no comments. A comment travels as an expression statement holding a string that starts with
+COMMENT, and `to_source` prints it as `# ...`; COMMENT alone
+is a blank line.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import Any
+
+with warnings.catch_warnings():
+    # astor 0.8.1 looks at ast.Num and its kin when it is imported, which Python 3.12 deprecates:
+    # https://github.com/berkerpeksag/astor/issues/217
+    warnings.filterwarnings("ignore", r"ast\.\w+ is deprecated", DeprecationWarning)
+    import astor
+    from astor.code_gen import SourceGenerator
+
+COMMENT = "#:"
+
+
+class CommentingGenerator(SourceGenerator):  # type: ignore[misc]
+    """astor's generator, printing comment statements as comments."""
+
+    def visit_Expr(self, node: ast.Expr) -> None:  # noqa: N802
+        """A comment statement as a comment; any other expression statement as astor does."""
+        value = node.value
+        if isinstance(value, ast.Constant) and str(value.value).startswith(COMMENT):
+            text = str(value.value)[len(COMMENT) :]
+            self.statement(node, f"# {text}" if text else "")
+        else:
+            super().visit_Expr(node)
+
+
+def to_source(tree: ast.Module) -> str:
+    """The text of `tree`, one statement a line, two blank lines around functions."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"ast\.\w+ is deprecated", DeprecationWarning)
+        text: str = astor.to_source(
+            tree,
+            indent_with="    ",
+            source_generator_class=CommentingGenerator,
+            pretty_source=_join,
+        )
+    return text
+
+
+def _join(pieces: list[Any]) -> str:
+    return "".join(pieces)

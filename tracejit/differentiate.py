@@ -1,0 +1,201 @@
+"""What a `Function` computes: the value, or the value and gradients with respect to some arguments.
+
+A Request says which; `run` answers it on Tensors. At the top of a recording the cotangent of the result is an input of
+the graph; inside a recorded function it is one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tracejit.autodiff.adjoint import gradients
+from tracejit.errors import fail
+from tracejit.ir.types import ArrayType
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.trace.record import Recording
+from tracejit.trace.signature import call_arguments
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import LEAF, Structure, flatten, unflatten
+
+FLOAT = np.dtype("f8")
+
+
+class Request(NamedTuple):
+    """What is asked of a function; `transform` is the public name, "" for the value alone."""
+
+    transform: Literal["", "grad", "value_and_grad"] = ""
+    argnums: tuple[int, ...] = ()
+    argnames: tuple[str, ...] = ()
+    single: bool = True
+    has_aux: bool = False
+
+
+class Answer(NamedTuple):
+    """Tensors (or other objects) of the value and of the gradients, with their structures."""
+
+    value: list[Any]
+    value_structure: Structure
+    gradients: list[Tensor]
+    gradient_structure: Structure
+    sources: list[Tensor]
+    seed: Tensor | None
+
+
+def selected(
+    request: Request, signature: inspect.Signature, arguments: dict[str, Any], function: str
+) -> list[tuple[str, Any]]:
+    """The arguments to differentiate, each as (name, what it is)."""
+    places: list[tuple[str, Any]] = []
+    for name, parameter in signature.parameters.items():
+        if name not in arguments:
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            places += [(f"{name}[{k}]", value) for k, value in enumerate(arguments[name])]
+        elif parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            places.append((name, arguments[name]))
+    named = dict(arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    try:
+        found = [places[number] for number in request.argnums]
+        return found + [(name, named[name]) for name in request.argnames]
+    except (IndexError, KeyError) as error:
+        choices = [f"{number} ({name})" for number, (name, _) in enumerate(places)]
+        missing = error.args[0] if isinstance(error, KeyError) else max(map(abs, request.argnums))
+        raise fail(
+            "no-such-argument",
+            None,
+            transform=f"tj.{request.transform}",
+            function=function,
+            name=missing,
+            choices=", ".join(choices),
+        ) from None
+
+
+def run(
+    python: Callable[..., Any],
+    signature: inspect.Signature,
+    request: Request,
+    arguments: dict[str, Any],
+    recording: Recording,
+    top: bool,
+) -> Answer:
+    """Answer `request` for a call of `python` with these arguments, some of whose leaves are Tensors."""
+    name = recording.graph.name
+    chosen: list[tuple[str, Any]] = []
+    if request.transform:
+        chosen = selected(request, signature, arguments, name)
+        sources, structures = _sources(chosen, request, name)
+    positional, keywords = call_arguments(signature, arguments)
+    result = python(*positional, **keywords)
+    if not request.transform:
+        leaves, structure = flatten(result)
+        return Answer(leaves, structure, [], LEAF, [], None)
+    result, auxiliary = _split_auxiliary(result, request, name)
+    target = _scalar(result, request, name, recording)
+    seed = _seed(target.type, recording, top)
+    found = gradients([target], sources, [seed])
+    answers = [_like(g, x) for g, x in zip(found, sources, strict=True)]
+    leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
+    whole = structures[0] if request.single else Structure(
+        tuple, tuple(range(len(structures))), tuple(structures)
+    )  # fmt: skip
+    return Answer(leaves, structure, answers, whole, sources, seed if top else None)
+
+
+def _sources(
+    chosen: list[tuple[str, Any]], request: Request, function: str
+) -> tuple[list[Tensor], list[Structure]]:
+    """The Tensors to differentiate, refusing what has no derivative."""
+    sources: list[Tensor] = []
+    structures = []
+    for name, value in chosen:
+        leaves, structure = flatten(value)
+        structures.append(structure)
+        for leaf in leaves:
+            if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
+                _not_differentiable(leaf, name, request, function)
+            sources.append(leaf)
+    return sources, structures
+
+
+def _not_differentiable(leaf: Any, name: str, request: Request, function: str) -> None:
+    kinds = {"b": "booleans", "i": "integers", "u": "integers"}
+    what = repr(leaf.type) if type(leaf) is Tensor else type(leaf).__name__
+    letter = leaf.dtype.kind if type(leaf) is Tensor else ""
+    raise fail(
+        "integer-input",
+        None,
+        transform=f"tj.{request.transform}",
+        function=function,
+        name=name,
+        type=what,
+        kind=kinds.get(letter, f"values of type {type(leaf).__name__}"),
+    )
+
+
+def _split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, Any]:
+    if not request.has_aux:
+        return result, None
+    if type(result) is tuple and len(result) == 2:
+        return result
+    raise fail(
+        "not-scalar",
+        None,
+        transform=f"tj.{request.transform}(has_aux=True): tj.{request.transform}",
+        function=function,
+        type=f"{type(result).__name__} instead of (value, auxiliary)",
+    )
+
+
+def _scalar(result: Any, request: Request, function: str, recording: Recording) -> Tensor:
+    """The result as a Tensor, if it is one real floating number."""
+    leaves, structure = flatten(result)
+    words = {"transform": f"tj.{request.transform}", "function": function}
+    if structure is not LEAF:
+        raise fail("not-scalar", None, type=type(result).__name__, **words)
+    if type(result) is not Tensor:
+        result = Tensor(recording.lift(result), recording)
+    if result.type.form == "weak":
+        result = as_scalar(result, dtype=result.dtype)
+    if result.shape != ():
+        raise fail("not-scalar", None, type=repr(result.type), **words)
+    if result.dtype.kind != "f":
+        raise fail("not-real", None, type=repr(result.type), **words)
+    scalar: Tensor = result
+    return scalar
+
+
+def _seed(type: ArrayType, recording: Recording, top: bool) -> Tensor:
+    if top:
+        return recording.argument("out_bar", type)
+    one = type.dtype.type(1.0)
+    return Tensor(recording.graph.constant(one), recording)
+
+
+def _like(gradient: Tensor | None, source: Tensor) -> Tensor:
+    """The gradient in the form of its source: zeros where unconnected, 0-d array for 0-d array."""
+    if gradient is None:
+        return np.zeros_like(source)  # type: ignore[call-overload, no-any-return]
+    forms = gradient.type.form, source.type.form
+    convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
+    return gradient if convert is None else convert(gradient)  # type: ignore[no-any-return]
+
+
+def rebuild(answer: Answer, request: Request) -> Any:
+    """What the user sees of an answer inside a recorded function."""
+    value = unflatten(answer.value_structure, answer.value)
+    if not request.transform:
+        return value
+    found = unflatten(answer.gradient_structure, answer.gradients)
+    if request.transform == "value_and_grad":
+        return value, found
+    return (found, value[1]) if request.has_aux else found

@@ -1,0 +1,307 @@
+"""Function: a Python function that records itself once per signature and runs generated kernels from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.cache.store import Store, default_path
+from tracejit.differentiate import Answer, Request, rebuild, run, selected
+from tracejit.errors import TracejitError, fail, without_frames
+from tracejit.ir.types import ArrayType
+from tracejit.kernel import Kernel
+from tracejit.pipeline import Recorded, generate, key_of, name_of
+from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
+from tracejit.trace.places import PACKAGE
+from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.signature import Call, Leaf, bind_arguments, signature_of, take_apart
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten
+
+
+class Function:
+    """A function compiled to generated NumPy, called like the one it wraps.
+
+    Each call that no kernel fits records the function once more: another dtype, shape, structure of a container or
+    static value. A Python number is static on its first value and dynamic from its second on.
+    """
+
+    def __init__(
+        self,
+        python: Callable[..., Any],
+        request: Request = Request(),  # noqa: B008
+        *,
+        static_argnames: tuple[str, ...] = (),
+        cache: bool = True,
+        exact: bool = False,
+        name: str | None = None,
+    ) -> None:
+        """Wrap `python`; nothing is recorded before the first call."""
+        functools.update_wrapper(self, python, updated=())
+        self.python = python
+        self.request = request
+        self.signature = signature_of(python)
+        self.name = name or _name_of(python)
+        self.options = {"static_argnames": static_argnames, "cache": cache, "exact": exact}
+        self.static_argnames = frozenset(static_argnames)
+        self.cache = cache
+        self.exact = exact
+        self.kernels: list[Kernel] = []
+        self.tracing_count = 0
+        self._entries: tuple[Callable[..., Any], ...] = ()
+        self._kernel_of: dict[Callable[..., Any], Kernel] = {}
+        self._first_numbers: dict[str, str] = {}
+        self._dynamic: set[str] = set()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for entry in self._entries:
+            result = entry(*args, **kwargs)
+            if result is not MISS:
+                return result
+        try:
+            return self._first_call(args, kwargs)
+        except TracejitError as error:
+            raise without_frames(error, PACKAGE) from None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind to an instance, as a Python function does."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<tracejit function {self.name}, {len(self.kernels)} kernels>"
+
+    @property
+    def source(self) -> str:
+        """The text of the newest kernel."""
+        if not self.kernels:
+            raise AttributeError(f"{self.name} has no kernel yet: call it, or use .kernel(*specs)")
+        return self.kernels[-1].source
+
+    def kernel(self, *args: Any, **kwargs: Any) -> Kernel:
+        """The kernel for a call with these arrays, or TensorSpecs in their place; nothing is run.
+
+        >>> import numpy as np
+        >>> import tracejit as tj
+        >>> @tj.function
+        ... def double(x):
+        ...     return x + x
+        >>> double.kernel(tj.TensorSpec((3,))).forward(np.ones(3))
+        array([2., 2., 2.])
+        """
+        arguments = bind_arguments(self.signature, self.name, args, kwargs)
+        space = Space()
+        call = self._take_apart(arguments, space)
+        try:
+            return self._kernel_of[self._specialise(call, space)]
+        except TracejitError as error:
+            raise without_frames(error, PACKAGE) from None
+
+    def cache_clear(self) -> None:
+        """Forget every kernel of this function; files stay."""
+        self.kernels.clear()
+        self._entries = ()
+        self._kernel_of.clear()
+
+    # Calls that no kernel fits
+
+    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        arguments = bind_arguments(self.signature, self.name, args, kwargs)
+        recording = _recording_among(arguments) or current_recording()
+        if recording is not None:
+            return self._inline(arguments, recording)
+        if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.request.transform:
+            return self.python(*args, **kwargs)
+        space = Space()
+        entry = self._specialise(self._take_apart(arguments, space), space)
+        result = entry(*args, **kwargs)
+        assert result is not MISS, self
+        return result
+
+    def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
+        """The call as part of the recording that runs already."""
+        if self.request.transform:
+            space = Space()
+            call = take_apart(arguments, self.name, space.bind)
+            values = [_strengthen(leaf, recording) for leaf in call.leaves]
+            arguments = call.rebuild(values)
+        answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
+        return rebuild(answer, self.request)
+
+    def _take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
+        call = take_apart(arguments, self.name, space.bind)
+        for leaf in call.leaves:
+            if leaf.role == "number":
+                spelled = repr(leaf.value)
+                if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
+                    self._dynamic.add(leaf.path)
+        return call
+
+    def _specialise(self, call: Call, space: Space) -> Callable[..., Any]:
+        """Record for `call`, make its kernel, and enter it in front of the others."""
+        recording = Recording(self.name)
+        fixed, differentiated = self._roles(call)
+        try:
+            with recording:
+                values = [
+                    self._argument(leaf, recording, fixed, differentiated) for leaf in call.leaves
+                ]
+                answer = run(
+                    self.python,
+                    self.signature,
+                    self.request,
+                    call.rebuild(values),
+                    recording,
+                    top=True,
+                )
+                outputs, recorded = self._finish(answer, recording)
+        except BaseException:
+            recording.abandon()
+            raise
+        self.tracing_count += 1
+        kernel = self._kernel(recorded)
+        inputs = dict(zip((leaf.name for leaf in call.leaves), values, strict=True))
+        for name, tensor in inputs.items():
+            if type(tensor) is Tensor and tensor._value in recording.reads:
+                fixed[name] = recording.reads[tensor._value]
+        target = kernel.value_and_grad if self.request.transform else kernel.forward
+        entry = make_entry(
+            Entry(
+                self.signature,
+                call,
+                target,
+                fixed,
+                differentiated,
+                recording.hidden_arrays(),
+                recording.guard(),
+                outputs,
+            ),
+            space,
+            self.name,
+        )
+        self.kernels.append(kernel)
+        self._kernel_of[entry] = kernel
+        self._entries = (entry, *self._entries)
+        return entry
+
+    def _roles(self, call: Call) -> tuple[dict[str, Any], frozenset[str]]:
+        """Numbers that are static, by leaf name, and the leaves that are differentiated."""
+        if self.request.transform:
+            numbers = call.rebuild(range(len(call.leaves)))
+            chosen = selected(self.request, self.signature, numbers, self.name)
+            found = [number for _, value in chosen for number in flatten(value)[0]]
+            differentiated = frozenset(call.leaves[number].name for number in found)
+        else:
+            differentiated = frozenset()
+        fixed = {
+            leaf.name: leaf.value
+            for leaf in call.leaves
+            if leaf.role == "number"
+            and leaf.name not in differentiated
+            and (leaf.path not in self._dynamic or leaf.argument in self.static_argnames)
+        }
+        return fixed, differentiated
+
+    @staticmethod
+    def _argument(
+        leaf: Leaf, recording: Recording, fixed: dict[str, Any], differentiated: frozenset[str]
+    ) -> Any:
+        """What the user's function receives for a leaf."""
+        if leaf.role == "static" or leaf.name in fixed:
+            return leaf.value
+        assert leaf.type is not None
+        if leaf.role == "number" and leaf.name in differentiated and type(leaf.value) is float:
+            return recording.argument(leaf.name, ArrayType((), np.dtype("f8"), "scalar"))
+        return recording.argument(leaf.name, leaf.type, leaf.value)
+
+    def _finish(self, answer: Answer, recording: Recording) -> tuple[list[Output], Recorded]:
+        """Close the recording: the graph, and how results are built from what the kernel returns."""
+        tensors: list[Tensor] = []
+        leaves: list[tuple[str, Any]] = []
+        for leaf in answer.value:
+            if type(leaf) is np.ndarray:
+                leaf = Tensor(recording.lift(leaf), recording)
+            if type(leaf) is not Tensor:
+                leaves.append(("fixed", leaf))
+                continue
+            leaf = Tensor(recording.lift(leaf), recording)
+            leaves.append(("result", len(tensors)))
+            tensors.append(leaf)
+        count = len(tensors)
+        values = [tensor._value for tensor in (*tensors, *answer.gradients)]
+        graph = recording.finish(values)
+        origin = f"{self.python.__module__}.{getattr(self.python, '__qualname__', self.name)}"
+        seed = answer.seed._value if answer.seed is not None else None
+        sources = tuple(source._value for source in answer.sources)
+        recorded = Recorded(graph, origin, count, sources, seed)
+        group: tuple[int, ...] = (0,) if self.request.transform else ()
+        value_leaves = [
+            (kind, _place(group, value, count) if kind == "result" else value)
+            for kind, value in leaves
+        ]
+        value_output = Output(answer.value_structure, value_leaves)
+        if not self.request.transform:
+            return [value_output], recorded
+        total = len(answer.gradients)
+        gradient_leaves = [("result", _place((1,), k, total)) for k in range(total)]
+        gradient_output = Output(answer.gradient_structure, gradient_leaves)
+        if self.request.transform == "value_and_grad":
+            return [value_output, gradient_output], recorded
+        if self.request.has_aux:
+            inner = answer.value_structure.children[1]
+            return [gradient_output, Output(inner, value_leaves[1:])], recorded
+        return [gradient_output], recorded
+
+    def _kernel(self, recorded: Recorded) -> Kernel:
+        """The kernel of a recorded function: from disk if its key is there, else generated."""
+        key = key_of(recorded, f"exact={self.exact}")
+        name = name_of(recorded, key)
+        store = Store(default_path() if self.cache else None)
+        module = store.get(name, key)
+        if module is None:
+            text, constants = generate(recorded, key)
+            module = store.put(name, text, constants)
+        return Kernel(module, recorded.graph)
+
+
+def _place(group: tuple[int, ...], number: int, count: int) -> tuple[int, ...]:
+    """The indices of a result in what the kernel returns: one alone is not in a tuple."""
+    return group if count == 1 else (*group, number)
+
+
+def _name_of(python: Callable[..., Any]) -> str:
+    name = getattr(python, "__name__", type(python).__name__)
+    return name if name.isidentifier() else "lambda_"
+
+
+def _recording_among(arguments: dict[str, Any]) -> Recording | None:
+    """The recording of the first Tensor among the leaves of the arguments."""
+    for value in arguments.values():
+        for leaf in flatten(value)[0]:
+            if type(leaf) is Tensor:
+                recording: Recording = leaf._recording
+                return recording
+    return None
+
+
+def _strengthen(leaf: Leaf, recording: Recording) -> Any:
+    """An argument of a nested transform: arrays become Tensors, numbers stay."""
+    if leaf.role in ("array", "scalar") or type(leaf.value) is float:
+        value = leaf.value if type(leaf.value) is not float else np.float64(leaf.value)
+        return Tensor(recording.lift(value), recording)
+    return leaf.value
+
+
+def function(python: Any = None, **options: Any) -> Any:
+    """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`."""
+    if python is None:
+        return functools.partial(function, **options)
+    if isinstance(python, Function):
+        return python
+    if not callable(python):
+        raise fail("not-callable", None, decorator="tj.function", kind=type(python).__name__)
+    return Function(python, **options)

@@ -1,0 +1,108 @@
+"""Kernel: one generated module, and the graph it came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tracejit.cache.key import key_of
+from tracejit.cache.store import load_file, save
+from tracejit.ir.graph import Graph
+
+
+class Kernel:
+    """A generated module: its text, its functions, and where it is kept.
+
+    `forward`, `backward` and `value_and_grad` are the module's functions: they take the arrays of the signature in
+    order, check nothing and copy no residual.
+    """
+
+    def __init__(self, module: ModuleType, graph: Graph | None = None) -> None:
+        """The kernel in `module`; `graph` is what it was generated from, where that is known."""
+        self.module = module
+        self._graph = graph
+
+    @property
+    def name(self) -> str:
+        """The name it is imported by: from tracejit.kernels import NAME."""
+        return self.module.__name__.rpartition(".")[2]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph after differentiation and before any pass; prints as text."""
+        if self._graph is None:
+            raise AttributeError(f"{self.name} was loaded from a file, which holds no graph")
+        return self._graph
+
+    @property
+    def source(self) -> str:
+        """The text of the module."""
+        text: str = self.module.__source__
+        return text
+
+    @property
+    def path(self) -> Path | None:
+        """The file it is kept in; None while it is in memory only."""
+        path = Path(self.module.__file__ or "")
+        return path if path.is_file() else None
+
+    @property
+    def key(self) -> str:
+        """The SHA-256 over everything the text depends on, as 64 hex digits."""
+        return key_of(self.source) or ""
+
+    @property
+    def signature(self) -> Mapping[str, Any]:
+        """Inputs, outputs, gradient and residuals with their types: the module's SIGNATURE."""
+        signature: Mapping[str, Any] = self.module.SIGNATURE
+        return signature
+
+    def residuals(self) -> dict[str, str]:
+        """What forward keeps for backward, by name with its type."""
+        return dict(self._gradient_part("residuals"))
+
+    @property
+    def forward(self) -> Callable[..., Any]:
+        """forward(*arrays): the result; with residuals where the kernel has a backward."""
+        function: Callable[..., Any] = self.module.forward
+        return function
+
+    @property
+    def backward(self) -> Callable[..., Any]:
+        """backward(residuals, out_bar=1.0): the gradients."""
+        self._gradient_part("gradient")
+        function: Callable[..., Any] = self.module.backward
+        return function
+
+    @property
+    def value_and_grad(self) -> Callable[..., Any]:
+        """value_and_grad(*arrays): the result and the gradients."""
+        self._gradient_part("gradient")
+        function: Callable[..., Any] = self.module.value_and_grad
+        return function
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside it (.npz)."""
+        save(self.source, self.module.__npz__, path)
+
+    def _gradient_part(self, part: str) -> Any:
+        if part not in self.signature:
+            raise AttributeError(
+                f"{self.name} computes the value alone; tj.value_and_grad(f).kernel(...) has "
+                f"backward, value_and_grad and residuals()"
+            )
+        return self.signature[part]
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+
+def load(path: str | os.PathLike[str]) -> Kernel:
+    """The kernel in the file at `path`, as `Kernel.save` wrote it.
+
+    Raises KernelError (an ImportError) where the file is missing, is no kernel, or was edited.
+    """
+    return Kernel(load_file(path))

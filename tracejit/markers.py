@@ -1,0 +1,277 @@
+"""The four gradient markers: each is an `override` with a rule, or a recompute region.
+
+They work on the Tensors of a function that is being recorded; called with plain arrays alone they are their
+function, because nothing is differentiated then.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.types import type_of
+from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.trace.record import Recording
+from tracejit.trace.signature import bind_arguments, call_arguments, signature_of
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, map_tree, unflatten
+
+def stop_gradient(x: Any) -> Any:
+    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> float(tj.grad(lambda x: x * tj.stop_gradient(x))(3.0))
+    3.0
+    """
+    return map_tree(_stopped, x)
+
+
+def _stopped(leaf: Any) -> Any:
+    if type(leaf) is not Tensor or not leaf.type.is_inexact or leaf.type.form == "weak":
+        return leaf
+    return _override([leaf], [], Marker("stop_gradient", "stopped", lambda *gs: ()))[0]
+
+
+def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker) -> list[Tensor]:
+    results = OVERRIDE(*values, *inputs, outputs=len(values), grad=marker)
+    return [results] if len(values) == 1 else list(results)
+
+
+def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
+    """`marked` with the name, docstring and signature of `f`, binding to instances as a function does."""
+    return functools.update_wrapper(marked, f, updated=())
+
+
+def _recording_of(tensors: Sequence[Any]) -> Recording | None:
+    for leaf in tensors:
+        if type(leaf) is Tensor:
+            recording: Recording = leaf._recording
+            return recording
+    return None
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def custom_gradient(f: Any = None) -> Any:
+    """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
+
+    `grad_fn(*dy)` takes one cotangent per array in `y` and returns one gradient per array in `x` (None where there is
+    none): a sequence, or a container like the arguments. A gradient has its argument's shape exactly; a Python number
+    is broadcast to it. The body of `f` is never differentiated, the rule can be, again and again.
+
+    Raises RuleError or RuleTypeError, naming `f` and the argument, where the rule's answer does not fit.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.custom_gradient
+    ... def log1pexp(x):
+    ...     e = np.exp(x)
+    ...     def grad(upstream):
+    ...         return upstream * (1 - 1 / (1 + e))
+    ...     return np.log(1 + e), grad
+    >>> with np.errstate(over="ignore"):
+    ...     tj.grad(lambda x: log1pexp(x))(1000.0)
+    np.float64(1.0)
+    """
+    if f is None:
+        return custom_gradient
+    if not callable(f):
+        raise fail("not-callable", None, decorator="tj.custom_gradient", kind=type(f).__name__)
+    signature = signature_of(f)
+    name = _name(f)
+
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        arguments = bind_arguments(signature, name, args, kwargs)
+        leaves, structure = flatten(arguments)
+        inputs = [leaf for leaf in leaves if _is_array(leaf)]
+        positional, keywords = call_arguments(signature, unflatten(structure, leaves))
+        answer = f(*positional, **keywords)
+        if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
+            kind = type(answer).__name__
+            raise fail("rule-pair", _here(leaves), function=name, got=f"a {kind}")
+        value, rule = answer
+        recording = _recording_of([*leaves, *flatten(value)[0]])
+        if recording is None:
+            return value
+        checked = _Rule(name, rule, inputs, _input_names(arguments), recording)
+        return _with_gradient(value, inputs, Marker(name, "custom gradient", checked), recording)
+
+    return _wrapped(f, marked)
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Any:
+    """`f` in the forward direction, the identity backward: the straight-through estimator.
+
+    The results of `f` match its array arguments one to one, in count and shape; each result's cotangent goes to the
+    argument in the same place. Raises RuleError at the call where they do not match.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.grad(lambda x: np.sum(tj.grad_pass_through(np.round)(x) ** 2))(np.array([0.6, 2.2]))
+    array([2., 4.])
+    """
+    if not callable(f):
+        raise fail("not-callable", None, decorator="tj.grad_pass_through", kind=type(f).__name__)
+    name = _name(f)
+
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        value = f(*args, **kwargs)
+        leaves = flatten((args, kwargs))[0]
+        inputs = [leaf for leaf in leaves if _is_array(leaf)]
+        recording = _recording_of(leaves)
+        if recording is None:
+            return value
+        outputs = [leaf for leaf in flatten(value)[0] if _is_array(leaf)]
+        _check_pass_through(name, inputs, outputs, recording)
+        marker = Marker(name, "straight-through", lambda *gs: gs)
+        return _with_gradient(value, inputs, marker, recording)
+
+    return _wrapped(f, marked)
+
+
+def recompute_grad(f: Callable[..., Any]) -> Any:
+    """`f`, whose intermediate values are not kept for the gradient but computed again there.
+
+    The same numbers to the last bit, for less memory and one more run of `f`'s statements in the backward code.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> block = tj.recompute_grad(lambda x: np.tanh(np.sin(x)))
+    >>> float(tj.grad(lambda x: block(x))(0.0))
+    1.0
+    """
+    if not callable(f):
+        raise fail("not-callable", None, decorator="tj.recompute_grad", kind=type(f).__name__)
+
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        recording = _recording_of(flatten((args, kwargs))[0])
+        if recording is None:
+            return f(*args, **kwargs)
+        with recording.inside_region():
+            return f(*args, **kwargs)
+
+    return _wrapped(f, marked)
+
+
+def _is_array(leaf: Any) -> bool:
+    """Whether a leaf is an input or output of a custom op: an array, not a Python number."""
+    if type(leaf) is Tensor:
+        return leaf.type.form != "weak"
+    known = type_of(leaf)
+    return known is not None and known.form != "weak"
+
+
+def _with_gradient(
+    value: Any, inputs: Sequence[Any], marker: Marker, recording: Recording
+) -> Any:
+    """`value` with every array or number in it made a result of one override."""
+    leaves, structure = flatten(value)
+    numbers = [k for k, leaf in enumerate(leaves) if type(leaf) is Tensor or type_of(leaf)]
+    if not numbers:
+        return value
+    outputs = [Tensor(recording.lift(leaves[k]), recording) for k in numbers]
+    tensors = [Tensor(recording.lift(leaf), recording) for leaf in inputs]
+    for k, result in zip(numbers, _override(outputs, tensors, marker), strict=True):
+        leaves[k] = result
+    return unflatten(structure, leaves)
+
+
+def _here(leaves: Sequence[Any]) -> Any:
+    recording = _recording_of(leaves)
+    return None if recording is None else recording.here()
+
+
+def _check_pass_through(
+    name: str, inputs: Sequence[Any], outputs: Sequence[Any], recording: Recording
+) -> None:
+    if len(inputs) != len(outputs):
+        problem = f"{len(outputs)} results for {len(inputs)} array arguments"
+        raise fail("pass-through", recording.here(), function=name, problem=problem)
+    for number, (x, y) in enumerate(zip(inputs, outputs, strict=True)):
+        if np.shape(x) != np.shape(y):
+            problem = f"result {number} has shape {np.shape(y)}, its argument {np.shape(x)}"
+            raise fail("pass-through", recording.here(), function=name, problem=problem)
+
+
+def _input_names(arguments: dict[str, Any]) -> list[str]:
+    """The parameter that each array leaf of the arguments belongs to."""
+    return [
+        name
+        for name in sorted(arguments)
+        for leaf in flatten(arguments[name])[0]
+        if _is_array(leaf)
+    ]
+
+
+class _Rule:
+    """A user's rule, its answer checked against the inputs before it enters the reverse pass."""
+
+    def __init__(
+        self,
+        name: str,
+        rule: Callable[..., Any],
+        inputs: Sequence[Any],
+        names: Sequence[str],
+        recording: Recording,
+    ) -> None:
+        self.name = name
+        self.rule = rule
+        self.inputs = inputs
+        self.names = names
+        self.recording = recording
+
+    def __call__(self, *cotangents: Any) -> list[Tensor | None]:
+        """One checked gradient per input."""
+        parameters = signature_of(self.rule).parameters
+        extra = {}
+        variables = parameters.get("variables")
+        if variables is not None and variables.default is inspect.Parameter.empty:
+            extra = {"variables": []}
+        answer = self.rule(*cotangents, **extra)
+        if extra:
+            answer = answer[0]
+        entries = self._entries(answer)
+        return [
+            self._checked(entry, x, name)
+            for entry, x, name in zip(entries, self.inputs, self.names, strict=True)
+        ]
+
+    def _entries(self, answer: Any) -> list[Any]:
+        """The answer as a flat list, one entry per input."""
+        entries = flatten(answer)[0] if answer is not None or len(self.inputs) == 1 else []
+        if len(entries) != len(self.inputs):
+            raise fail(
+                "rule-count",
+                self.recording.here(),
+                function=self.name,
+                got=len(entries),
+                expected=len(self.inputs),
+                names=", ".join(self.names) or "none",
+            )
+        return entries
+
+    def _checked(self, entry: Any, x: Any, name: str) -> Tensor | None:
+        shape, dtype = np.shape(x), x.dtype
+        if entry is None or dtype.kind not in "fc":
+            return None
+        words = {"function": self.name, "name": name}
+        known = entry.type if type(entry) is Tensor else type_of(entry)
+        if known is None or (known.dtype.kind == "c" and dtype.kind != "c"):
+            got = f"a {type(entry).__name__}" if known is None else f"a complex gradient {known!r}"
+            raise fail("rule-type", self.recording.here(), got=got, expected=f"{dtype}", **words)
+        tensor = Tensor(self.recording.lift(entry), self.recording)
+        if known.form == "weak":
+            return tensor
+        if known.shape != shape:
+            raise fail(
+                "rule-shape", self.recording.here(), got=known.shape, expected=shape, **words
+            )
+        return tensor

@@ -1,0 +1,181 @@
+"""Arrays made like another: constants, and ranges between recorded ends.
+
+A constant is recorded without operands, so that nothing is kept alive for the sake of its shape. What NumPy leaves
+uninitialised (`np.empty_like`) is zero here.
+
+`as_array` and `known` are how every area reads an argument that need not be a Tensor.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape, type_of
+from tracejit.ops.infer import broadcast_shapes
+from tracejit.ops.op import OPS, answer, composite, defop, literal
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether `value` is a Tensor."""
+    return hasattr(type(value), "__tracejit_record__")
+
+
+def type_in_call(value: Any) -> ArrayType:
+    """The type of a Tensor, array or number that stands in a call."""
+    kind = value.type if is_recorded(value) else type_of(value)
+    return kind if kind is not None else ArrayType((), np.dtype(object))
+
+
+def as_array(value: Any) -> Any:
+    """A Tensor, array or number as it is; a list as an array, stacked where it holds Tensors."""
+    if is_recorded(value) or type_of(value) is not None:
+        return value
+    if _holds_recorded(value):
+        return np.stack([as_array(entry) for entry in value])
+    return np.asarray(value)
+
+
+def _holds_recorded(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_recorded, value))
+    return is_recorded(value)
+
+
+def known(value: Any, name: str) -> Any:
+    """The argument `name` as NumPy takes it, known now; array data that is being recorded is refused."""
+    if not is_recorded(value):
+        return value
+    if value.type.form == "weak":
+        return operator.index(value)
+    raise TypeError(f"the shape of the result depends on {name}, whose values are not known yet")
+
+
+def shape_of(shape: Any) -> Shape:
+    """A shape given as a number or a sequence."""
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(operator.index(size) for size in sizes)
+
+
+def filled(shape: Shape, fill: Any, dtype: np.dtype[Any]) -> str:
+    """Source of an array full of one number: np.zeros((3, 4)), np.full((3,), 2.0, np.float32)."""
+    if fill in (0, 1) and not str(fill).startswith("-"):
+        text = f"{'np.ones' if fill else 'np.zeros'}({shape!r}"
+        return text + (")" if dtype == np.float64 else f", {literal(dtype)})")
+    if dtype.kind == "f" and type(fill) is int:
+        fill = float(fill)
+    text = f"np.full({shape!r}, {_number(fill)}"
+    return text + (")" if np.asarray(fill).dtype == dtype else f", {literal(dtype)})")
+
+
+def _number(number: Any) -> str:
+    """A Python number as source, nan and inf included."""
+    if isinstance(number, complex):
+        return f"complex({_number(number.real)}, {_number(number.imag)})"
+    if isinstance(number, float) and not math.isfinite(number):
+        return "np.nan" if math.isnan(number) else "np.inf" if number > 0 else "-np.inf"
+    return repr(number)
+
+
+full = defop(
+    name="full",
+    infer=lambda shape, fill, dtype: ArrayType(shape, dtype),
+    vjp=(),
+    source=lambda types, shape, fill, dtype: filled(shape, fill, dtype),
+    cost=lambda shape, fill, dtype: math.prod(shape),
+)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """np.full_like: one number, or a Tensor or array broadcast to the shape."""
+    kind = a.dtype if dtype is None else np.dtype(dtype)
+    sizes = a.shape if shape is None else shape_of(shape)
+    fill_value = as_array(fill_value)
+    if is_recorded(fill_value) or np.ndim(fill_value):
+        spread = a.__tracejit_record__(OPS["broadcast_to"], (fill_value,), {"shape": sizes})
+        return spread if spread.dtype == kind else np.astype(spread, kind)
+    number = np.asarray(fill_value).item()
+    if number in (0, 1) and not str(number).startswith(("-", "(-")):
+        number = int(number.real)
+    return a.__tracejit_record__(full, (), {"shape": sizes, "fill": number, "dtype": kind})
+
+
+def _like(fill: int) -> Callable[..., Any]:
+    """The handler of np.zeros_like, np.ones_like, np.empty_like."""
+
+    def handler(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+        return full_like(a, fill, dtype, shape=shape)
+
+    return handler
+
+
+answer(np.full_like, full_like)
+answer(np.zeros_like, _like(0))
+answer(np.ones_like, _like(1))
+answer(np.empty_like, _like(0))
+
+
+@cache
+def _linspace_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """By NumPy's own promotion, which differs between its versions for numbers and arrays."""
+    ends = [
+        PYTHON_TYPES[type.dtype.kind](0) if type.form == "weak" else np.zeros((), type.dtype)
+        for type in types
+    ]
+    result: np.dtype[Any] = np.linspace(*ends, 2).dtype
+    return result
+
+
+def _linspace_type(start: ArrayType, stop: ArrayType, num: int, endpoint: bool) -> ArrayType:
+    shape = (num, *broadcast_shapes(start.shape, stop.shape))
+    dtype = _linspace_dtype(start.with_shape(()), stop.with_shape(()))
+    return ArrayType(shape, dtype)
+
+
+def _fractions(y: Any, endpoint: bool) -> Any:
+    """How far each element of a linspace is from its start to its stop."""
+    parts = np.linspace(0.0, 1.0, y.shape[0], endpoint=endpoint, dtype=y.dtype)
+    return parts.reshape(-1, *(1,) * (y.ndim - 1))
+
+
+_linspace_rules = (
+    lambda g, y, start, stop, num, endpoint: g * (1.0 - _fractions(y, endpoint)),
+    lambda g, y, start, stop, num, endpoint: g * _fractions(y, endpoint),
+)
+linspace = defop(
+    name="linspace",
+    infer=_linspace_type,
+    vjp=_linspace_rules,
+    jvp=_linspace_rules,
+    source=lambda types, num, endpoint: (
+        "np.linspace({0}, {1}, {num}" + (")" if endpoint else ", endpoint=False)")
+    ),
+)
+
+
+def _linspace_call(
+    start: Any, stop: Any, num: Any = 50, endpoint: Any = True, *, axis: int = 0
+) -> Any:
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    y = linspace(as_array(start), as_array(stop), num=count, endpoint=bool(endpoint))
+    return y if axis == 0 else np.moveaxis(y, 0, axis)
+
+
+answer(np.linspace, _linspace_call)
+
+
+@composite(np.logspace)
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, *, axis: int = 0
+) -> Any:
+    """Powers of `base`, evenly spaced on a logarithmic scale."""
+    if np.ndim(base):
+        raise TypeError("an array as base is not supported")
+    return np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))

@@ -1,0 +1,27 @@
+"""Between Python numbers, NumPy scalars and 0-d arrays: one element in another form."""
+
+from __future__ import annotations
+
+from tracejit.ops.op import defop
+
+as_scalar = defop(
+    name="as_scalar",
+    infer=lambda x, dtype: x.with_form("scalar").with_dtype(dtype),
+    vjp=lambda g, y, x, dtype: g,
+    jvp="linear",
+    source="{dtype}({0})",
+)
+as_element = defop(
+    name="as_element",
+    infer=lambda x: x.with_form("scalar"),
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    source="{0}[()]",
+)
+as_array = defop(
+    name="as_array",
+    infer=lambda x: x.with_form("array"),
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    source="np.asarray({0})",
+)

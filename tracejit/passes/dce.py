@@ -1,0 +1,32 @@
+"""Dead code: nodes that neither an output nor an effect depends on are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tracejit.ir.graph import Graph, Node, Value
+
+
+def drop_dead(graph: Graph) -> Graph:
+    """`graph` with only the nodes its outputs and effects need; inputs stay as they are."""
+    new = Graph(graph.name)
+    new.files = graph.files
+    new.adopt_constants(graph)
+    new.inputs = graph.inputs
+    new.nodes = needed_nodes(graph.nodes, graph.outputs)
+    new.outputs = graph.outputs
+    return new
+
+
+def needed_nodes(
+    nodes: list[Node], outputs: Iterable[Value], given: Iterable[Value] = ()
+) -> list[Node]:
+    """The nodes that `outputs` and effects need, in order, when the values `given` are there already."""
+    there = set(given)
+    wanted = {output.node for output in outputs if output not in there}
+    kept = []
+    for node in reversed(nodes):
+        if node in wanted or node.op.effect:
+            kept.append(node)
+            wanted.update(value.node for value in node.operands if value not in there)
+    return kept[::-1]

@@ -1,0 +1,24 @@
+"""Erase markers: once a graph is differentiated, an `override` is just its values.
+
+IR in -> IR out:
+
+    q   f8[3] = override q_1 <- x  outputs=1 grad=rint        out f8 = sum q_1  axis=(0,)
+    out f8    = sum q  axis=(0,)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.markers import OVERRIDE
+from tracejit.passes.rebuild import rebuild
+
+
+def erase_markers(graph: Graph) -> Graph:
+    """`graph` with every override replaced by its values."""
+    return rebuild(graph, _erase)
+
+
+def _erase(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    return operands[: node.params["outputs"]] if node.op is OVERRIDE else None

@@ -1,0 +1,40 @@
+"""`rebuild`: a new graph from an old one, node by node. Every pass that changes nodes is a rewrite given to it.
+
+A rewrite is called as rewrite(new_graph, node, operands), the operands being values of the new graph, and answers
+the values that stand for the node's results, or None to copy the node. Emission into the new graph hash-conses,
+so what a rewrite makes equal becomes one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tracejit.ir.graph import Graph, Node, Value, replace_values
+
+Rewrite = Callable[[Graph, Node, tuple[Value, ...]], Sequence[Value] | None]
+
+
+def rebuild(
+    graph: Graph, rewrite: Rewrite, substitutes: Mapping[Value, Any] | None = None
+) -> Graph:
+    """`graph` with every node rewritten; inputs in `substitutes` become constants."""
+    new = Graph(graph.name)
+    new.files = graph.files
+    new.adopt_constants(graph)
+    known: dict[Value, Value] = {}
+    for value in graph.inputs:
+        if substitutes and value in substitutes:
+            known[value] = new.constant(substitutes[value])
+        else:
+            known[value] = new.add_input(value.name, value.type)
+    for node in graph.nodes:
+        operands = replace_values(node.operands, known)
+        results = rewrite(new, node, operands)
+        if results is None:
+            results = new.copy_node(node, operands).results
+        for old, result in zip(node.results, results, strict=True):
+            known[old] = result
+            result.take_name(old)
+    new.outputs = list(replace_values(graph.outputs, known))
+    return new

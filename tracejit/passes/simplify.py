@@ -1,0 +1,195 @@
+"""Algebraic simplification that changes no bit of a result.
+
+`RULES` maps an op's name to the rewrites tried in order, each (graph, node, operands) -> value or None. A rule may
+only replace a value by one of the same type whose every bit is the same, -0.0, inf and nan included: x * 1.0 is x,
+but x + 0.0 is not (-0.0 + 0.0 is 0.0).
+
+IR in -> IR out:
+
+    s_bar_1 f8[1,1] = expand_dims g  axis=(0, 1)              q_bar f8[8,4] = multiply g s
+    s_bar   f8[8,4] = broadcast_to s_bar_1  shape=(8, 4)
+    q_bar   f8[8,4] = multiply s_bar s
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ops.op import OPS
+from tracejit.passes.rebuild import rebuild
+
+Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
+FOLD_ELEMENTS = 16
+
+
+def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
+    """`graph` simplified; the inputs in `substitutes` become constants first."""
+    return rebuild(graph, _simplify, substitutes)
+
+
+def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    if len(node.results) != 1:
+        return None
+    operands = _without_broadcasts(node, operands)
+    for rule in (*RULES.get(node.op.name, ()), _fold):
+        value = rule(graph, node, operands)
+        if value is not None:
+            assert value.type is node.results[0].type, (node, value)
+            return (value,)
+    return graph.copy_node(node, operands).results
+
+
+def _emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any) -> Value:
+    """A new single-result node at the place of `like`."""
+    types = OPS[op].result_types([value.type for value in operands], params)
+    node = graph.emit(OPS[op], operands, params, types, like.where, like.region, like.tapes)
+    return node.results[0]
+
+
+def _made_by(value: Value, *ops: str) -> Node | None:
+    """The node that makes `value`, if it is one of `ops`."""
+    return value.node if value.node is not None and value.node.op.name in ops else None
+
+
+def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Operands of an elementwise op as they were before broadcasting, where the op broadcasts them itself."""
+    if node.op.batch != "elementwise" or not any(
+        _made_by(value, "broadcast_to", "full") for value in operands
+    ):
+        return operands
+    kept = list(operands)
+    for position, value in enumerate(operands):
+        source = _unbroadcast(value)
+        if source is None:
+            continue
+        candidate = [*kept[:position], source, *kept[position + 1 :]]
+        if node.op.result_types([v.type for v in candidate], node.params)[0] is node.results[0].type:
+            kept = candidate
+    return tuple(kept)
+
+
+def _unbroadcast(value: Value) -> Value | None:
+    made = _made_by(value, "broadcast_to")
+    return made.operands[0] if made else None
+
+
+def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """x * 1.0 and 1.0 * x are x; x / 1.0 is x."""
+    for position, other in ((1, 0), (0, 1)):
+        one = operands[position]
+        if node.op.name == "divide" and position == 0:
+            continue
+        if isinstance(one, Constant) and one.type.shape == () and one.data == 1:
+            return _same_type(node, operands[other])
+    return None
+
+
+def _same_type(node: Node, value: Value) -> Value | None:
+    return value if value.type is node.results[0].type else None
+
+
+def _no_change(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A reshape, broadcast, cast or transposition to what the operand is already."""
+    return _same_type(node, operands[0])
+
+
+def _identity_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    return operands[0] if node.params["axes"] == tuple(range(operands[0].type.ndim)) else None
+
+
+def _double_negation(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    made = _made_by(operands[0], "negative")
+    return _same_type(node, made.operands[0]) if made else None
+
+
+def _add_negative(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """a + (-b) is a - b; a - (-b) is a + b."""
+    made = _made_by(operands[1], "negative")
+    if made is None or made.operands[0].type.dtype != node.results[0].type.dtype:
+        return None
+    opposite = "subtract" if node.op.name == "add" else "add"
+    value = _emit(graph, node, opposite, (operands[0], made.operands[0]))
+    return _same_type(node, value)
+
+
+def _reshape_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A reshape of a reshape is one reshape; back to the shape before is nothing."""
+    made = _made_by(operands[0], "reshape", "expand_dims", "squeeze")
+    if made is None:
+        return None
+    source = made.operands[0]
+    if source.type is node.results[0].type:
+        return source
+    if node.op.name != "reshape" or source.type.form != "array":
+        return None
+    return _emit(graph, node, "reshape", (source,), shape=node.results[0].type.shape)
+
+
+def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """Broadcasting needs no axes of length one in front, and is done once."""
+    made = _made_by(operands[0], "reshape", "expand_dims", "broadcast_to")
+    if made is None:
+        return None
+    source = made.operands[0].type.shape
+    shape = operands[0].type.shape
+    if made.op.name != "broadcast_to" and source != shape[len(shape) - len(source) :]:
+        return None
+    if made.op.name != "broadcast_to" and math.prod(shape) != math.prod(source):
+        return None
+    return _emit(graph, node, "broadcast_to", (made.operands[0],), shape=node.params["shape"])
+
+
+def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    made = _made_by(operands[0], "transpose")
+    if made is None:
+        return None
+    axes = tuple(made.params["axes"][axis] for axis in node.params["axes"])
+    if axes == tuple(range(len(axes))):
+        return _same_type(node, made.operands[0])
+    return _emit(graph, node, "transpose", made.operands, axes=axes)
+
+
+def _sum_of_ones(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A sum over axes of length one only drops them."""
+    source, result = operands[0], node.results[0].type
+    if any(source.type.shape[axis] != 1 for axis in node.params["axis"]):
+        return None
+    if source.type.dtype != result.dtype or result.form != "array":
+        return None
+    if result.shape == source.type.shape:
+        return _same_type(node, source)
+    return _emit(graph, node, "reshape", (source,), shape=result.shape)
+
+
+def _fold(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A small result of constants alone is a constant."""
+    result = node.results[0].type
+    if not operands or result.size > FOLD_ELEMENTS or node.op.effect:
+        return None
+    if not all(isinstance(value, Constant) for value in operands):
+        return None
+    with np.errstate(all="ignore"):
+        data = node.op.evaluate(*[value.data for value in operands], **node.params)  # type: ignore[attr-defined]
+    constant = graph.constant(data)
+    return _same_type(node, constant)
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "multiply": (_identity_of_one,),
+    "divide": (_identity_of_one,),
+    "negative": (_double_negation,),
+    "add": (_add_negative,),
+    "subtract": (_add_negative,),
+    "reshape": (_no_change, _reshape_of_view),
+    "expand_dims": (_no_change, _reshape_of_view),
+    "squeeze": (_no_change, _reshape_of_view),
+    "broadcast_to": (_no_change, _broadcast_of_view),
+    "astype": (_no_change,),
+    "transpose": (_identity_axes, _transpose_twice),
+    "sum": (_sum_of_ones,),
+}

@@ -1,0 +1,185 @@
+"""The pipeline: from a recorded graph to the text of a module. Every stage stands in `generate`, in its order."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.autodiff.partition import partition
+from tracejit.cache.key import digest, kernel_name
+from tracejit.codegen.module import Body, Module, render
+from tracejit.ir.graph import Graph, Value
+from tracejit.ir.printer import print_graph
+from tracejit.ir.types import dtype_letters
+from tracejit.ir.verify import verify
+from tracejit.passes.cse import share
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.erase import erase_markers
+from tracejit.passes.simplify import simplify
+from tracejit.schedule.plan import plan_body
+from tracejit.version import __version__
+
+IR_VERSION = 1
+NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])
+PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
+
+
+class Recorded(NamedTuple):
+    """A recorded and differentiated function.
+
+    The first `outputs` outputs of the graph are the function's, the others the gradients of the inputs `sources`;
+    `seed` is the input that stands for the cotangent of the first output, None where nothing is differentiated.
+    `origin` is the function as module.qualname.
+    """
+
+    graph: Graph
+    origin: str
+    outputs: int
+    sources: tuple[Value, ...] = ()
+    seed: Value | None = None
+
+
+def dump(stage: str, text: Callable[[], str]) -> None:
+    """Print `text` to stderr if TRACEJIT_DUMP names the stage."""
+    if stage in os.environ.get("TRACEJIT_DUMP", "").split(","):
+        sys.stderr.write(f"--- {stage}\n{text()}\n")
+
+
+def key_of(recorded: Recorded, options: str) -> str:
+    """The content key: the graph before any pass, what text depends on besides, and every version."""
+    graph = print_graph(recorded.graph)
+    dump("adjoint" if recorded.seed else "trace", lambda: graph)
+    versions = f"tracejit {__version__} numpy {NUMPY_VERSION} ir {IR_VERSION}"
+    shape = f"{recorded.origin} {recorded.outputs} {recorded.seed is not None}"
+    return digest(graph, shape, options, versions)
+
+
+def name_of(recorded: Recorded, key: str) -> str:
+    """The kernel's file name without ending: loss__f8_32x16__3f9a1c07."""
+    words = [
+        dtype_letters(value.type.dtype) + "".join(f"_{'x'.join(map(str, value.type.shape))}")
+        for value in recorded.graph.inputs
+        if value is not recorded.seed
+    ]
+    return kernel_name(recorded.graph.name, "__".join(word.rstrip("_") for word in words), key)
+
+
+def optimise(graph: Graph) -> Graph:
+    """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1."""
+    for each in PASSES:
+        graph = each(graph)
+        if os.environ.get("TRACEJIT_VERIFY") == "1":
+            verify(graph)
+    dump("plan", lambda: print_graph(graph))
+    return graph
+
+
+def generate(recorded: Recorded, key: str) -> Module:
+    """The module of a recorded function."""
+    graph = optimise(recorded.graph)
+    arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
+    if recorded.seed is None:
+        bodies = [_forward_only(graph, arguments)]
+        residuals: list[Value] = []
+    else:
+        seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
+        bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded)
+    module = render(_header(recorded, residuals, key), _signature(recorded, residuals), bodies)
+    dump("source", lambda: module.text)
+    return module
+
+
+def _forward_only(graph: Graph, arguments: list[Value]) -> Body:
+    plan = plan_body(arguments, graph.nodes, graph.outputs)
+    names = _listing(graph.outputs)
+    count = len(graph.outputs)
+    return Body("forward", f"Return {names}.", plan, [(count, count == 1)])
+
+
+def _forward_and_backward(
+    graph: Graph, arguments: list[Value], seed: Value, recorded: Recorded
+) -> tuple[list[Body], list[Value]]:
+    count = recorded.outputs
+    outputs, gradients = graph.outputs[:count], graph.outputs[count:]
+    parts = partition(graph, count, [seed])
+    residuals = parts.residuals
+    bars = [f"{value.name}_bar" for value in recorded.sources]
+    bar_names = bars[0] if len(bars) == 1 else f"({', '.join(bars)})"
+    forward = plan_body(arguments, parts.forward, outputs, residuals)
+    backward = plan_body([*residuals, seed], parts.backward, gradients)
+    one = seed.type.dtype.type(1.0)
+    if seed.type.form == "array":
+        one = np.asarray(one)
+    fused = drop_dead(simplify(graph, {seed: one}))
+    both = plan_body(fused.inputs, fused.nodes, fused.outputs)
+    results = (count, count == 1)
+    names = _listing(outputs)
+    bodies = [
+        Body(
+            "forward",
+            f"Return ({names}, residuals).",
+            forward,
+            [results, (len(residuals), False)],
+        ),
+        Body(
+            "backward",
+            f"Return {bar_names}, the gradients, from forward's residuals.",
+            backward,
+            [(len(bars), len(bars) == 1)],
+            len(residuals),
+            {seed.name: one},
+        ),
+        Body(
+            "value_and_grad",
+            f"Return {names} and {bar_names}, as forward and backward in one.",
+            both,
+            [results, (len(bars), len(bars) == 1)],
+        ),
+    ]
+    return bodies, residuals
+
+
+def _listing(values: list[Value]) -> str:
+    names = [value.name or "a constant" for value in values]
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _header(recorded: Recorded, residuals: list[Value], key: str) -> str:
+    graph = recorded.graph
+    what = "forward and backward" if recorded.seed is not None else "forward"
+    arguments = [value for value in graph.inputs if value is not recorded.seed]
+    types = "  ".join(f"{value.name} {value.type!r}" for value in arguments)
+    results = "  ".join(repr(value.type) for value in graph.outputs[: recorded.outputs])
+    lines = [
+        f"{graph.name}: {what}, specialised. Generated by tracejit {__version__}; edits are detected.",
+        "",
+        f"    user code    {recorded.origin}({', '.join(value.name for value in arguments)})",
+        f"    signature    {types}  ->  {results}",
+    ]
+    if recorded.seed is not None:
+        names = ", ".join(value.name for value in recorded.sources)
+        others = [value.name for value in arguments if value not in recorded.sources]
+        note = f"({', '.join(others)} not differentiated)" if others else ""
+        kept = " ".join(value.name for value in residuals) or "none"
+        lines.append(f"    gradient     {names:<20} {note}".rstrip())
+        lines.append(f"    residuals    {kept}")
+    lines.append(f"    key          {key}")
+    lines.append(f"    made for     numpy {NUMPY_VERSION}, ir {IR_VERSION}")
+    return "\n".join(lines) + "\n"
+
+
+def _signature(recorded: Recorded, residuals: list[Value]) -> dict[str, Any]:
+    graph = recorded.graph
+    inputs = [value for value in graph.inputs if value is not recorded.seed]
+    signature = {
+        "inputs": {value.name: repr(value.type) for value in inputs},
+        "outputs": tuple(repr(value.type) for value in graph.outputs[: recorded.outputs]),
+    }
+    if recorded.seed is not None:
+        signature["gradient"] = tuple(value.name for value in recorded.sources)
+        signature["residuals"] = {value.name: repr(value.type) for value in residuals}
+    return signature

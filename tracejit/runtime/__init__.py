@@ -1,0 +1,1 @@
+"""What runs around a generated module: dispatch."""

@@ -1,0 +1,171 @@
+"""The generated entry of a kernel: checks that a call fits, runs the kernel, builds the result.
+
+The entry has the user's own parameters, so Python binds positions, keywords and defaults. It answers MISS when the call
+is not the kernel's: another dtype, shape, structure, static value or number that the recording read. Checks are
+written inline because they are the whole cost of a cached call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.ir.types import PYTHON_TYPES
+from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.trees import LEAF, Structure, conditions, construction
+
+MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
+
+
+class Output(NamedTuple):
+    """How a result is built: its structure, and per leaf ("result", indices into what the kernel returns) or
+    ("fixed", object).
+    """
+
+    structure: Structure
+    leaves: Sequence[tuple[str, Any]]
+
+
+class Entry(NamedTuple):
+    """What the entry of one kernel checks, calls and returns.
+
+    `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value converted to a float64
+    scalar where its name is in `differentiated`. `fixed` maps leaves by name to the value they must have. `hidden` are
+    further arguments of the kernel, captured arrays; `guard` decides whether captured names still hold.
+    """
+
+    signature: inspect.Signature
+    call: Call
+    target: Callable[..., Any]
+    fixed: dict[str, Any]
+    differentiated: frozenset[str]
+    hidden: Sequence[Any]
+    guard: Callable[[], bool] | None
+    outputs: Sequence[Output]
+
+
+class Space:
+    """The globals of a generated entry: objects under short names."""
+
+    def __init__(self) -> None:
+        """Only what every entry uses."""
+        self.names: dict[str, Any] = {"_ndarray": np.ndarray, "_MISS": MISS}
+
+    def bind(self, thing: Any) -> str:
+        """A name for `thing`; the same thing has one name."""
+        for name, known in self.names.items():
+            if known is thing:
+                return name
+        name = f"_{len(self.names)}"
+        self.names[name] = thing
+        return name
+
+
+def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
+    """Compile the entry; `space` holds the objects that the call's paths already name."""
+    checks: list[str] = []
+    for parameter, structure in entry.call.structures.items():
+        checks += conditions(structure, parameter, space.bind)
+    spelled: dict[str, str] = {}
+    for leaf in entry.call.leaves:
+        spelled[leaf.name] = leaf.path if leaf.path == leaf.argument else f"_v_{leaf.name}"
+        checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
+    if entry.guard is not None:
+        checks.append(f"{space.bind(entry.guard)}()")
+    arguments = []
+    for leaf in entry.call.leaves:
+        if leaf.role == "static" or (leaf.name in entry.fixed and leaf.role == "number"):
+            continue
+        text = spelled[leaf.name]
+        if leaf.role == "number" and leaf.name in entry.differentiated:
+            text = f"{space.bind(np.float64)}({text})"
+        arguments.append(text)
+    arguments += [space.bind(array) for array in entry.hidden]
+    called = f"{space.bind(entry.target)}({', '.join(arguments)})"
+    lines = [f"def {name}({_parameters(entry.signature, space)}):"]
+    lines.append(f"    if {' and '.join(checks) or 'True'}:")
+    lines += [f"        {line}" for line in _run(called, entry, space)]
+    lines.append("    return _MISS")
+    exec(compile("\n".join(lines), f"<tracejit entry of {name}>", "exec"), space.names)
+    made: Callable[..., Any] = space.names[name]
+    return made
+
+
+def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:
+    """Conditions on one leaf, the first of which gives it the name `text`."""
+    first = text if text == leaf.path else f"({text} := {leaf.path})"
+    if leaf.role == "static":
+        yield _fixed_check(first, text, leaf.value, space)
+        return
+    assert leaf.type is not None
+    if leaf.role == "array":
+        dtype = space.bind(leaf.type.dtype)
+        yield f"type({first}) is _ndarray"
+        yield f"{text}.shape == {leaf.type.shape!r}"
+        yield f"({text}.dtype is {dtype} or {text}.dtype == {dtype})"
+        return
+    kind = leaf.type.dtype.type if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
+    yield f"type({first}) is {space.bind(kind)}"
+    if leaf.name in fixed:
+        yield _number_check(text, fixed[leaf.name], space)
+
+
+def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
+    if value is None or isinstance(value, bool):
+        return f"{first} is {value!r}"
+    held = space.bind(value)
+    kind = space.bind(type(value))
+    return f"({first} is {held} or (type({text}) is {kind} and {text} == {held}))"
+
+
+def _number_check(text: str, value: Any, space: Space) -> str:
+    """Equality of numbers to the bit: 0.0 is not -0.0, nan is nan."""
+    if isinstance(value, complex) or value != value or value == 0 and isinstance(value, float):
+        return f"repr({text}) == {repr(value)!r}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{text} == {space.bind(value)}"
+    return f"{text} == {value!r}"
+
+
+def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
+    """The statements that call the kernel and return the user's result."""
+    if len(entry.outputs) == 1 and entry.outputs[0] == Output(LEAF, [("result", ())]):
+        yield f"return {called}"
+        return
+    yield f"_result = {called}"
+    parts = []
+    for output in entry.outputs:
+        leaves = (
+            "_result" + "".join(f"[{k}]" for k in value) if kind == "result" else space.bind(value)
+            for kind, value in output.leaves
+        )
+        parts.append(construction(output.structure, leaves, space.bind))
+    yield f"return {', '.join(parts)}"
+
+
+def _parameters(signature: inspect.Signature, space: Space) -> str:
+    """The user's parameter list, defaults bound by name."""
+    words: list[str] = []
+    star = False
+    kinds = inspect.Parameter
+    parameters = list(signature.parameters.values())
+    for number, parameter in enumerate(parameters):
+        text = parameter.name
+        if parameter.default is not kinds.empty:
+            text += f"={space.bind(parameter.default)}"
+        if parameter.kind is kinds.VAR_POSITIONAL:
+            text, star = "*" + text, True
+        elif parameter.kind is kinds.VAR_KEYWORD:
+            text = "**" + text
+        elif parameter.kind is kinds.KEYWORD_ONLY and not star:
+            words.append("*")
+            star = True
+        words.append(text)
+        following = parameters[number + 1].kind if number + 1 < len(parameters) else None
+        if parameter.kind is kinds.POSITIONAL_ONLY and following is not kinds.POSITIONAL_ONLY:
+            words.append("/")
+    return ", ".join(words)

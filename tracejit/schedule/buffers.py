@@ -1,0 +1,107 @@
+"""Who owns which memory: in-place statements, and results that must be copied.
+
+A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never constants. Values that may
+share memory (`Op.alias`) form one storage; a storage may be overwritten only when everything in it is dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.schedule.inline import INLINE_BELOW
+
+FLATTENING = frozenset(("reshape", "expand_dims", "squeeze", "ravel"))
+
+
+class Storages:
+    """The storage of every value: a representative value, and whether this body allocated it."""
+
+    def __init__(self, inputs: Sequence[Value], nodes: Sequence[Node]) -> None:
+        """Storages of the values of one body."""
+        self._root: dict[Value, Value] = {}
+        self._foreign = set(inputs)
+        for node in nodes:
+            if node.op.alias is not None:
+                for result in node.results:
+                    self._root[result] = node.operands[node.op.alias]
+
+    def root(self, value: Value) -> Value:
+        """The value whose allocation holds `value`."""
+        while value in self._root:
+            value = self._root[value]
+        return value
+
+    def take_over(self, value: Value, operand: Value) -> None:
+        """`value` now lives in the storage of `operand`."""
+        self._root[value] = operand
+
+    def is_ours(self, value: Value) -> bool:
+        """Whether the body allocated the memory of `value`."""
+        root = self.root(value)
+        return root not in self._foreign and not isinstance(root, Constant)
+
+
+def overwritten_operands(
+    inputs: Sequence[Value],
+    nodes: Sequence[Node],
+    statements: Sequence[Node],
+    last_use: dict[Value, int],
+) -> dict[Node, Value]:
+    """For each statement that writes in place, the operand whose buffer it writes to."""
+    storages = Storages(inputs, nodes)
+    dies: dict[Value, int] = {}
+    for node in nodes:
+        for value in (*node.operands, *node.results):
+            root = storages.root(value)
+            dies[root] = max(dies.get(root, -1), last_use.get(value, -1))
+    overwrites: dict[Node, Value] = {}
+    for number, node in enumerate(statements):
+        if not node.op.inplace or len(node.results) != 1:
+            continue
+        result = node.results[0]
+        if result.type.form != "array" or result.type.size < INLINE_BELOW:
+            continue
+        for operand in node.operands:
+            root = storages.root(operand)
+            if operand.type is not result.type or not storages.is_ours(operand):
+                continue
+            if root is not operand and operand.node not in overwrites:
+                continue
+            if dies[root] != number:
+                continue
+            overwrites[node] = operand
+            dies[root] = dies[result]
+            storages.take_over(result, operand)
+            break
+    return overwrites
+
+
+def shared_results(
+    inputs: Sequence[Value],
+    nodes: Sequence[Node],
+    results: Sequence[Value],
+    kept: Sequence[Value],
+) -> set[int]:
+    """The positions of results that must be copied to be fresh, distinct, writeable arrays."""
+    storages = Storages(inputs, nodes)
+    taken = {storages.root(value) for value in kept}
+    copies: set[int] = set()
+    for position, value in enumerate(results):
+        if value.type.form != "array":
+            continue
+        root = storages.root(value)
+        if not storages.is_ours(value) or root in taken or _is_strided_view(value):
+            copies.add(position)
+        else:
+            taken.add(root)
+    return copies
+
+
+def _is_strided_view(value: Value) -> bool:
+    """Whether `value` shows only a part of its storage, or in another order."""
+    while value.node is not None and value.node.op.alias is not None:
+        if value.node.op.name not in FLATTENING:
+            return True
+        value = value.node.operands[value.node.op.alias]
+    return False

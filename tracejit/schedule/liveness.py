@@ -1,0 +1,33 @@
+"""Where each value is read for the last time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tracejit.ir.graph import Node, Value
+
+
+def last_uses(
+    statements: Sequence[Node], inlined: set[Node], results: Sequence[Value]
+) -> dict[Value, int]:
+    """The number of the last statement reading each value; len(statements) for results."""
+    last: dict[Value, int] = {}
+    for number, node in enumerate(statements):
+        for value in read_values(node, inlined):
+            last[value] = number
+    for result in results:
+        last[result] = len(statements)
+        if result.node in inlined:
+            assert result.node is not None
+            last.update(dict.fromkeys(read_values(result.node, inlined), len(statements)))
+    return last
+
+
+def read_values(node: Node, inlined: set[Node]) -> Iterator[Value]:
+    """The values that the statement of `node` reads: its operands, through inlined expressions."""
+    pending = list(node.operands)
+    while pending:
+        value = pending.pop()
+        yield value
+        if value.node is not None and value.node in inlined:
+            pending.extend(value.node.operands)

@@ -1,0 +1,56 @@
+"""The Plan of one function body: everything that codegen needs and nothing it must still decide.
+
+`plan_body` runs the stages in their order: `inline` says which values are written inside the expression that uses
+them, `liveness` where each value is used last, `buffers` which statement overwrites an operand that is ours and
+which results need a copy. Statements stay in program order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tracejit.ir.graph import Node, Value
+from tracejit.schedule.buffers import overwritten_operands, shared_results
+from tracejit.schedule.inline import inlined_nodes
+from tracejit.schedule.liveness import last_uses
+
+
+class Plan(NamedTuple):
+    """One body.
+
+    `statements` are the nodes written as statements, in order; `inlined` the others. `last_use` is the number of the
+    last statement that reads a value (len(statements) for what is returned). `overwrites` maps a statement's node to
+    the operand whose buffer its result takes over; `copies` holds the positions in `results` that are copied. `kept` is
+    returned besides the results and never copied: residuals.
+    """
+
+    inputs: list[Value]
+    statements: list[Node]
+    inlined: set[Node]
+    results: list[Value]
+    kept: list[Value]
+    last_use: dict[Value, int]
+    overwrites: dict[Node, Value]
+    copies: set[int]
+
+
+def plan_body(
+    inputs: Sequence[Value],
+    nodes: Sequence[Node],
+    results: Sequence[Value],
+    kept: Sequence[Value] = (),
+) -> Plan:
+    """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
+
+    The body owns none of its inputs. A result shares no memory with an input, another result or what is kept.
+    """
+    returned = [*results, *kept]
+    inlined = inlined_nodes(nodes, returned)
+    statements = [node for node in nodes if node not in inlined]
+    last_use = last_uses(statements, inlined, returned)
+    overwrites = overwritten_operands(inputs, nodes, statements, last_use)
+    copies = shared_results(inputs, nodes, results, kept)
+    return Plan(
+        list(inputs), statements, inlined, list(results), list(kept), last_use, overwrites, copies
+    )

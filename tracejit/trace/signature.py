@@ -1,0 +1,179 @@
+"""What a call looks like: its arguments bound to the function's parameters, taken apart into leaves.
+
+A leaf is an array, a NumPy scalar, a Python number, or static: anything else hashable, which selects a kernel by
+type and equality. Every leaf has a name, the one it has in graphs and generated code, and a path, the Python expression
+that reaches it from the parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
+
+Role = Literal["array", "scalar", "number", "static"]
+
+
+class TensorSpec:
+    """An array argument described instead of given: for `f.kernel(spec, ...)`.
+
+    >>> TensorSpec((8, 3), np.float32)
+    TensorSpec(shape=(8, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, shape: Iterable[int], dtype: Any = float, name: str | None = None) -> None:
+        """An array of this shape and dtype; `name` is for the reader."""
+        self.shape = tuple(operator.index(size) for size in shape)
+        self.dtype = np.dtype(dtype)
+        self.name = name
+
+    @property
+    def type(self) -> ArrayType:
+        """The type of an array that fits."""
+        return ArrayType(self.shape, self.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and self.type is other.type
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype})"
+
+
+class Leaf(NamedTuple):
+    """One leaf of a call."""
+
+    name: str
+    path: str
+    argument: str
+    value: Any
+    role: Role
+    type: ArrayType | None
+
+
+class Call(NamedTuple):
+    """A call taken apart: its leaves in order, and the structure of each parameter."""
+
+    leaves: list[Leaf]
+    structures: dict[str, Structure]
+
+    def rebuild(self, values: Iterable[Any]) -> dict[str, Any]:
+        """The arguments by parameter name, with the leaves replaced by `values`."""
+        remaining = iter(values)
+        return {
+            name: unflatten(structure, [next(remaining) for _ in range(structure.size)])
+            for name, structure in self.structures.items()
+        }
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a callable; any positional arguments where Python knows none."""
+    try:
+        return inspect.signature(function)
+    except (ValueError, TypeError):
+        parameter = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
+        return inspect.Signature([parameter])
+
+
+def bind_arguments(
+    signature: inspect.Signature, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments by parameter, defaults filled in; ArityError where they do not fit."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise fail("wrong-arity", None, function=name, problem=error) from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def call_arguments(
+    signature: inspect.Signature, arguments: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The positional and keyword arguments that pass `arguments` to the function."""
+    bound = inspect.BoundArguments(signature, arguments)  # type: ignore[arg-type]
+    return list(bound.args), dict(bound.kwargs)
+
+
+def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], str]) -> Call:
+    """The leaves of a call of `function`; `bind` names objects that paths cannot spell."""
+    found: list[tuple[tuple[str, ...], str, str, Any]] = []
+    structures: dict[str, Structure] = {}
+    for name, value in arguments.items():
+        leaves, structure = flatten(value)
+        structures[name] = structure
+        places = zip(labels(structure, name), paths(structure, name, bind), leaves, strict=True)
+        found += [(words, path, name, leaf) for words, path, leaf in places]
+    names = leaf_names([words for words, *_ in found])
+    return Call(
+        [
+            Leaf(name, path, argument, value, *_classify(value, path, function))
+            for name, (_, path, argument, value) in zip(names, found, strict=True)
+        ],
+        structures,
+    )
+
+
+def leaf_names(words: list[tuple[str, ...]]) -> list[str]:
+    """A variable name per leaf: its last key if that is a name and unique, else all keys joined."""
+    short = [path[-1] for path in words]
+    counts = Counter(short)
+    names: list[str] = []
+    for path, last in zip(words, short, strict=True):
+        name = last if last.isidentifier() and counts[last] == 1 else "_".join(path)
+        name = "".join(letter if letter.isalnum() else "_" for letter in name)
+        if keyword.iskeyword(name) or not name.isidentifier() or name in names:
+            name = f"{name}_{len(names)}" if name[:1].isalpha() else f"a_{name}_{len(names)}"
+        names.append(name)
+    return names
+
+
+def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | None]:
+    kind = type(value)
+    if isinstance(value, TensorSpec):
+        return "array", value.type
+    if kind is Tensor:
+        return "array", value.type
+    known = type_of(value)
+    if known is not None:
+        if known.dtype.kind not in "biufc" or not known.dtype.isnative:
+            raise fail(
+                "unsupported-dtype", None, what=f"argument {path} of {function}", dtype=known.dtype
+            )
+        if known.form == "weak":
+            return ("static", None) if kind is bool else ("number", known)
+        return ("scalar" if known.form == "scalar" else "array"), known
+    try:
+        hash(value)
+    except TypeError:
+        _not_an_array(value, path, function)
+    if isinstance(value, np.ndarray):
+        _not_an_array(value, path, function)
+    return "static", None
+
+
+def _not_an_array(value: Any, path: str, function: str) -> None:
+    kind = type(value).__name__
+    raise fail(
+        "not-an-array",
+        None,
+        what=f"argument {path} of {function}",
+        article="an" if kind[:1].lower() in "aeiou" else "a",
+        kind=kind,
+        fix=f"pass np.asarray({path})"
+        + (", or keep it outside the function." if kind != "ndarray" else "."),
+    )

@@ -1,0 +1,151 @@
+"""Containers as arguments and results: dict, list, tuple, NamedTuple, dataclass, nested at will.
+
+`flatten` takes a container apart into leaves and a Structure that says how it was built; the Structure writes the
+Python that checks another container for the same shape, reaches a leaf, and builds a result. Leaves come in
+TensorFlow's order: sequences in order, NamedTuples and dataclasses by field, dicts by sorted key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+
+class Structure(NamedTuple):
+    """A container's class, its keys (dict keys, field names or positions) and the structures inside; a leaf has no class."""
+
+    cls: type | None
+    keys: tuple[Any, ...] = ()
+    children: tuple[Structure, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return 1 if self.cls is None else sum(child.size for child in self.children)
+
+
+LEAF = Structure(None)
+
+
+def _keys(value: Any) -> tuple[Any, ...] | None:
+    """The keys of a container; None of a leaf."""
+    kind = type(value)
+    if kind is dict:
+        try:
+            return tuple(sorted(value))
+        except TypeError:
+            return tuple(value)
+    if kind in (list, tuple):
+        return tuple(range(len(value)))
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return tuple(kind._fields)
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return None
+
+
+def _child(value: Any, key: Any) -> Any:
+    return value[key] if type(value) in (dict, list, tuple) else getattr(value, key)
+
+
+def flatten(value: Any) -> tuple[list[Any], Structure]:
+    """The leaves of `value` in order, and its structure."""
+    keys = _keys(value)
+    if keys is None:
+        return [value], LEAF
+    leaves: list[Any] = []
+    children = []
+    for key in keys:
+        inner, structure = flatten(_child(value, key))
+        leaves += inner
+        children.append(structure)
+    return leaves, Structure(type(value), keys, tuple(children))
+
+
+def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
+    """The container with this structure and these leaves."""
+    remaining = iter(leaves)
+
+    def build(part: Structure) -> Any:
+        if part.cls is None:
+            return next(remaining)
+        return _assemble(part, [build(child) for child in part.children])
+
+    return build(structure)
+
+
+def _assemble(part: Structure, values: list[Any]) -> Any:
+    if part.cls is dict:
+        return dict(zip(part.keys, values, strict=True))
+    if part.cls in (list, tuple):
+        return part.cls(values)  # type: ignore[call-arg]
+    assert part.cls is not None
+    return part.cls(**dict(zip(part.keys, values, strict=True)))
+
+
+def map_tree(function: Callable[[Any], Any], value: Any) -> Any:
+    """`value` with every leaf replaced by function(leaf)."""
+    leaves, structure = flatten(value)
+    return unflatten(structure, [function(leaf) for leaf in leaves])
+
+
+Bind = Callable[[Any], str]
+
+
+def paths(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
+    """For every leaf, the Python expression that reaches it from `root`; `bind` names an object."""
+    if structure.cls is None:
+        yield root
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        yield from paths(child, _step(structure, root, key, bind), bind)
+
+
+def labels(structure: Structure, root: str) -> Iterator[tuple[str, ...]]:
+    """For every leaf, the keys that lead to it, as words: ("params", "layer", "w")."""
+
+    def walk(part: Structure, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if part.cls is None:
+            yield words
+        for key, child in zip(part.keys, part.children, strict=True):
+            yield from walk(child, (*words, str(key)))
+
+    return walk(structure, (root,))
+
+
+def _key(key: Any, bind: Bind) -> str:
+    return repr(key) if type(key) in (str, int) else bind(key)
+
+
+def _step(structure: Structure, root: str, key: Any, bind: Bind) -> str:
+    if structure.cls in (dict, list, tuple):
+        return f"{root}[{_key(key, bind)}]"
+    return f"{root}.{key}"
+
+
+def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
+    """Python conditions, in order, under which `root` has this structure."""
+    if structure.cls is None:
+        return
+    yield f"type({root}) is {bind(structure.cls)}"
+    if structure.cls is dict:
+        yield f"{root}.keys() == {bind(frozenset(structure.keys))}"
+    elif structure.cls in (list, tuple):
+        yield f"len({root}) == {len(structure.keys)}"
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        yield from conditions(child, _step(structure, root, key, bind), bind)
+
+
+def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str:
+    """The Python expression that builds the container from leaf expressions."""
+    if structure.cls is None:
+        return next(leaves)
+    parts = [construction(child, leaves, bind) for child in structure.children]
+    if structure.cls is dict:
+        keys = [_key(key, bind) for key in structure.keys]
+        return "{" + ", ".join(map("{}: {}".format, keys, parts)) + "}"
+    if structure.cls is list:
+        return f"[{', '.join(parts)}]"
+    if structure.cls is tuple:
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    return f"{bind(structure.cls)}({', '.join(map('{}={}'.format, structure.keys, parts))})"
