@@ -17,6 +17,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
 from tracejit.pipeline import Recorded, generate, key_of, name_of
 from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
+from tracejit.trace.captures import Captures
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import Call, Leaf, bind_arguments, signature_of, take_apart
@@ -143,7 +144,9 @@ class Function:
 
     def _specialise(self, call: Call, space: Space) -> Callable[..., Any]:
         """Record for `call`, make its kernel, and enter it in front of the others."""
-        recording = Recording(self.name)
+        objects = [leaf.value for leaf in call.leaves if leaf.role == "static"]
+        captures = Captures([self.python, *objects])
+        recording = Recording(self.name, captures)
         fixed, differentiated = self._roles(call)
         try:
             with recording:
@@ -176,8 +179,8 @@ class Function:
                 target,
                 fixed,
                 differentiated,
-                recording.hidden_arrays(),
-                recording.guard(),
+                [array for _, array in recording.hidden.values()],
+                captures.guard(),
                 outputs,
             ),
             space,

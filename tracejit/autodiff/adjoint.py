@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
-from tracejit.ir.graph import Node, Value, replace_values
+from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
 from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import OPS
@@ -54,6 +54,7 @@ class ReversePass:
         ]
         self.cotangents: dict[Value, Tensor] = {}
         self.clones: dict[Value, Value] = {}
+        self.notes: dict[Location | None, str] = {}
         self.regions: dict[int, list[Node]] = {}
         for node in self.nodes:
             if node.region:
@@ -92,7 +93,7 @@ class ReversePass:
         if node.op is OVERRIDE:
             self._override(node, cotangents, active)
             return
-        with self.recording.at(node.where):
+        with self.recording.at(self._noted(node.where)):
             out = self._tensors(node.results)
             operands = self._tensors(node.operands)
             g: Any = cotangents if len(out) > 1 else cotangents[0]
@@ -111,8 +112,9 @@ class ReversePass:
     def _override(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """The user's rule in place of the op's: conjugated on both sides, its results checked already."""
         marker = node.params["grad"]
-        where = node.where
-        with self.recording.at(where._replace(note=marker.note) if where else None):
+        if node.where is not None:
+            self.notes[node.where] = marker.note
+        with self.recording.at(self._noted(node.where)):
             seeds = [
                 conjugate(g if g is not None else np.zeros_like(out))  # type: ignore[arg-type]
                 if out.type.is_inexact
@@ -123,6 +125,10 @@ class ReversePass:
             for operand, answer in zip(inputs, marker.rule(*seeds), strict=True):
                 if answer is not None and operand in active:
                     self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _noted(self, where: Location | None) -> Location | None:
+        """The place of a node, with the note of the marker that this statement's cotangent has passed."""
+        return where._replace(note=self.notes[where]) if where in self.notes else where
 
     def _no_rule(self, node: Node) -> None:
         if node.op.vjp is not None:

@@ -7,6 +7,7 @@ arithmetic in place where the buffer is ours, no import of tracejit, no class, n
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -68,10 +69,30 @@ def render(header: str, signature: Mapping[str, Any], bodies: Sequence[Body]) ->
     head = [repr("@header@")]
     if imports:
         head.append(f"from numpy import {', '.join(sorted(imports))}")
-    head += ["'#:'", f"SIGNATURE = {dict(signature)!r}", *lines]
+    head += ["'#:'", "SIGNATURE = '@signature@'", *lines]
     tree = ast.parse("\n".join(head + functions))
-    text = to_source(tree)
-    return Module('"""' + header + '"""\n' + text.partition("\n")[2], large)
+    text = to_source(tree).partition("\n")[2]
+    text = text.replace("'@signature@'", _dictionary(signature), 1)
+    return Module(f'"""{header}"""\n{text}', large)
+
+
+def _dictionary(signature: Mapping[str, Any]) -> str:
+    """A dictionary of dictionaries and tuples of strings as source, wrapped to the page."""
+    lines = ["{"]
+    for key, part in signature.items():
+        pairs = isinstance(part, Mapping)
+        texts = [f'"{k}": "{v}"' for k, v in part.items()] if pairs else [f'"{v}"' for v in part]
+        body = ", ".join(texts) + ("," if len(texts) == 1 and not pairs else "")
+        start, end = "{}" if pairs else "()"
+        if len(body) < WIDTH - 12 - len(key):
+            lines.append(f'    "{key}": {start}{body}{end},')
+            continue
+        lines.append(f'    "{key}": {start}')
+        lines += textwrap.wrap(
+            body, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False
+        )
+        lines.append(f"    {end},")
+    return "\n".join([*lines, "}"])
 
 
 def _numpy_names(bodies: Sequence[Body]) -> set[str]:

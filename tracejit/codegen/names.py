@@ -59,13 +59,12 @@ class Names:
         return max(self._plan.last_use.get(value, number), number)
 
     def _wanted(self, value: Value) -> str:
-        """The base a value is named by: its own if the user named it, else that of the end of its chain."""
+        """The base a value is named by: its own if the user named it, else that of the end of its chain, where
+        nothing but the chain reads it."""
         end = value
-        while not end.is_named and end in self._next:
+        while not end.is_named and end in self._next and self._plan.readers[end] == 1:
             end = self._next[end]
-        if end.is_named or end in self._plan.last_use:
-            return self._own(end)
-        return self._own(value)
+        return self._own(end)
 
     @staticmethod
     def _own(value: Value) -> str:

@@ -62,9 +62,20 @@ def shape_of(shape: Any) -> Shape:
     return tuple(operator.index(size) for size in sizes)
 
 
+_ZEROS_AND_ONES = {
+    str(kind(number)): number for kind in (bool, int, float, complex) for number in (0, 1)
+}
+
+
+def plain_number(value: Any) -> Any:
+    """A number as a Python number; zero and one, however they are spelled (but for -0.0), as 0 and 1."""
+    number = np.asarray(value).item()
+    return _ZEROS_AND_ONES.get(str(number), number)
+
+
 def filled(shape: Shape, fill: Any, dtype: np.dtype[Any]) -> str:
     """Source of an array full of one number: np.zeros((3, 4)), np.full((3,), 2.0, np.float32)."""
-    if fill in (0, 1) and not str(fill).startswith("-"):
+    if type(fill) is int and fill in (0, 1):
         text = f"{'np.ones' if fill else 'np.zeros'}({shape!r}"
         return text + (")" if dtype == np.float64 else f", {literal(dtype)})")
     if dtype.kind == "f" and type(fill) is int:
@@ -99,10 +110,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     if is_recorded(fill_value) or np.ndim(fill_value):
         spread = a.__tracejit_record__(OPS["broadcast_to"], (fill_value,), {"shape": sizes})
         return spread if spread.dtype == kind else np.astype(spread, kind)
-    number = np.asarray(fill_value).item()
-    if number in (0, 1) and not str(number).startswith(("-", "(-")):
-        number = int(number.real)
-    return a.__tracejit_record__(full, (), {"shape": sizes, "fill": number, "dtype": kind})
+    params = {"shape": sizes, "fill": plain_number(fill_value), "dtype": kind}
+    return a.__tracejit_record__(full, (), params)
 
 
 def _like(fill: int) -> Callable[..., Any]:
@@ -133,8 +142,8 @@ def _linspace_dtype(*types: ArrayType) -> np.dtype[Any]:
 
 def _linspace_type(start: ArrayType, stop: ArrayType, num: int, endpoint: bool) -> ArrayType:
     shape = (num, *broadcast_shapes(start.shape, stop.shape))
-    dtype = _linspace_dtype(start.with_shape(()), stop.with_shape(()))
-    return ArrayType(shape, dtype)
+    ends = [ArrayType((), end.dtype, end.form) for end in (start, stop)]
+    return ArrayType(shape, _linspace_dtype(*ends))
 
 
 def _fractions(y: Any, endpoint: bool) -> Any:

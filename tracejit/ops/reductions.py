@@ -1,35 +1,313 @@
-"""Reductions and scans along axes."""
+"""Reductions and scans along axes.
+
+A reduction's parameters are canonical: `axis` a sorted tuple of numbers from 0 on, `keepdims` there only when True,
+`dtype` only when it is not the one NumPy accumulates in anyway. A scan has one axis; of a flattened array it is
+that of the raveled one. Ties of max and min share the cotangent equally. The rules of prod and cumprod multiply
+the other factors and never divide, so they are right where factors are zero, to any order.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tracejit.ops.infer import normalize_axes, reduction_type
-from tracejit.ops.op import defop
+from tracejit.ir.types import ArrayType
+from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, reduction_type
+from tracejit.ops.op import Op, answer, composite, defop, literal
+from tracejit.ops.shapes import as_array
+
+Axes = tuple[int, ...]
+Call = tuple[tuple[Any], dict[str, Any]]
 
 
-def _axes(a: Any, axis: Any = None, *, keepdims: bool = False) -> tuple[tuple[Any], dict[str, Any]]:
-    """The canonical form of a reduction: the axes as a sorted tuple."""
-    params: dict[str, Any] = {"axis": normalize_axes(axis, np.ndim(a))}
-    return (a,), params | ({"keepdims": True} if keepdims else {})
+def reduced_axes(a: Any, axis: Any) -> Axes:
+    """The axes a reduction of `a` over `axis` means; a 0-d array has an axis 0 too, as in NumPy."""
+    if np.ndim(a) == 0 and axis in (0, -1):
+        return ()
+    return normalize_axes(axis, np.ndim(a))
 
 
-def spread(g: Any, x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
-    """A cotangent of a reduction over `axis`, with the reduced axes back as ones, broadcast to x's shape."""
-    if not keepdims:
-        g = np.expand_dims(g, axis)
-    return np.broadcast_to(g, x.shape)
+def accumulator(dtype: Any, default: np.dtype[Any]) -> dict[str, Any]:
+    """The parameter for the user's `dtype`: none where NumPy accumulates in it anyway."""
+    if dtype is None or np.dtype(dtype) == default:
+        return {}
+    if np.dtype(dtype).kind not in "biufc":
+        raise TypeError(f"dtype {np.dtype(dtype)} is not supported")
+    return {"dtype": np.dtype(dtype)}
 
 
-sum = defop(
+def kept(keepdims: Any) -> dict[str, Any]:
+    """The parameter for the user's `keepdims`."""
+    return {"keepdims": True} if keepdims else {}
+
+
+def expand(v: Any, axis: Axes, keepdims: bool) -> Any:
+    """The result of a reduction over `axis`, with axes put back where broadcasting would not find them."""
+    return v if keepdims or axis == tuple(range(len(axis))) else np.expand_dims(v, axis)
+
+
+def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
+    """The op of ufunc.reduce, answering for it and for the functions `numpy`."""
+    infer_default = reduction_type(ufunc)
+    name = f"np.{ufunc.__name__}.reduce"
+
+    def canonical(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
+        return (a,), {"axis": reduced_axes(a, axis)} | kept(keepdims)
+
+    def canonical_with_dtype(
+        a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False
+    ) -> Call:
+        operands, params = canonical(a, axis, keepdims=keepdims)
+        default = infer_default(ArrayType((), a.dtype), ()).dtype
+        return operands, params | accumulator(dtype, default)
+
+    def infer(x: ArrayType, axis: Axes, dtype: Any = None, keepdims: bool = False) -> ArrayType:
+        result = infer_default(x, axis, keepdims)
+        if ufunc.identity is None and not x.size and result.size:
+            raise ValueError(
+                f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            )
+        return result if dtype is None else result.with_dtype(dtype)
+
+    def source(types: Any, axis: Axes, dtype: Any = None, keepdims: bool = False) -> str:
+        keywords = [f"axis={axis_text(axis, types[0].ndim)}"]
+        keywords += [f"dtype={literal(dtype)}"] if dtype is not None else []
+        keywords += ["keepdims=True"] if keepdims else []
+        return f"{name}({{0}}, {', '.join(keywords)})"
+
+    takes_dtype = ufunc in (np.add, np.multiply)
+    op = defop(
+        *numpy,
+        canonical=canonical_with_dtype if takes_dtype else canonical,
+        infer=infer,
+        source=source,
+        **fields,
+    )
+    answer((ufunc, "reduce"), lambda array, axis=0, **rest: op.record_call(array, axis, **rest))
+    return op
+
+
+def axis_text(axis: Axes, ndim: int) -> str:
+    """The axes of a reduction as they are written: None for all, a number for one."""
+    if len(axis) == ndim:
+        return "None"
+    return str(axis[0] if len(axis) == 1 else axis)
+
+
+def _share(g: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
+    """g shared equally by the elements of x that are the extremum y."""
+    chosen = x == expand(y, axis, keepdims)
+    ties = np.sum(chosen, axis=axis, dtype=x.dtype, keepdims=keepdims)
+    return chosen * expand(g / ties, axis, keepdims)
+
+
+def _mean_of_chosen(v: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
+    """The mean of v over the elements of x that are the extremum y."""
+    chosen = x == expand(y, axis, keepdims)
+    ties = np.sum(chosen, axis=axis, dtype=x.dtype, keepdims=keepdims)
+    return np.sum(chosen * v, axis=axis, keepdims=keepdims) / ties
+
+
+def along(axis: int, part: slice) -> tuple[slice, ...]:
+    """The index that takes `part` of one axis."""
+    return (slice(None),) * axis + (part,)
+
+
+def _shifted(x: Any, axis: int) -> Any:
+    """x moved on by one along an axis, a one put first: what comes before each element."""
+    ones = np.ones_like(x[along(axis, slice(1))])
+    return np.concatenate((ones, x[along(axis, slice(-1))]), axis)
+
+
+def _other_factors(x: Any, axis: int) -> Any:
+    """For each element the product of the others along an axis."""
+    before = np.cumprod(_shifted(x, axis), axis)
+    after = np.flip(np.cumprod(_shifted(np.flip(x, axis), axis), axis), axis)
+    return before * after
+
+
+def _partials(x: Any, axis: Axes, dtype: Any) -> list[Any]:
+    """Factors whose product is d prod(x, axis) / dx: one axis after the other, smallest array first."""
+    if dtype is not None:
+        x = x.astype(dtype)
+    factors = []
+    for k in axis:
+        factors.append(_other_factors(x, k))
+        if k != axis[-1]:
+            x = np.prod(x, axis=k, keepdims=True)
+    return factors[::-1]
+
+
+def _prod_vjp(g: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: bool = False) -> Any:
+    return math.prod(_partials(x, axis, dtype), start=expand(g, axis, keepdims))
+
+
+def _prod_jvp(v: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: bool = False) -> Any:
+    tangents = math.prod(_partials(x, axis, dtype), start=v)
+    return np.sum(tangents, axis=axis, keepdims=keepdims)
+
+
+sum = _reduction(
+    np.add,
     np.sum,
-    canonical=_axes,
-    infer=reduction_type(np.add),
-    vjp=lambda g, y, x, axis, keepdims=False: spread(g, x, axis, keepdims),
+    vjp=lambda g, y, x, axis, dtype=None, keepdims=False: np.broadcast_to(
+        expand(g, axis, keepdims), x.shape
+    ),
     jvp="linear",
+)
+prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp)
+max = _reduction(np.maximum, np.max, np.amax, vjp=_share, jvp=_mean_of_chosen)
+min = _reduction(np.minimum, np.min, np.amin, vjp=_share, jvp=_mean_of_chosen)
+any = _reduction(np.logical_or, np.any, vjp=())
+all = _reduction(np.logical_and, np.all, vjp=())
+
+
+_COUNTS_ARE_PYTHON_NUMBERS = type(np.count_nonzero(np.ones(1))) is int
+
+
+def _count_call(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
+    if axis is None and not keepdims and _COUNTS_ARE_PYTHON_NUMBERS:
+        raise TypeError("this NumPy counts in a Python int, which needs the data; sum a != 0")
+    return (a,), {"axis": normalize_axes(axis, np.ndim(a))} | kept(keepdims)
+
+
+def _count_type(x: ArrayType, axis: Axes, keepdims: bool = False) -> ArrayType:
+    shape = reduced_shape(x.shape, axis, keepdims)
+    return ArrayType(shape, np.dtype(np.intp), "array" if shape else "scalar")
+
+
+# The axes are always written: without them NumPy before 2.3 answers with a Python int.
+count_nonzero = defop(
+    np.count_nonzero,
+    canonical=_count_call,
+    infer=_count_type,
+    vjp=(),
     source=lambda types, axis, keepdims=False: (
-        "np.add.reduce({0}, axis={axis}" + (", keepdims=True)" if keepdims else ")")
+        f"np.count_nonzero({{0}}, axis={axis}{', keepdims=True' if keepdims else ''})"
     ),
 )
+
+
+def _arg(function: Callable[..., Any]) -> Op:
+    """The op of argmax or argmin: `axis` a number, or None for the flattened array."""
+    name = function.__name__
+
+    def canonical(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
+        flat = axis is None or (np.ndim(a) == 0 and axis in (0, -1))
+        number = None if flat else normalize_axis(axis, np.ndim(a))
+        return (a,), {"axis": number} | kept(keepdims)
+
+    def infer(x: ArrayType, axis: int | None, keepdims: bool = False) -> ArrayType:
+        if not (x.size if axis is None else x.shape[axis]):
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        axes = tuple(range(x.ndim)) if axis is None else (axis,)
+        return _count_type(x, axes, keepdims)
+
+    def source(types: Any, axis: int | None, keepdims: bool = False) -> str:
+        arguments = ["{0}"] if types[0].form == "weak" else []
+        arguments += [] if axis is None else [str(axis)]
+        arguments += ["keepdims=True"] if keepdims else []
+        owner = "np" if types[0].form == "weak" else "{0}"
+        return f"{owner}.{name}({', '.join(arguments)})"
+
+    return defop(function, canonical=canonical, infer=infer, vjp=(), source=source)
+
+
+argmax = _arg(np.argmax)
+argmin = _arg(np.argmin)
+
+
+def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
+    """The op of ufunc.accumulate along one axis, answering for it and for `function`."""
+    infer_default = reduction_type(ufunc)
+
+    def canonical(a: Any, axis: Any = None, dtype: Any = None) -> Call:
+        if np.ndim(a) == 0 or (axis is None and np.ndim(a) > 1):
+            a = np.ravel(a)
+        default = infer_default(ArrayType((), a.dtype), ()).dtype
+        params = {"axis": normalize_axis(0 if axis is None else axis, np.ndim(a))}
+        return (a,), params | accumulator(dtype, default)
+
+    def infer(x: ArrayType, axis: int, dtype: Any = None) -> ArrayType:
+        return ArrayType(x.shape, dtype or infer_default(x, ()).dtype)
+
+    def source(types: Any, axis: int, dtype: Any = None) -> str:
+        keywords = "" if dtype is None else f", dtype={literal(dtype)}"
+        return f"np.{ufunc.__name__}.accumulate({{0}}, {axis}{keywords})"
+
+    op = defop(function, canonical=canonical, infer=infer, source=source, **fields)
+
+    def accumulate(array: Any, axis: int = 0, dtype: Any = None) -> Any:
+        if np.ndim(array) == 0:
+            raise TypeError("cannot accumulate on a scalar")
+        return op.record_call(array, axis, dtype)
+
+    answer((ufunc, "accumulate"), accumulate)
+    return op
+
+
+def _recurrence(a: Any, s: Any, axis: int) -> Any:
+    """The solution of t[k] = s[k] + a[k - 1] * t[k - 1], by doubling the distance: no division, few steps."""
+    distance, length = 1, s.shape[axis]
+    while distance < length:
+        head, tail = along(axis, slice(distance)), along(axis, slice(distance, None))
+        before = along(axis, slice(-distance))
+        s = np.concatenate((s[head], s[tail] + a * s[before]), axis)
+        if 2 * distance < length:
+            a = a[tail] * a[before]
+        distance *= 2
+    return s
+
+
+def _cumprod_vjp(g: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
+    later = np.flip(x[along(axis, slice(1, None))], axis)
+    return _shifted(y, axis) * np.flip(_recurrence(later, np.flip(g, axis), axis), axis)
+
+
+def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
+    return _recurrence(x[along(axis, slice(1, None))], v * _shifted(y, axis), axis)
+
+
+cumsum = _scan(
+    np.add,
+    np.cumsum,
+    vjp=lambda g, y, x, axis, dtype=None: np.flip(np.cumsum(np.flip(g, axis), axis), axis),
+    jvp="linear",
+)
+cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, jvp=_cumprod_jvp)
+
+
+@composite(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum along a diagonal."""
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+_NOTHING: Any = object()
+
+
+@composite(np.diff)
+def diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOTHING, append: Any = _NOTHING
+) -> Any:
+    """The differences of neighbours along an axis, n times."""
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    a = as_array(a)
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis(axis, a.ndim)
+    parts = [as_array(part) for part in (prepend, a, append) if part is not _NOTHING]
+    if len(parts) > 1:
+        edge = tuple(1 if k == axis else size for k, size in enumerate(a.shape))
+        parts = [part if part.ndim else np.broadcast_to(part, edge) for part in parts]
+        a = np.concatenate(parts, axis)
+    subtract = np.not_equal if a.dtype == bool else np.subtract
+    for _ in range(n):
+        a = subtract(a[along(axis, slice(1, None))], a[along(axis, slice(-1))])
+    return a

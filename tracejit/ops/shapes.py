@@ -1,98 +1,366 @@
-"""The same elements in another shape, order or dtype."""
+"""The same elements in another shape, order of axes or dtype.
+
+Ops that only look at memory in another way cost nothing and may share it with their operand (`alias`). Axes are
+canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are all `transpose`. Order is C; Fortran's
+is refused.
+"""
 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import AxisError
 
-from tracejit.ir.types import ArrayType
-from tracejit.ops.infer import normalize_axes
-from tracejit.ops.op import answer, defop
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis
+from tracejit.ops.op import Op, answer, composite, defop
 
+Call = tuple[tuple[Any], dict[str, Any]]
 
 answer(np.ndim, lambda a: len(a.shape))
 answer(np.shape, lambda a: a.shape)
 answer(np.size, lambda a, axis=None: math.prod(a.shape) if axis is None else a.shape[axis])
 
 
-def _reshape_call(
-    a: Any, shape: Any, order: str = "C", *, copy: Any = None
-) -> tuple[tuple[Any], dict[str, Any]]:
+def as_array(a: Any) -> Any:
+    """`a` itself if it is an array, recorded or not; lists and numbers as NumPy takes them."""
+    return a if hasattr(a, "dtype") else np.asarray(a)
+
+
+def viewed(x: ArrayType, shape: Shape) -> ArrayType:
+    """The type of a method of x that gives another shape; of a NumPy scalar, a scalar if still 0-d."""
+    return ArrayType(shape, x.dtype, "scalar" if x.form == "scalar" and not shape else "array")
+
+
+def _view(
+    *numpy: Any, source: str | Callable[..., str], infer: Callable[..., ArrayType], vjp: Any, **fields: Any
+) -> Op:
+    """The op of a linear function whose result may share memory with its operand."""
+    return defop(
+        *numpy,
+        infer=infer,
+        vjp=vjp,
+        jvp="linear",
+        source=source,
+        alias=0,
+        cost=lambda *types, **params: 0,
+        **fields,
+    )
+
+
+def _method(name: str) -> Callable[..., str]:
+    """How a method of ndarray is spelled; for a Python number, which has none, NumPy's function."""
+
+    def source(types: Sequence[ArrayType], **params: Any) -> str:
+        values = [value[0] if len(value) == 1 else value for value in params.values()]
+        arguments = ", ".join(map(repr, values))
+        if types[0].form == "weak":
+            return f"np.{name}({', '.join(['{0}', *filter(None, [arguments])])})"
+        return f"{{0}}.{name}({arguments})"
+
+    return source
+
+
+def _order_c(order: str) -> None:
     if order != "C":
         raise TypeError(f"order={order!r} is not supported")
-    target = [int(size) for size in (shape if isinstance(shape, (tuple, list)) else (shape,))]
-    if target.count(-1) == 1:
-        rest = -math.prod(target)
-        target[target.index(-1)] = np.size(a) // rest if rest else 0
+
+
+def _sizes(shape: Any) -> list[int]:
+    """A shape given as a number or a sequence of numbers."""
+    if isinstance(shape, (tuple, list, np.ndarray)) and np.ndim(shape):
+        return [operator.index(size) for size in shape]
+    return [operator.index(shape)]
+
+
+def _reshape_call(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Call:
+    _order_c(order)
+    if copy is False:
+        raise TypeError("copy=False is not supported")
+    target = _sizes(shape)
+    unknown = [k for k, size in enumerate(target) if size < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod(size for size in target if size >= 0)
+    for k in unknown:
+        target[k] = np.size(a) // known if known else -1
     if math.prod(target) != np.size(a):
         raise ValueError(f"cannot reshape array of size {np.size(a)} into shape {tuple(target)}")
     return (a,), {"shape": tuple(target)}
 
 
-reshape = defop(
+reshape = _view(
     np.reshape,
     canonical=_reshape_call,
-    infer=lambda x, shape: ArrayType(shape, x.dtype),
+    infer=lambda x, shape: viewed(x, shape),
     vjp=lambda g, y, x, shape: np.reshape(g, x.shape),
-    jvp="linear",
-    source="{0}.reshape({shape})",
-    alias=0,
+    source=_method("reshape"),
 )
-broadcast_to = defop(
+
+
+def _ravel_call(a: Any, order: str = "C") -> Call:
+    _order_c(order)
+    return (a,), {}
+
+
+# Not a reshape: the result is contiguous, which a product with it may depend on to the bit.
+ravel = _view(
+    np.ravel,
+    canonical=_ravel_call,
+    infer=lambda x: ArrayType((x.size,), x.dtype),
+    vjp=lambda g, y, x: np.reshape(g, x.shape),
+    source=_method("ravel"),
+)
+
+
+def _broadcast_call(array: Any, shape: Any) -> Call:
+    target = tuple(_sizes(shape))
+    if any(size < 0 for size in target):
+        raise ValueError("all elements of broadcast shape must be non-negative")
+    return (array,), {"shape": target}
+
+
+def _broadcast_type(x: ArrayType, shape: Shape) -> ArrayType:
+    if broadcast_shapes(x.shape, shape) != shape:
+        raise ValueError(f"shape {x.shape} cannot be broadcast to {shape}")
+    return ArrayType(shape, x.dtype)
+
+
+broadcast_to = _view(
     np.broadcast_to,
-    canonical=lambda array, shape: ((array,), {"shape": tuple(shape)}),
-    infer=lambda x, shape: ArrayType(shape, x.dtype),
+    canonical=_broadcast_call,
+    infer=_broadcast_type,
     vjp=lambda g, y, x, shape: g,
-    jvp="linear",
     source="np.broadcast_to({0}, {shape})",
-    alias=0,
 )
-expand_dims = defop(
+
+
+@composite(np.broadcast_arrays)
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+    """Each array broadcast to the shape they have in common."""
+    arrays = [as_array(array) for array in args]
+    shape = broadcast_shapes(*[array.shape for array in arrays])
+    return tuple(np.broadcast_to(array, shape) for array in arrays)
+
+
+def _expand_call(a: Any, axis: Any) -> Call:
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return (a,), {"axis": normalize_axes(axes, np.ndim(a) + len(axes))}
+
+
+def _expanded(shape: Shape, axis: tuple[int, ...]) -> Shape:
+    sizes = iter(shape)
+    return tuple(1 if k in axis else next(sizes) for k in range(len(shape) + len(axis)))
+
+
+def _expand_source(types: Sequence[ArrayType], axis: tuple[int, ...]) -> str:
+    x = types[0]
+    if x.form == "weak" or not axis:
+        return "np.expand_dims({0}, {axis})"
+    if x.ndim > 1 and axis[0] == x.ndim:
+        return f"{{0}}[...{', None' * len(axis)}]"
+    index = ["None" if k in axis else ":" for k in range(axis[-1] + 1)]
+    return f"{{0}}[{', '.join(index)}]"
+
+
+expand_dims = _view(
     np.expand_dims,
-    canonical=lambda a, axis: (
-        (a,),
-        {"axis": normalize_axes(axis, np.ndim(a) + (len(axis) if isinstance(axis, tuple) else 1))},
-    ),
-    infer=lambda x, axis: ArrayType(_with_ones(x.shape, axis), x.dtype),
+    canonical=_expand_call,
+    infer=lambda x, axis: ArrayType(_expanded(x.shape, axis), x.dtype),
     vjp=lambda g, y, x, axis: np.squeeze(g, axis),
-    jvp="linear",
-    source="np.expand_dims({0}, {axis})",
-    alias=0,
+    source=_expand_source,
 )
-squeeze = defop(
+
+
+def _squeeze_call(a: Any, axis: Any = None) -> Call:
+    if axis is None:
+        return (a,), {"axis": tuple(k for k, size in enumerate(np.shape(a)) if size == 1)}
+    return (a,), {"axis": normalize_axes(axis, np.ndim(a))}
+
+
+def _squeeze_type(x: ArrayType, axis: tuple[int, ...]) -> ArrayType:
+    if any(x.shape[k] != 1 for k in axis):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return viewed(x, tuple(size for k, size in enumerate(x.shape) if k not in axis))
+
+
+squeeze = _view(
     np.squeeze,
-    canonical=lambda a, axis=None: ((a,), {"axis": _unit_axes(a, axis)}),
-    infer=lambda x, axis: ArrayType(
-        tuple(n for k, n in enumerate(x.shape) if k not in axis), x.dtype
-    ),
+    canonical=_squeeze_call,
+    infer=_squeeze_type,
     vjp=lambda g, y, x, axis: np.expand_dims(g, axis),
-    jvp="linear",
-    source="np.squeeze({0}, {axis})",
-    alias=0,
+    source=_method("squeeze"),
 )
+
+
+def _transpose_call(a: Any, axes: Any = None) -> Call:
+    ndim = np.ndim(a)
+    if axes is None:
+        return (a,), {"axes": tuple(reversed(range(ndim)))}
+    order = _sizes(axes)
+    if len(order) != ndim:
+        raise ValueError("axes don't match array")
+    order = [normalize_axis(axis, ndim) for axis in order]
+    if len(set(order)) != ndim:
+        raise ValueError("repeated axis in transpose")
+    return (a,), {"axes": tuple(order)}
+
+
+def _transpose_source(types: Sequence[ArrayType], axes: tuple[int, ...]) -> str:
+    ndim = len(axes)
+    if types[0].form == "weak":
+        return "np.transpose({0})"
+    if axes == tuple(reversed(range(ndim))):
+        return "{0}.T"
+    if axes == (*range(ndim - 2), ndim - 1, ndim - 2):
+        return "{0}.mT"
+    return "{0}.transpose({axes})"
+
+
+def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+transpose = _view(
+    np.transpose,
+    canonical=_transpose_call,
+    infer=lambda x, axes: viewed(x, tuple(x.shape[axis] for axis in axes)),
+    vjp=lambda g, y, x, axes: np.transpose(g, _inverse(axes)),
+    source=_transpose_source,
+)
+
+
+@composite(np.matrix_transpose)
+def matrix_transpose(x: Any) -> Any:
+    """The last two axes swapped."""
+    if np.ndim(x) < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {np.ndim(x)}")
+    return np.swapaxes(x, -1, -2)
+
+
+@composite(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes swapped."""
+    order = list(range(np.ndim(a)))
+    first, second = normalize_axis(axis1, np.ndim(a)), normalize_axis(axis2, np.ndim(a))
+    order[first], order[second] = second, first
+    return np.transpose(a, order)
+
+
+@composite(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to other places, the rest staying in order."""
+    ndim = np.ndim(a)
+    sources = [normalize_axis(axis, ndim) for axis in _sizes(source)]
+    places = [normalize_axis(axis, ndim) for axis in _sizes(destination)]
+    if len(sources) != len(places):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    for name, axes in (("source", sources), ("destination", places)):
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"repeated axis in `{name}` argument")
+    order = [axis for axis in range(ndim) if axis not in sources]
+    for place, axis in sorted(zip(places, sources, strict=True)):
+        order.insert(place, axis)
+    return np.transpose(a, order)
+
+
+@composite(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """One axis moved back until it lies before `start`."""
+    ndim = np.ndim(a)
+    axis = normalize_axis(axis, ndim)
+    place = start + ndim if start < 0 else start
+    if not 0 <= place <= ndim:
+        raise AxisError(f"'start' arg requires {-ndim} <= start < {ndim + 1}, but {start} was passed in")
+    return np.moveaxis(a, axis, place - (axis < place))
+
+
+@composite(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    """Each array with at least one axis."""
+    return _each(arys, lambda a: a if a.ndim else np.reshape(a, (1,)))
+
+
+@composite(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    """Each array with at least two axes, new ones in front."""
+    return _each(arys, lambda a: a if a.ndim > 1 else np.reshape(a, (1, a.size)))
+
+
+@composite(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    """Each array with at least three axes, (M,) as (1, M, 1) and (M, N) as (M, N, 1)."""
+    shapes = {0: lambda a: (1, 1, 1), 1: lambda a: (1, a.size, 1), 2: lambda a: (*a.shape, 1)}
+    return _each(arys, lambda a: np.reshape(a, shapes[a.ndim](a)) if a.ndim < 3 else a)
+
+
+def _each(arrays: Sequence[Any], change: Callable[[Any], Any]) -> Any:
+    changed = tuple(change(as_array(a)) for a in arrays)
+    return changed if len(changed) != 1 else changed[0]
+
+
+@composite(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the matrices that two axes span: every (columns + 1)th element of each."""
+    ndim = np.ndim(a)
+    if ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first, second = normalize_axis(axis1, ndim), normalize_axis(axis2, ndim)
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    if (first, second) != (ndim - 2, ndim - 1):
+        a = np.moveaxis(a, (first, second), (-2, -1))
+    *rest, rows, columns = a.shape
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    start = offset if offset >= 0 else -offset * columns
+    stop = start + length * (columns + 1) if length else start
+    flat = np.reshape(a, (*rest, rows * columns))
+    return flat[..., start : min(stop, rows * columns) : columns + 1]
+
+
+def _astype_call(
+    x: Any, dtype: Any, *, casting: str = "unsafe", copy: bool | None = True
+) -> Call:
+    target = np.dtype(dtype)
+    if target.kind not in "biufc":
+        raise TypeError(f"dtype {target} is not supported")
+    if not np.can_cast(x.dtype, target, casting):  # type: ignore[arg-type]
+        raise TypeError(f"cannot cast {x.dtype} to {target} according to the rule {casting!r}")
+    return (x,), {"dtype": target}
+
+
+# `copy` says whether memory may be shared, and a result is its own either way.
 astype = defop(
     np.astype,
-    canonical=lambda x, dtype: ((x,), {"dtype": np.dtype(dtype)}),
-    infer=lambda x, dtype: ArrayType(x.shape, dtype, "scalar" if x.form == "scalar" else "array"),
+    canonical=_astype_call,
+    infer=lambda x, dtype: ArrayType(x.shape, dtype, "array" if x.form == "array" else "scalar"),
     vjp=lambda g, y, x, dtype: g,
     jvp="linear",
-    source="{0}.astype({dtype})",
+    source=lambda types, dtype: (
+        "{dtype}({0})" if types[0].form == "weak" else "{0}.astype({dtype})"
+    ),
 )
 
-
-def _with_ones(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    sizes = iter(shape)
-    return tuple(1 if k in axes else next(sizes) for k in range(len(shape) + len(axes)))
-
-
-def _unit_axes(a: Any, axis: Any) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(k for k, size in enumerate(np.shape(a)) if size == 1)
-    axes = normalize_axes(axis, np.ndim(a))
-    if any(np.shape(a)[k] != 1 for k in axes):
-        raise ValueError(
-            "cannot select an axis to squeeze out which has size not equal to one"
-        )
-    return axes
+# np.copy keeps the order of memory and makes an array of a scalar; the method does neither.
+copy = defop(
+    np.copy,
+    canonical=lambda a: ((a,), {}),
+    infer=lambda x: x.with_form("array"),
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    source="np.array({0})",
+)
+copy_method = defop(
+    np.ndarray.copy,
+    name="copy_method",
+    infer=lambda x: x,
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    source="{0}.copy()",
+)

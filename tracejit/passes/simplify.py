@@ -57,9 +57,9 @@ def _made_by(value: Value, *ops: str) -> Node | None:
 
 
 def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Operands of an elementwise op as they were before broadcasting, where the op broadcasts them itself."""
+    """Operands of an elementwise op before broadcasting or typing, where the op does that itself."""
     if node.op.batch != "elementwise" or not any(
-        _made_by(value, "broadcast_to", "full") for value in operands
+        _made_by(value, "broadcast_to", "as_scalar") for value in operands
     ):
         return operands
     kept = list(operands)
@@ -74,7 +74,7 @@ def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value,
 
 
 def _unbroadcast(value: Value) -> Value | None:
-    made = _made_by(value, "broadcast_to")
+    made = _made_by(value, "broadcast_to", "as_scalar")
     return made.operands[0] if made else None
 
 
@@ -85,8 +85,21 @@ def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
         if node.op.name == "divide" and position == 0:
             continue
         if isinstance(one, Constant) and one.type.shape == () and one.data == 1:
-            return _same_type(node, operands[other])
+            value, result = operands[other], node.results[0].type
+            if value.type.form == "weak" and result.form == "scalar":
+                value = _emit(graph, node, "as_scalar", (value,), dtype=result.dtype)
+            return _same_type(node, value)
     return None
+
+
+def _twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """x + x is 2 * x."""
+    if operands[0] is not operands[1] or not operands[0].type.is_inexact:
+        return None
+    if operands[0].type.form == "weak":
+        return None
+    two = graph.constant(2.0)
+    return _same_type(node, _emit(graph, node, "multiply", (two, operands[0])))
 
 
 def _same_type(node: Node, value: Value) -> Value | None:
@@ -183,7 +196,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one,),
     "divide": (_identity_of_one,),
     "negative": (_double_negation,),
-    "add": (_add_negative,),
+    "add": (_twice, _add_negative),
     "subtract": (_add_negative,),
     "reshape": (_no_change, _reshape_of_view),
     "expand_dims": (_no_change, _reshape_of_view),

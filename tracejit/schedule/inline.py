@@ -20,6 +20,7 @@ VIEW_USES = 3
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
     """The nodes among `nodes` that are no statements."""
     uses = Counter(value for node in nodes for value in node.operands)
+    user = {value: node for node in nodes for value in node.operands}
     returned = set(results)
     inlined: set[Node] = set()
     weight: dict[Node, int] = {}
@@ -37,13 +38,20 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
         if _is_view_of_name(node, inlined):
             if uses[value] <= VIEW_USES:
                 inlined.add(node)
-        elif uses[value] == 1 and (node.op.alias is not None or _is_small(node)):
+        elif uses[value] == 1 and (
+            node.op.alias is not None or _is_small(node) or _ends_line(node, user[value])
+        ):
             inlined.add(node)
     return inlined
 
 
 def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
     return node.op.name == "transpose" and node.operands[0].node not in inlined
+
+
+def _ends_line(node: Node, user: Node) -> bool:
+    """Whether a reduction to a small result is used in the same statement of the user's."""
+    return node.results[0].type.size < INLINE_BELOW and node.where == user.where
 
 
 def _is_small(node: Node) -> bool:

@@ -7,6 +7,7 @@ which results need a copy. Statements stay in program order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ class Plan(NamedTuple):
     """One body.
 
     `statements` are the nodes written as statements, in order; `inlined` the others. `last_use` is the number of the
-    last statement that reads a value (len(statements) for what is returned). `overwrites` maps a statement's node to
+    last statement that reads a value (len(statements) for what is returned), `readers` how often it is read. `overwrites` maps a statement's node to
     the operand whose buffer its result takes over; `copies` holds the positions in `results` that are copied. `kept` is
     returned besides the results and never copied: residuals.
     """
@@ -31,6 +32,7 @@ class Plan(NamedTuple):
     results: list[Value]
     kept: list[Value]
     last_use: dict[Value, int]
+    readers: Counter[Value]
     overwrites: dict[Node, Value]
     copies: set[int]
 
@@ -51,6 +53,16 @@ def plan_body(
     last_use = last_uses(statements, inlined, returned)
     overwrites = overwritten_operands(inputs, nodes, statements, last_use)
     copies = shared_results(inputs, nodes, results, kept)
+    readers = Counter(value for node in nodes for value in node.operands)
+    readers.update(returned)
     return Plan(
-        list(inputs), statements, inlined, list(results), list(kept), last_use, overwrites, copies
+        list(inputs),
+        statements,
+        inlined,
+        list(results),
+        list(kept),
+        last_use,
+        readers,
+        overwrites,
+        copies,
     )

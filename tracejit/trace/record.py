@@ -8,7 +8,7 @@ A recording belongs to one thread and ends with the function; Tensors that outli
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -21,6 +21,7 @@ from tracejit.ir.printer import constant_text
 from tracejit.ir.types import ArrayType, dtype_letters, type_of
 from tracejit.ops.op import Op
 from tracejit.trace import places
+from tracejit.trace.captures import Captures
 from tracejit.trace.tensor import Tensor
 
 
@@ -36,9 +37,11 @@ def current_recording() -> Recording | None:
 class Recording:
     """One run of a function under the recorder."""
 
-    def __init__(self, name: str) -> None:
-        """A recording of the function `name`."""
+    def __init__(self, name: str, captures: Captures | None = None) -> None:
+        """A recording of the function `name`, which reads `captures` besides its arguments."""
         self.graph = Graph(name)
+        self.captures = captures
+        self.hidden: dict[int, tuple[Value, np.ndarray]] = {}
         self.thread = threading.get_ident()
         self.open = True
         self.region = 0
@@ -58,14 +61,6 @@ class Recording:
 
     def __exit__(self, *error: object) -> None:
         _active.stack.remove(self)
-
-    def hidden_arrays(self) -> list[np.ndarray]:
-        """Captured arrays that became inputs, in order."""
-        return []
-
-    def guard(self) -> Callable[[], bool] | None:
-        """Whether the names that recording read still hold what they held; None if it read none."""
-        return None
 
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
         """A new input as a Tensor; `known` is the number a weak one stands for in this run."""
@@ -118,7 +113,21 @@ class Recording:
             )
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
+        if type(operand) is np.ndarray and self.captures is not None:
+            name = self.captures.name_of(operand)
+            if name is not None:
+                return self._hidden_argument(operand, name)
         return self.graph.constant(operand)
+
+    def _hidden_argument(self, array: np.ndarray, name: str) -> Value:
+        """The input that stands for a captured array."""
+        known = self.hidden.get(id(array))
+        if known is None:
+            taken = {value.name for value in self.graph.inputs}
+            unique = name if name not in taken else f"{name}_{len(taken)}"
+            value = self.graph.add_input(unique, ArrayType(array.shape, array.dtype))
+            known = self.hidden[id(array)] = (value, array)
+        return known[0]
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""

@@ -1,0 +1,14 @@
+"""What every test needs: the op table, filled, and the helpers of tests/ops on the path."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
+
+TABLES = Path(__file__).parent / "ops"
+
+# The sample tables say `from table import Sample`; tests/ops/test_table.py imports them, not pytest.
+sys.path.insert(0, str(TABLES))
+collect_ignore_glob = ["ops/samples_*.py", "ops/table.py"]

@@ -1,0 +1,143 @@
+"""Forward mode: `tangents(ys, xs, xs_dot)` appends tangent nodes to the graph being recorded.
+
+The mirror image of `adjoint`: the nodes are walked in program order, and each op's `jvp` says what becomes of the
+tangents of its operands. Everything that is common to all ops happens here and only here:
+
+- `"linear"` is the op itself on the tangents, zeros standing in where an operand has none; `"bilinear"` is
+  the op with one operand at a time replaced by its tangent; rules are called per operand; contributions add up;
+- a tangent is broadcast and cast to the shape and dtype of its primal;
+- nothing is conjugated: a tangent is a direction, not a gradient;
+- a value that is not floating or complex, or that no path connects to an x, has no tangent (None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.op import OPS
+from tracejit.trace import places
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+
+def tangents(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], xs_dot: Sequence[Tensor]
+) -> list[Tensor | None]:
+    """The derivative of each y when the xs move along xs_dot; None where unconnected.
+
+    `ys`, `xs` and `xs_dot` belong to one recording; xs_dot have the types of the xs. Raises NoGradientError
+    where the path meets an op without a rule.
+    """
+    recording: Recording = (ys or xs)[0]._recording
+    return ForwardPass(recording, [y._value for y in ys]).run(xs, xs_dot)
+
+
+class ForwardPass:
+    """One traversal: which nodes matter, and the tangent of each value so far."""
+
+    def __init__(self, recording: Recording, ys: Sequence[Value]) -> None:
+        """A forward pass over the nodes of `recording` as they are now, as far as `ys` need them."""
+        self.recording = recording
+        self.ys = ys
+        self.tangents: dict[Value, Tensor] = {}
+        needed = set(ys)
+        nodes: list[Node] = []
+        for node in reversed(recording.graph.nodes):
+            if needed.intersection(node.results):
+                nodes.append(node)
+                needed.update(node.operands)
+        self.nodes = nodes[::-1]
+
+    def run(self, xs: Sequence[Tensor], xs_dot: Sequence[Tensor]) -> list[Tensor | None]:
+        """The tangents of the ys."""
+        for x, seed in zip(xs, xs_dot, strict=True):
+            if x.type.is_inexact:
+                self._add(x._value, seed)
+        for node in self.nodes:
+            if node.op.vjp == () and node.op is not OVERRIDE:
+                continue
+            inputs = node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+            if any(operand in self.tangents for operand in inputs):
+                self._step(node)
+        return [self.tangents.get(y) for y in self.ys]
+
+    def _step(self, node: Node) -> None:
+        """The tangents of a node's results from those of its operands."""
+        place = places.where_of(node.where, self.recording.graph.files)
+        if node.op is OVERRIDE:
+            raise fail(
+                "unsupported-call",
+                place,
+                function=node.params["grad"].name,
+                problem="forward mode through a custom gradient",
+                fix="differentiate in reverse mode: tj.grad, tj.vjp.",
+            )
+        if node.op.jvp is None:
+            raise fail("no-rule", place, op=node.op.name)
+        with self.recording.at(node.where):
+            for contribution in self._contributions(node):
+                parts = contribution if isinstance(contribution, tuple) else (contribution,)
+                for result, part in zip(node.results, parts, strict=True):
+                    if part is not None and result.type.is_inexact:
+                        self._add(result, fit(part, result.type, self.recording))
+        for result in node.results:
+            if result in self.tangents:
+                self._name(self.tangents[result], result)
+
+    def _contributions(self, node: Node) -> Iterable[Any]:
+        """Summands of the tangents of a node's results, a tuple each where there are several results."""
+        operands = [Tensor(operand, self.recording) for operand in node.operands]
+        dots = [self.tangents.get(operand) for operand in node.operands]
+        if node.op.jvp == "linear":
+            moved = [
+                self._zeros(operand) if dot is None and operand.type.is_inexact else dot or operand
+                for operand, dot in zip(operands, dots, strict=True)
+            ]
+            yield node.op(*moved, **node.params)
+            return
+        out = tuple(Tensor(result, self.recording) for result in node.results)
+        y: Any = out if len(out) > 1 else out[0]
+        for number, dot in enumerate(dots):
+            if dot is None:
+                continue
+            if node.op.jvp == "bilinear":
+                yield node.op(*operands[:number], dot, *operands[number + 1 :], **node.params)
+            elif (rule := node.op.jvp_rule(number)) is not None:
+                yield rule(dot, y, *operands, **node.params)
+
+    def _zeros(self, operand: Tensor) -> Any:
+        """Zeros in the place of an operand that does not move, of its form: a number for a number."""
+        if operand.type.form == "weak":
+            return PYTHON_TYPES[operand.dtype.kind](0)
+        if isinstance(operand._value, Constant):
+            return operand._value.data * 0
+        return np.zeros_like(operand)  # type: ignore[call-overload]
+
+    def _add(self, value: Value, tangent: Tensor) -> None:
+        known = self.tangents.get(value)
+        self.tangents[value] = tangent if known is None else known + tangent
+
+    def _name(self, tangent: Tensor, value: Value) -> None:
+        result = tangent._value
+        if result.node is not None and not result.label and result.derived is None:
+            result.derived = (value, "_dot")
+
+
+def fit(tangent: Any, type: ArrayType, recording: Recording) -> Tensor:
+    """`tangent` broadcast and cast to the shape and dtype of `type`."""
+    if not isinstance(tangent, Tensor):
+        tangent = Tensor(recording.lift(tangent), recording)
+    if tangent.dtype.kind == "c" and type.dtype.kind != "c":
+        tangent = np.real(tangent)
+    if tangent.dtype != type.dtype or tangent.type.form == "weak":
+        tangent = OPS["astype"](tangent, dtype=type.dtype)
+    if tangent.shape != type.shape:
+        tangent = np.broadcast_to(tangent, type.shape)
+    return tangent  # type: ignore[no-any-return]

@@ -1,0 +1,517 @@
+"""Elements by position: `x[...]`, take, diagonals, choices by index.
+
+`x[index]` is one of two ops. `getitem` is basic indexing, a view: numbers, slices, None, Ellipsis. `take_at` gathers
+with integer arrays, recorded or not, possibly mixed with slices; a boolean mask that is known now counts as the
+integer arrays of its places. Both keep the index as a tuple of
+
+    3   None   "..."   ("slice", start, stop, step)   "{1}": operand number 1, an integer or an integer array
+
+Their adjoints place a cotangent in zeros: `put_slice` and `put_at` assign, `add_at` adds, for arrays in which a
+place may occur twice. All are linear, and each is the adjoint of its own adjoint.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import as_array, filled, is_recorded, known, type_in_call
+from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
+from tracejit.ops.op import Each, answer, composite, defop
+
+Index = tuple[Any, ...]
+
+FULL = ("slice", None, None, None)
+_INTP = np.dtype(np.intp)
+
+
+# x[index]: from the user's index to the params of an op
+
+
+def _index_call(x: Any, index: Any) -> Any:
+    """x[index] as the user wrote it."""
+    parts = [_part(item) for item in (index if type(index) is tuple else (index,))]
+    entries: list[Any] = []
+    arrays: list[Any] = []
+    axis, ndim = 0, np.ndim(x)
+    taken = sum(map(_axes_taken, parts))
+    if taken > ndim:
+        raise IndexError(
+            f"too many indices for array: array is {ndim}-dimensional, but {taken} were indexed"
+        )
+    if sum(type(part) is str for part in parts) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    for part in parts:
+        count = ndim - taken if type(part) is str else _axes_taken(part)
+        if not is_recorded(part) and not isinstance(part, np.ndarray):
+            entries.append(part)
+        else:
+            places = _places(part, np.shape(x)[axis : axis + count], axis)
+            entries += [f"{{{len(arrays) + number}}}" for number in range(1, len(places) + 1)]
+            arrays += places
+        axis += count
+    if any(type_in_call(array).form == "array" for array in arrays):
+        return take_at(x, *arrays, index=tuple(entries), unique=is_unique(*arrays))
+    return getitem(x, *arrays, index=_simplified(entries, ndim - taken))
+
+
+def _part(item: Any) -> Any:
+    """One entry of an index: as in the params, or an integer or boolean array, or a Tensor of integers."""
+    if item is None or type(item) is slice:
+        return None if item is None else ("slice", *map(_bound, (item.start, item.stop, item.step)))
+    if item is Ellipsis:
+        return "..."
+    if isinstance(item, (bool, np.bool_)):
+        raise TypeError("a single True or False as an index is not supported")
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    if is_recorded(item):
+        if item.dtype.kind == "b":
+            raise TypeError(_recorded_mask("a mask"))
+        if item.type.form == "weak":
+            return operator.index(item)
+    elif not isinstance(item, np.ndarray):
+        item = np.asarray(item)
+        item = item if item.size else item.astype(np.intp)
+    if item.dtype.kind not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if item.dtype.kind == "b" and not item.ndim:
+        raise TypeError("a single True or False as an index is not supported")
+    return item
+
+
+def _bound(value: Any) -> int | None:
+    return None if value is None else operator.index(value)
+
+
+def _axes_taken(part: Any) -> int:
+    if part is None or type(part) is str:
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def _places(array: Any, sizes: Shape, axis: int) -> Sequence[Any]:
+    """An index array itself; of a boolean one, the integer arrays of its places."""
+    if is_recorded(array) or array.dtype.kind != "b":
+        return (array,)
+    for number, (size, selected) in enumerate(zip(sizes, array.shape, strict=True), start=axis):
+        if size != selected:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {number}; size of axis is "
+                f"{size} but size of corresponding boolean axis is {selected}"
+            )
+    places: tuple[Any, ...] = array.nonzero()
+    return places
+
+
+def _simplified(entries: list[Any], rest: int) -> Index:
+    """A basic index without what is implied; an Ellipsis that turns the scalar into a 0-d array stays."""
+    numbers = all(type(entry) is int or str(entry).startswith("{") for entry in entries if entry != "...")
+    if rest == 0 and numbers:
+        return tuple(entries)
+    kept = [entry for entry in entries if entry != "..." or rest]
+    while kept and kept[-1] in ("...", FULL):
+        kept.pop()
+    return tuple(kept) or ("...",)
+
+
+def is_unique(*arrays: Any) -> bool:
+    """Whether index arrays name no place twice; False where that depends on data or on the size of an axis."""
+    several = [array for array in arrays if np.ndim(array)]
+    if any(map(is_recorded, several)):
+        return False
+    keys = np.zeros((), np.intp)
+    for array in np.broadcast_arrays(*several):
+        if array.size:
+            low, high = int(array.min()), int(array.max())
+            if low < 0 <= high:
+                return False
+            keys = keys * (high - low + 1) + (array.astype(np.intp) - low)
+    return bool(np.unique(keys).size == keys.size)
+
+
+def _selected_type(
+    x: ArrayType, *indices: ArrayType, index: Index, unique: bool = False
+) -> ArrayType:
+    """The type of x[index], by NumPy's rules for where the axes of index arrays go."""
+    rest = x.ndim - sum(entry is not None and entry != "..." for entry in index)
+    shape: list[int] = []
+    fancy: list[tuple[int, int]] = []
+    axis = 0
+    for number, entry in enumerate(index):
+        if entry is None:
+            shape.append(1)
+            continue
+        if entry == "...":
+            shape += x.shape[axis : axis + rest]
+            axis += rest
+            continue
+        if isinstance(entry, tuple):
+            shape.append(len(range(*slice(*entry[1:]).indices(x.shape[axis]))))
+        else:
+            fancy.append((number, len(shape)))
+            if type(entry) is int and not -x.shape[axis] <= entry < x.shape[axis]:
+                raise IndexError(
+                    f"index {entry} is out of bounds for axis {axis} with size {x.shape[axis]}"
+                )
+        axis += 1
+    shape += x.shape[axis:]
+    if indices:
+        together = fancy[-1][0] - fancy[0][0] == len(fancy) - 1
+        place = fancy[0][1] if together else 0
+        shape[place:place] = broadcast_shapes(*[type.shape for type in indices])
+    form = "array" if shape or "..." in index else "scalar"
+    return ArrayType(tuple(shape), x.dtype, form)  # type: ignore[arg-type]
+
+
+# How an index is spelled
+
+
+def index_text(index: Index) -> str:
+    """The index between the brackets: 1:, None, ::2."""
+    return ", ".join(map(_entry_text, index)) or "()"
+
+
+def _entry_text(entry: Any) -> str:
+    if not isinstance(entry, tuple):
+        return str(entry)
+    start, stop, step = ("" if bound is None else str(bound) for bound in entry[1:])
+    return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
+
+
+def _index_object_text(index: Index) -> str:
+    """The index as an argument of a call: {1}, or (slice(None), {1})."""
+    texts = []
+    for entry in index:
+        if isinstance(entry, tuple):
+            *bounds, step = entry[1:]
+            bounds = bounds if step is None else [*bounds, step]
+            bounds = bounds[1:] if bounds[0] is None and len(bounds) == 2 else bounds
+            texts.append(f"slice({', '.join(map(str, bounds))})")
+        else:
+            texts.append(str(entry))
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+# The ops
+
+
+getitem = defop(
+    name="getitem",
+    infer=_selected_type,
+    vjp=(
+        lambda g, y, x, *indices, index: put_slice(g, *indices, shape=x.shape, index=index),
+    ),
+    jvp="linear",
+    source=lambda types, index: f"{{0}}[{index_text(index)}]",
+    alias=0,
+)
+take_at = defop(
+    name="take_at",
+    infer=_selected_type,
+    vjp=(
+        lambda g, y, x, *indices, index, unique: _placed(g, indices, x.shape, index, unique),
+    ),
+    jvp="linear",
+    source=lambda types, index, unique: f"{{0}}[{index_text(index)}]",
+)
+answer(operator.getitem, _index_call)
+
+
+def _placed(g: Any, indices: Sequence[Any], shape: Shape, index: Index, unique: bool) -> Any:
+    """The adjoint of an indexing: g at `index` in zeros."""
+    if not any(map(np.ndim, indices)):
+        return put_slice(g, *indices, shape=shape, index=index)
+    return (put_at if unique else add_at)(g, *indices, shape=shape, index=index)
+
+
+def _in_zeros(g: ArrayType, *indices: ArrayType, shape: Shape, **params: Any) -> ArrayType:
+    return ArrayType(shape, g.dtype)
+
+
+def _assigned(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, str]:
+    zeros = filled(shape, 0, types[0].dtype)
+    return f"{{out}} = {zeros}", f"{{out}}[{index_text(index)}] = {{0}}"
+
+
+def _added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, str]:
+    zeros = filled(shape, 0, types[0].dtype)
+    return f"{{out}} = {zeros}", f"np.add.at({{out}}, {_index_object_text(index)}, {{0}})"
+
+
+put_slice = defop(
+    name="put_slice",
+    infer=_in_zeros,
+    vjp=(lambda g, y, v, *indices, shape, index: getitem(g, *indices, index=index),),
+    jvp="linear",
+    statements=_assigned,
+)
+put_at = defop(
+    name="put_at",
+    infer=_in_zeros,
+    vjp=(
+        lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),
+    ),
+    jvp="linear",
+    statements=_assigned,
+)
+add_at = defop(
+    name="add_at",
+    infer=_in_zeros,
+    vjp=(
+        lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),
+    ),
+    jvp="linear",
+    statements=_added,
+)
+
+
+# take
+
+
+def _take_call(
+    a: Any, indices: Any, axis: Any = None, mode: str = "raise"
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    if axis is None:
+        a, axis = a if np.ndim(a) == 1 else np.reshape(a, -1), 0
+    axis = normalize_axis(axis, np.ndim(a))
+    indices = as_array(indices)
+    kind = type_in_call(indices).dtype
+    if np.size(indices) and not np.can_cast(kind, np.intp):
+        raise TypeError(f"indices of dtype {kind} are no integers")
+    if kind.kind not in "iu":
+        indices = np.astype(indices, np.intp)
+    size = np.shape(a)[axis]
+    if mode == "clip":
+        indices = np.clip(indices, 0, size - 1)
+    elif mode == "wrap":
+        indices = np.remainder(indices, size)
+    elif mode != "raise":
+        raise TypeError(f"mode={mode!r} is not supported")
+    return (a, indices), {"axis": axis, "unique": is_unique(indices)}
+
+
+def _take_type(x: ArrayType, indices: ArrayType, axis: int, unique: bool) -> ArrayType:
+    shape = x.shape[:axis] + indices.shape + x.shape[axis + 1 :]
+    return ArrayType(shape, x.dtype, "array" if shape else "scalar")
+
+
+take = defop(
+    np.take,
+    canonical=_take_call,
+    infer=_take_type,
+    vjp=(
+        lambda g, y, x, indices, axis, unique: _placed(
+            g, (indices,), x.shape, (*(FULL,) * axis, "{1}"), unique
+        ),
+    ),
+    jvp="linear",
+    source=lambda types, axis, unique: (
+        "{0}.take({1})" if types[0].ndim == 1 else "{0}.take({1}, axis={axis})"
+    ),
+)
+
+
+@composite(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """The slices of `a` where a condition that is known now holds."""
+    return np.take(a, _places_of(condition), axis=axis)
+
+
+@composite(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements of `arr` where a condition that is known now holds."""
+    return np.take(arr, _places_of(condition))
+
+
+def _places_of(condition: Any) -> Any:
+    if is_recorded(condition):
+        raise TypeError(_recorded_mask("a condition"))
+    return np.flatnonzero(condition)
+
+
+def _recorded_mask(what: str) -> str:
+    return (
+        f"how many elements {what} selects is not known while it is being recorded; select with "
+        "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
+    )
+
+
+def _refuse_places(a: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    raise TypeError(
+        "how many places it finds is not known while the array is being recorded; select with "
+        "np.where(condition, a, b), which keeps the shape"
+    )
+
+
+for _function in (np.nonzero, np.flatnonzero, np.argwhere):
+    answer(_function, _refuse_places)
+
+
+# take_along_axis
+
+
+def _along_call(
+    arr: Any, indices: Any, axis: Any = -1
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    indices = as_array(indices)
+    if axis is None:
+        arr, axis = np.reshape(arr, -1), 0
+    if np.ndim(arr) != np.ndim(indices):
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    axis = normalize_axis(axis, np.ndim(arr))
+    return (arr, indices), {"axis": axis, "unique": _is_unique_along(arr, indices, axis)}
+
+
+def _is_unique_along(arr: Any, indices: Any, axis: int) -> bool:
+    """Whether no element is taken twice, as far as that is known."""
+    sizes = [(n, m) for k, (n, m) in enumerate(zip(np.shape(arr), np.shape(indices), strict=True)) if k != axis]
+    if any(n < m for n, m in sizes):
+        return False
+    if is_recorded(indices) or np.shape(indices)[axis] < 2:
+        return bool(np.shape(indices)[axis] < 2)
+    if indices.size and indices.min() < 0 <= indices.max():
+        return False
+    return bool(np.all(np.diff(np.sort(indices, axis=axis), axis=axis)))
+
+
+def _along_type(x: ArrayType, indices: ArrayType, axis: int, unique: bool) -> ArrayType:
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    sizes = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    return ArrayType(broadcast_shapes(sizes, indices.shape), x.dtype)
+
+
+take_along_axis = defop(
+    np.take_along_axis,
+    canonical=_along_call,
+    infer=_along_type,
+    vjp=(
+        lambda g, y, x, indices, axis, unique: (put_along_axis if unique else add_along_axis)(
+            g, indices, shape=x.shape, axis=axis
+        ),
+    ),
+    jvp="linear",
+    source="np.take_along_axis({0}, {1}, axis={axis})",
+)
+
+
+def _assigned_along(types: Sequence[ArrayType], shape: Shape, axis: int) -> tuple[str, str]:
+    zeros = filled(shape, 0, types[0].dtype)
+    return f"{{out}} = {zeros}", "np.put_along_axis({out}, {1}, {0}, axis={axis})"
+
+
+def _added_along(types: Sequence[ArrayType], shape: Shape, axis: int) -> tuple[str, str]:
+    zeros = filled(shape, 0, types[0].dtype)
+    places = []
+    for number, size in enumerate(shape):
+        column = f"[:{', None' * (len(shape) - number - 1)}]" if number < len(shape) - 1 else ""
+        places.append("{1}" if number == axis else f"np.arange({size}){column}")
+    return f"{{out}} = {zeros}", f"np.add.at({{out}}, ({', '.join(places)},), {{0}})"
+
+
+put_along_axis = defop(
+    name="put_along_axis",
+    infer=_in_zeros,
+    vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=True),),
+    jvp="linear",
+    statements=_assigned_along,
+)
+add_along_axis = defop(
+    name="add_along_axis",
+    infer=_in_zeros,
+    vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=False),),
+    jvp="linear",
+    statements=_added_along,
+)
+
+
+# Diagonals
+
+
+def _diagonal_call(
+    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1
+) -> tuple[tuple[Any], dict[str, Any]]:
+    if np.ndim(a) < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axes = normalize_axis(axis1, np.ndim(a)), normalize_axis(axis2, np.ndim(a))
+    if axes[0] == axes[1]:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    return (a,), {"offset": operator.index(offset), "axis1": axes[0], "axis2": axes[1]}
+
+
+def _diagonal_size(shape: Shape, offset: int, axis1: int, axis2: int) -> int:
+    return max(0, min(shape[axis1] + min(offset, 0), shape[axis2] - max(offset, 0)))
+
+
+def _diagonal_type(x: ArrayType, offset: int, axis1: int, axis2: int) -> ArrayType:
+    others = tuple(size for axis, size in enumerate(x.shape) if axis not in (axis1, axis2))
+    return ArrayType((*others, _diagonal_size(x.shape, offset, axis1, axis2)), x.dtype)
+
+
+def _diagonal_source(types: Sequence[ArrayType], offset: int, axis1: int, axis2: int) -> str:
+    if (axis1, axis2) != (0, 1):
+        return "{0}.diagonal({offset}, {axis1}, {axis2})"
+    return "{0}.diagonal({offset})" if offset else "{0}.diagonal()"
+
+
+def _on_diagonal(
+    types: Sequence[ArrayType], shape: Shape, offset: int, axis1: int, axis2: int
+) -> tuple[str, str]:
+    count = _diagonal_size(shape, offset, axis1, axis2)
+    starts = max(-offset, 0), max(offset, 0)
+    rows, columns = (f"np.arange({s}, {s + count})" if s else f"np.arange({count})" for s in starts)
+    last = len(shape) - 2, len(shape) - 1
+    view = "{out}" if (axis1, axis2) == last else f"np.moveaxis({{out}}, {axis1, axis2}, (-2, -1))"
+    return f"{{out}} = {filled(shape, 0, types[0].dtype)}", f"{view}[..., {rows}, {columns}] = {{0}}"
+
+
+diagonal = defop(
+    np.diagonal,
+    canonical=_diagonal_call,
+    infer=_diagonal_type,
+    vjp=lambda g, y, x, **axes: put_diagonal(g, shape=x.shape, **axes),
+    jvp="linear",
+    source=_diagonal_source,
+    alias=0,
+)
+put_diagonal = defop(
+    name="put_diagonal",
+    infer=_in_zeros,
+    vjp=lambda g, y, v, shape, **axes: diagonal(g, **axes),
+    jvp="linear",
+    statements=_on_diagonal,
+)
+diag = defop(
+    name="diag",
+    infer=lambda v, k: ArrayType((v.size + abs(k),) * 2, v.dtype),
+    vjp=lambda g, y, v, k: np.diagonal(g, k),
+    jvp="linear",
+    source=lambda types, k: "np.diag({0}, {k})" if k else "np.diag({0})",
+)
+
+
+@composite(np.diag)
+def _diag_call(v: Any, k: Any = 0) -> Any:
+    """A matrix with `v` on its diagonal, or the diagonal of a matrix."""
+    if np.ndim(v) == 2:
+        return np.diagonal(v, k)
+    if np.ndim(v) != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return diag(v, k=operator.index(k))
+
+
+@composite(np.diagflat)
+def diagflat(v: Any, k: Any = 0) -> Any:
+    """A matrix with the flattened `v` on its diagonal."""
+    return np.diag(np.reshape(v, -1), k)
+
+
+answer(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
+answer(np.diag_indices_from, lambda arr: np.diag_indices(_side(arr), np.ndim(arr)))
+answer(np.tril_indices_from, lambda arr, k=0: np.tril_indices(arr.shape[0], k, arr.shape[1]))
+answer(np.triu_indices_from, lambda arr, k=0: np.triu_indices(arr.shape[0], k, arr.shape[1]))

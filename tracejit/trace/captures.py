@@ -1,0 +1,243 @@
+"""What a function reads besides its arguments, and the guard that notices when it changes.
+
+From the function, code reaches outward by name: globals and closure cells, the functions they hold, attributes of
+objects and modules, elements of containers. `Captures` walks all that is reachable by names that occur in the code,
+and writes one guard: numbers and strings by type and value, other objects by identity, containers by length, keys
+and elements, arrays by identity and contents. A guard that fails makes the function record again, so a kernel is never
+stale.
+
+A captured array that is an operand becomes a hidden argument of the kernel, read at each call. What NumPy computes from a
+captured array before that is a constant of the kernel; the comparison of contents protects it. Arrays above
+SAMPLE_ABOVE bytes are compared at SAMPLES spread elements; read-only arrays are not compared.
+
+Not seen: what C code, properties of foreign packages, the clock or the environment answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.trace.places import PACKAGE
+
+SAMPLE_ABOVE = 2**20
+SAMPLES = 4096
+LEAVES = 1000
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_FOREIGN = (
+    PACKAGE,
+    str(Path(np.__file__).parent),
+    sysconfig.get_path("stdlib"),
+    sysconfig.get_path("platstdlib"),
+    "<",
+)
+_SITE = sysconfig.get_path("purelib")
+
+
+def is_foreign(filename: str) -> bool:
+    """Whether code in this file is never read for names: tracejit, NumPy and the standard library."""
+    return filename.startswith(_FOREIGN) and not (
+        filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
+    )
+
+
+class Captures:
+    """Everything reachable from some functions and objects, as checks and captured arrays."""
+
+    def __init__(self, roots: Iterable[Any]) -> None:
+        """Walk from `roots`: the function, and the objects among its arguments."""
+        self.roots = list(roots)
+        self.arrays: dict[int, tuple[str, np.ndarray]] = {}
+        self._words: set[str] = set()
+        count = -1
+        while count != len(self._words):
+            count = len(self._words)
+            self._begin()
+            for root in self.roots:
+                self._visit(root, self._bind(root), "self", check=False)
+
+    def name_of(self, array: np.ndarray) -> str | None:
+        """The name under which `array`, or what it is a view of, was captured; None if it was not."""
+        base: Any = array
+        while base is not None:
+            if id(base) in self.arrays:
+                return self.arrays[id(base)][0]
+            base = getattr(base, "base", None)
+        return None
+
+    def guard(self) -> Callable[[], bool] | None:
+        """One function that says whether everything is as it was; None where nothing was captured."""
+        if not self._checks:
+            return None
+        lines = ["def guards_hold():", "    try:", "        return (", "            True"]
+        lines += [f"            and {check}" for check in self._checks]
+        lines += ["        )", "    except (LookupError, AttributeError, ValueError):"]
+        lines += ["        return False"]
+        space = dict(self._space)
+        exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
+        guard: Callable[[], bool] = space["guards_hold"]
+        return guard
+
+    def _begin(self) -> None:
+        self.arrays.clear()
+        self._checks: dict[str, None] = {}
+        self._space: dict[str, Any] = {"_same": same_contents}
+        self._names: dict[int, str] = {}
+        self._visited: set[int] = set()
+        self._leaves = 0
+
+    def _bind(self, thing: Any) -> str:
+        name = self._names.get(id(thing))
+        if name is None:
+            name = self._names[id(thing)] = f"_{len(self._space)}"
+            self._space[name] = thing
+        return name
+
+    def _visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
+        """Add the checks for `value`, which is read again by the expression `place`."""
+        kind = type(value)
+        if kind in PLAIN or isinstance(value, np.generic):
+            if check:
+                self._checks[self._plain_check(value, place)] = None
+            return
+        if check:
+            self._checks[f"{place} is {self._bind(value)}"] = None
+        if id(value) in self._visited:
+            return
+        self._visited.add(id(value))
+        if kind is np.ndarray:
+            self._array(value, place, name)
+        elif kind is FunctionType:
+            self._function(value)
+        elif kind is MethodType:
+            self._visit(value.__self__, f"{place}.__self__", name, check=False)
+            self._function(value.__func__)
+        elif kind is functools.partial:
+            for part in ("func", "args", "keywords"):
+                self._visit(getattr(value, part), f"{place}.{part}", part, check=False)
+        elif kind in (list, tuple, dict, set, frozenset):
+            self._container(value, place, name)
+        elif kind is ModuleType:
+            self._module(value, place)
+        elif not isinstance(value, type):
+            self._instance(value, place)
+
+    def _plain_check(self, value: Any, place: str) -> str:
+        kind = self._bind(type(value))
+        if value is None or isinstance(value, bool):
+            return f"{place} is {value!r}"
+        if isinstance(value, (str, bytes)) or type(value) is int:
+            return f"type({place}) is {kind} and {place} == {self._bind(value)}"
+        return f"type({place}) is {kind} and repr({place}) == {repr(value)!r}"
+
+    def _array(self, array: np.ndarray, place: str, name: str) -> None:
+        self.arrays[id(array)] = (name, array)
+        if array.flags.writeable and array.dtype.hasobject is False:
+            sample = self._bind(array_sample(array))
+            self._checks[f"_same({self._bind(array)}, {sample})"] = None
+
+    def _function(self, function: FunctionType) -> None:
+        wrapped = getattr(function, "__wrapped__", None)
+        if wrapped is not None:
+            self._visit(wrapped, f"{self._bind(function)}.__wrapped__", "function", check=False)
+        if is_foreign(function.__code__.co_filename):
+            if wrapped is None:
+                return
+        words = code_words(function.__code__)
+        self._words |= words
+        names = self._bind(function.__globals__)
+        for word in sorted(words & function.__globals__.keys()):
+            self._visit(function.__globals__[word], f"{names}[{word!r}]", word)
+        free = function.__code__.co_freevars
+        for word, cell in zip(free, function.__closure__ or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:  # the variable is bound later, or not at all
+                continue
+            self._visit(value, f"{self._bind(cell)}.cell_contents", word)
+
+    def _module(self, module: ModuleType, place: str) -> None:
+        if is_foreign(getattr(module, "__file__", None) or "<") or module.__name__ == "tracejit":
+            return
+        for word in sorted(self._words & vars(module).keys()):
+            self._visit(vars(module)[word], f"{place}.{word}", word)
+
+    def _container(self, value: Any, place: str, name: str) -> None:
+        if isinstance(value, (set, frozenset)):
+            self._checks[f"{place} == {self._bind(frozenset(value))}"] = None
+            return
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        self._leaves += len(keys)
+        if self._leaves > LEAVES:
+            raise fail(
+                "not-an-array",
+                None,
+                what=f"the captured container {name}",
+                article="a",
+                kind=f"{type(value).__name__} of more than {LEAVES} elements",
+                fix="pass what is needed of it as an argument.",
+            )
+        known = self._bind(keys) if isinstance(value, dict) else str(len(keys))
+        own = f"list({place})" if isinstance(value, dict) else f"len({place})"
+        self._checks[f"{own} == {known}"] = None
+        for key in keys:
+            element = f"{name}_{key}" if not str(key).isidentifier() else str(key)
+            self._visit(value[key], f"{place}[{self._key(key)}]", element)
+
+    def _key(self, key: Any) -> str:
+        return repr(key) if type(key) in (str, int) else self._bind(key)
+
+    def _instance(self, value: Any, place: str) -> None:
+        """Attributes and methods of an object that the code's names reach."""
+        wrapped = getattr(value, "__wrapped__", None)
+        if wrapped is not None:
+            self._visit(wrapped, f"{place}.__wrapped__", "function", check=False)
+        if is_foreign(getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<"):
+            return
+        own = getattr(value, "__dict__", {})
+        for word in sorted(self._words & own.keys()):
+            self._visit(own[word], f"{place}.__dict__[{word!r}]", word)
+        for cls in type(value).__mro__:
+            for word in sorted((self._words | {"__call__"}) & vars(cls).keys()):
+                member = vars(cls)[word]
+                member = getattr(member, "fget", getattr(member, "__func__", member))
+                if isinstance(member, FunctionType) and id(member) not in self._visited:
+                    self._visited.add(id(member))
+                    self._function(member)
+                elif isinstance(member, (*PLAIN, np.ndarray, list, dict, tuple)):
+                    if word in self._words and word not in own:
+                        self._visit(member, f"{place}.{word}", word)
+
+
+@functools.cache
+def code_words(code: CodeType) -> frozenset[str]:
+    """Every global and attribute name that `code` and the functions inside it mention."""
+    words = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            words |= code_words(constant)
+    return frozenset(words)
+
+
+def array_sample(array: np.ndarray) -> np.ndarray:
+    """A private copy of the elements that are compared, as unsigned bytes."""
+    return _sampled(array).copy()
+
+
+def _sampled(array: np.ndarray) -> np.ndarray:
+    if array.nbytes > SAMPLE_ABOVE:
+        array = array.reshape(-1)[:: max(1, array.size // SAMPLES)]
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def same_contents(array: np.ndarray, sample: np.ndarray) -> bool:
+    """Whether the compared elements of `array` have the bytes of `sample`."""
+    return np.array_equal(_sampled(array), sample)
