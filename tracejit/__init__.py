@@ -1,4 +1,5 @@
-"""tracejit: plain NumPy functions, recorded once, as readable generated NumPy for value and gradient.
+"""tracejit: plain NumPy functions, recorded once, as readable generated NumPy for value and
+gradient.
 
 >>> import numpy as np
 >>> import tracejit as tj

@@ -1,11 +1,13 @@
-"""`tracejit demo`: trains a classifier of handwritten digits and shows the code that tracejit made for it.
+"""`tracejit demo`: trains a classifier of handwritten digits, and shows the code made for it.
 
-`step` is all that is compiled, once for the first value of the learning rate and once for every other. Frames of
-this file count as the user's (`trace/places.py`), so the generated module cites its lines.
+`step` is all that is compiled, once for the first value of the learning rate and once for every
+other. Frames of this file count as the user's (`trace/places.py`), so the generated module cites
+its lines.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -35,14 +37,14 @@ Array = NDArray[Any]
 Parameters = dict[str, Array]
 
 
-def scores(p: Parameters, x: Array) -> Array:
+def scores(p: Parameters, x: Array) -> Any:
     """How strongly each image in the rows of `x` looks like each digit."""
     h = np.tanh(x @ p["w1"] + p["b1"])
     return h @ p["w2"] + p["b2"]
 
 
 def loss(p: Parameters, x: Array, y: Array) -> Any:
-    """Mean cross-entropy of the digits in the rows of `y`, one-hot, and a penalty on large weights."""
+    """Mean cross-entropy of one-hot labels `y`, and a penalty on large weights."""
     logits = scores(p, x)
     logits = logits - tj.stop_gradient(np.max(logits, axis=1, keepdims=True))
     log_total = np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
@@ -115,7 +117,7 @@ def epochs_of(data: Digits, p: Parameters, count: int, rng: np.random.Generator)
     for number in range(1, count + 1):
         total = 0.0
         for rows in rng.permutation(len(data.x))[: batches * BATCH].reshape(batches, BATCH):
-            rate = RATE * (1 + float(np.cos(np.pi * steps / (count * batches)))) / 2
+            rate = RATE * (1 + math.cos(math.pi * steps / (count * batches))) / 2
             value, new = step(p, data.x[rows], one_hot[rows], rate)
             p.update(new)
             total += float(value)
@@ -127,12 +129,11 @@ def train(epochs: int = EPOCHS, report: Callable[[Epoch], None] = lambda epoch: 
     """Train from the start, with the same numbers each time; `report` is told of every epoch."""
     rng = np.random.default_rng(1)
     data, p = digits(), start(rng)
-    before = len(step.kernels)
     for epoch in epochs_of(data, p, epochs, rng):
         report(epoch)
     right = np.argmax(scores(p, data.test_x), axis=1) == data.test_digit
     speed = epoch.steps / epoch.seconds
-    return Trained(p, float(np.mean(right)), speed, epoch.seconds, step.kernels[before:])
+    return Trained(p, float(np.mean(right)), speed, epoch.seconds, step.kernels)
 
 
 def progress(epoch: Epoch, count: int, stream: TextIO) -> None:

@@ -1,7 +1,7 @@
 """What a `Function` computes: the value, or the value and gradients with respect to some arguments.
 
-A Request says which; `run` answers it on Tensors. At the top of a recording the cotangent of the result is an input of
-the graph; inside a recorded function it is one.
+A Request says which; `run` answers it on Tensors. At the top of a recording the cotangent of the
+result is an input of the graph; inside a recorded function it is one.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def run(
     recording: Recording,
     top: bool,
 ) -> Answer:
-    """Answer `request` for a call of `python` with these arguments, some of whose leaves are Tensors."""
+    """Answer `request` for a call of `python` with these arguments, some of whose leaves are
+    Tensors."""
     name = recording.graph.name
     chosen: list[tuple[str, Any]] = []
     if request.transform:
@@ -158,7 +159,7 @@ def _split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any,
 
 def _scalar(result: Any, request: Request, function: str, recording: Recording) -> Tensor:
     """The result as a Tensor, if it is one real floating number."""
-    leaves, structure = flatten(result)
+    structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
     if structure is not LEAF:
         raise fail("not-scalar", None, type=type(result).__name__, **words)
@@ -181,13 +182,14 @@ def _seed(type: ArrayType, recording: Recording, top: bool) -> Tensor:
     return Tensor(recording.graph.constant(one), recording)
 
 
-def _like(gradient: Tensor | None, source: Tensor) -> Tensor:
+def _like(gradient: Any, source: Tensor) -> Any:
     """The gradient in the form of its source: zeros where unconnected, 0-d array for 0-d array."""
     if gradient is None:
-        return np.zeros_like(source)  # type: ignore[call-overload, no-any-return]
+        like: Any = source
+        gradient = np.zeros_like(like)
     forms = gradient.type.form, source.type.form
     convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
-    return gradient if convert is None else convert(gradient)  # type: ignore[no-any-return]
+    return gradient if convert is None else convert(gradient)
 
 
 def rebuild(answer: Answer, request: Request) -> Any:

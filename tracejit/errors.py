@@ -1,8 +1,9 @@
 """Every way tracejit gives up, in one table.
 
-A row of `ERRORS` is one situation: the exception class, what happened (in the user's spelling), why that
-cannot be right, and the fix. `fail(name, where, **words)` fills a row in and returns the exception; the caller
-raises it. Nothing else in tracejit composes an error text, and a test triggers every row.
+A row of `ERRORS` is one situation: the exception class, what happened (in the user's spelling),
+why that cannot be right, and the fix. `fail(name, where, **words)` fills a row in and returns the
+exception; the caller raises it. Nothing else in tracejit composes an error text, and a test
+triggers every row.
 
 >>> error = fail("wrong-arity", None, function="loss", problem="missing a required argument: 'w'")
 >>> raise error
@@ -75,7 +76,8 @@ class GraphError(TracejitError, ValueError):
 
 
 class Where(NamedTuple):
-    """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where known."""
+    """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where
+    known."""
 
     filename: str
     lineno: int
@@ -90,7 +92,8 @@ class Where(NamedTuple):
         if self.column is None or self.end_column is None or not line:
             return f"  {head}{line}"
         start = self.column - (len(self.text) - len(self.text.lstrip()))
-        return f"  {head}{line}\n  {' ' * (len(head) + start)}{'^' * max(1, self.end_column - self.column)}"
+        caret = "^" * max(1, self.end_column - self.column)
+        return f"  {head}{line}\n  {' ' * (len(head) + start)}{caret}"
 
 
 class Row(NamedTuple):
@@ -113,7 +116,7 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} is not recorded by tracejit.",
         "it would run on the raw values of this one call, and its gradient would be lost.",
-        "write it with supported NumPy functions (docs/coverage.md), or keep it outside the function.",
+        "write it with functions that are recorded, or keep it outside the function.",
     ),
     "unsupported-call": Row(
         UnsupportedError,
@@ -215,7 +218,8 @@ ERRORS: dict[str, Row] = {
     ),
     "rule-shape": Row(
         RuleError,
-        "the gradient rule of {function} returned shape {got} for {name}, which has shape {expected}.",
+        "the gradient rule of {function} returned shape {got} for {name}, which has shape "
+        "{expected}.",
         "a gradient has exactly the shape of its argument; a broadcast here would hide a mistake.",
         "sum over the broadcast axes in the rule.",
     ),

@@ -1,4 +1,5 @@
-"""Function: a Python function that records itself once per signature and runs generated kernels from then on."""
+"""Function: a Python function that records itself once per signature and runs generated kernels
+from then on."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
 from tracejit.pipeline import Recorded, generate, key_of, name_of
 from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
+from tracejit.runtime.notes import add_note
 from tracejit.trace.captures import Captures
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
@@ -24,34 +26,46 @@ from tracejit.trace.signature import Call, Leaf, bind_arguments, signature_of, t
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
 
+VALUE = Request()
+
+
+class Options(NamedTuple):
+    """The options of `function`.
+
+    `static_argnums` and `static_argnames` choose arguments whose Python numbers always select a
+    kernel. `cache=False` keeps kernels off the disk. `exact=True` promises NumPy's bits for ever:
+    no rewrite that changes rounding. `name` is the name in generated code.
+    """
+
+    static_argnums: int | tuple[int, ...] = ()
+    static_argnames: str | tuple[str, ...] = ()
+    cache: bool = True
+    exact: bool = False
+    name: str | None = None
+
 
 class Function:
     """A function compiled to generated NumPy, called like the one it wraps.
 
-    Each call that no kernel fits records the function once more: another dtype, shape, structure of a container or
-    static value. A Python number is static on its first value and dynamic from its second on.
+    Each call that no kernel fits records the function once more: another dtype, shape, structure
+    of a container or static value. A Python number is static on its first value and dynamic from
+    its second on.
     """
 
     def __init__(
         self,
         python: Callable[..., Any],
-        request: Request = Request(),  # noqa: B008
-        *,
-        static_argnames: tuple[str, ...] = (),
-        cache: bool = True,
-        exact: bool = False,
-        name: str | None = None,
+        request: Request = VALUE,
+        options: Options = Options(),  # noqa: B008
     ) -> None:
         """Wrap `python`; nothing is recorded before the first call."""
         functools.update_wrapper(self, python, updated=())
         self.python = python
         self.request = request
         self.signature = signature_of(python)
-        self.name = name or _name_of(python)
-        self.options = {"static_argnames": static_argnames, "cache": cache, "exact": exact}
-        self.static_argnames = frozenset(static_argnames)
-        self.cache = cache
-        self.exact = exact
+        self.name = options.name or _name_of(python)
+        self.options = options
+        self._static = _static_names(self.signature, options)
         self.kernels: list[Kernel] = []
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
@@ -60,14 +74,17 @@ class Function:
         self._dynamic: set[str] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for entry in self._entries:
-            result = entry(*args, **kwargs)
-            if result is not MISS:
-                return result
         try:
+            for entry in self._entries:
+                result = entry(*args, **kwargs)
+                if result is not MISS:
+                    return result
             return self._first_call(args, kwargs)
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
+        except Exception as error:
+            add_note(error)
+            raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, as a Python function does."""
@@ -205,7 +222,7 @@ class Function:
             for leaf in call.leaves
             if leaf.role == "number"
             and leaf.name not in differentiated
-            and (leaf.path not in self._dynamic or leaf.argument in self.static_argnames)
+            and (leaf.path not in self._dynamic or leaf.argument in self._static)
         }
         return fixed, differentiated
 
@@ -222,7 +239,8 @@ class Function:
         return recording.argument(leaf.name, leaf.type, leaf.value)
 
     def _finish(self, answer: Answer, recording: Recording) -> tuple[list[Output], Recorded]:
-        """Close the recording: the graph, and how results are built from what the kernel returns."""
+        """Close the recording: the graph, and how results are built from what the kernel
+        returns."""
         tensors: list[Tensor] = []
         leaves: list[tuple[str, Any]] = []
         for leaf in answer.value:
@@ -261,9 +279,9 @@ class Function:
 
     def _kernel(self, recorded: Recorded) -> Kernel:
         """The kernel of a recorded function: from disk if its key is there, else generated."""
-        key = key_of(recorded, f"exact={self.exact}")
+        key = key_of(recorded, f"exact={self.options.exact}")
         name = name_of(recorded, key)
-        store = Store(default_path() if self.cache else None)
+        store = Store(default_path() if self.options.cache else None)
         module = store.get(name, key)
         if module is None:
             text, constants = generate(recorded, key)
@@ -274,6 +292,13 @@ class Function:
 def _place(group: tuple[int, ...], number: int, count: int) -> tuple[int, ...]:
     """The indices of a result in what the kernel returns: one alone is not in a tuple."""
     return group if count == 1 else (*group, number)
+
+
+def _static_names(signature: inspect.Signature, options: Options) -> frozenset[str]:
+    numbers, names = options.static_argnums, options.static_argnames
+    parameters = list(signature.parameters)
+    chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
+    return frozenset(chosen).union((names,) if isinstance(names, str) else names)
 
 
 def _name_of(python: Callable[..., Any]) -> str:
@@ -300,11 +325,28 @@ def _strengthen(leaf: Leaf, recording: Recording) -> Any:
 
 
 def function(python: Any = None, **options: Any) -> Any:
-    """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`."""
+    """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`, see `Options`.
+
+    The result is called as the function is, with arrays, NumPy scalars, Python numbers and
+    containers of them; other hashable arguments select a kernel. Results have NumPy's values,
+    dtypes, shapes and types, and are new arrays.
+
+    Raises ArgumentError for what is no array, UnsupportedError for a NumPy function that is not
+    recorded, and ValueNeededError where Python asks for the value of recorded data; all name the
+    user's line.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.function
+    ... def norm(x):
+    ...     return np.sqrt(np.sum(x * x))
+    >>> norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    """
     if python is None:
         return functools.partial(function, **options)
     if isinstance(python, Function):
         return python
     if not callable(python):
         raise fail("not-callable", None, decorator="tj.function", kind=type(python).__name__)
-    return Function(python, **options)
+    return Function(python, VALUE, Options(**options))

@@ -1,4 +1,5 @@
-"""`grad` and `value_and_grad`: gradients of a scalar function with respect to some of its arguments."""
+"""`grad` and `value_and_grad`: gradients of a scalar function with respect to some of its
+arguments."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ def grad(
 ) -> Function:
     """The gradient of `f`, which returns one real float.
 
-    Answers, for each chosen argument, an array of its shape and dtype (containers of them for containers): the
-    gradient alone for one argument, a tuple for several. Zeros where `f` does not depend on it. With `has_aux`, `f`
-    returns (value, auxiliary) and the answer is (gradient, auxiliary). The gradient with respect to a complex
-    argument z satisfies df = Re(sum(conj(grad) * dz)).
+    Answers, for each chosen argument, an array of its shape and dtype (containers of them for
+    containers): the gradient alone for one argument, a tuple for several. Zeros where `f` does
+    not depend on it. With `has_aux`, `f` returns (value, auxiliary) and the answer is (gradient,
+    auxiliary). The gradient with respect to a complex argument z satisfies df = Re(sum(conj(grad)
+    * dz)).
 
-    Raises GradientError (a TypeError) where the result is no real scalar or an argument is not floating, and
-    NoGradientError (a LookupError) where an operation on the path has no rule.
+    Raises GradientError (a TypeError) where the result is no real scalar or an argument is not
+    floating, and NoGradientError (a LookupError) where an operation on the path has no rule.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -42,10 +44,11 @@ def value_and_grad(
     argnames: str | tuple[str, ...] | None = None,
     has_aux: bool = False,
 ) -> Function:
-    """The value of `f` and its gradient, computed together: (value, gradient), as `grad` describes it.
+    """The value of `f` and its gradient, computed together: (value, gradient), as `grad`
+    describes it.
 
-    With `has_aux` the value is (value, auxiliary). Fits scipy.optimize.minimize(..., jac=True): the value is a float,
-    gradients are new contiguous arrays.
+    With `has_aux` the value is (value, auxiliary). Fits scipy.optimize.minimize(..., jac=True):
+    the value is a float, gradients are new contiguous arrays.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -70,9 +73,9 @@ def _transform(
     if names and argnums == 0:
         numbers = ()
     single = len(numbers) + len(names) == 1 and not (
-        isinstance(argnums, tuple) and numbers or isinstance(argnames, tuple) and names
+        (isinstance(argnums, tuple) and numbers) or (isinstance(argnames, tuple) and names)
     )
     request = Request(transform, numbers, names, single, has_aux)
     if isinstance(f, Function) and not f.request.transform:
-        return Function(f.python, request, **f.options)
+        return Function(f.python, request, f.options)
     return Function(f, request)

@@ -16,8 +16,8 @@ from tracejit.ir.graph import Graph
 class Kernel:
     """A generated module: its text, its functions, and where it is kept.
 
-    `forward`, `backward` and `value_and_grad` are the module's functions: they take the arrays of the signature in
-    order, check nothing and copy no residual.
+    `forward`, `backward` and `value_and_grad` are the module's functions: they take the arrays of
+    the signature in order, check nothing and copy no residual.
     """
 
     def __init__(self, module: ModuleType, graph: Graph | None = None) -> None:
@@ -85,7 +85,8 @@ class Kernel:
         return function
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside it (.npz)."""
+        """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside
+        it (.npz)."""
         save(self.source, self.module.__npz__, path)
 
     def _gradient_part(self, part: str) -> Any:

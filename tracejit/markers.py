@@ -1,7 +1,7 @@
 """The four gradient markers: each is an `override` with a rule, or a recompute region.
 
-They work on the Tensors of a function that is being recorded; called with plain arrays alone they are their
-function, because nothing is differentiated then.
+They work on the Tensors of a function that is being recorded; called with plain arrays alone they
+are their function, because nothing is differentiated then.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.signature import bind_arguments, call_arguments, signature_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
+
 
 def stop_gradient(x: Any) -> Any:
     """`x` itself, through which no gradient flows; `x` is an array or a container of arrays.
@@ -44,7 +45,8 @@ def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker
 
 
 def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
-    """`marked` with the name, docstring and signature of `f`, binding to instances as a function does."""
+    """`marked` with the name, docstring and signature of `f`, binding to instances as a function
+    does."""
     return functools.update_wrapper(marked, f, updated=())
 
 
@@ -63,11 +65,13 @@ def _name(f: Callable[..., Any]) -> str:
 def custom_gradient(f: Any = None) -> Any:
     """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
 
-    `grad_fn(*dy)` takes one cotangent per array in `y` and returns one gradient per array in `x` (None where there is
-    none): a sequence, or a container like the arguments. A gradient has its argument's shape exactly; a Python number
-    is broadcast to it. The body of `f` is never differentiated, the rule can be, again and again.
+    `grad_fn(*dy)` takes one cotangent per array in `y` and returns one gradient per array in `x`
+    (None where there is none): a sequence, or a container like the arguments. A gradient has its
+    argument's shape exactly; a Python number is broadcast to it. The body of `f` is never
+    differentiated, the rule can be, again and again.
 
-    Raises RuleError or RuleTypeError, naming `f` and the argument, where the rule's answer does not fit.
+    Raises RuleError or RuleTypeError, naming `f` and the argument, where the rule's answer does
+    not fit.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -110,8 +114,9 @@ def custom_gradient(f: Any = None) -> Any:
 def grad_pass_through(f: Callable[..., Any]) -> Any:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
-    The results of `f` match its array arguments one to one, in count and shape; each result's cotangent goes to the
-    argument in the same place. Raises RuleError at the call where they do not match.
+    The results of `f` match its array arguments one to one, in count and shape; each result's
+    cotangent goes to the argument in the same place. Raises RuleError at the call where they do
+    not match.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -140,7 +145,8 @@ def grad_pass_through(f: Callable[..., Any]) -> Any:
 def recompute_grad(f: Callable[..., Any]) -> Any:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 
-    The same numbers to the last bit, for less memory and one more run of `f`'s statements in the backward code.
+    The same numbers to the last bit, for less memory and one more run of `f`'s statements in the
+    backward code.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -169,9 +175,7 @@ def _is_array(leaf: Any) -> bool:
     return known is not None and known.form != "weak"
 
 
-def _with_gradient(
-    value: Any, inputs: Sequence[Any], marker: Marker, recording: Recording
-) -> Any:
+def _with_gradient(value: Any, inputs: Sequence[Any], marker: Marker, recording: Recording) -> Any:
     """`value` with every array or number in it made a result of one override."""
     leaves, structure = flatten(value)
     numbers = [k for k, leaf in enumerate(leaves) if type(leaf) is Tensor or type_of(leaf)]
@@ -231,7 +235,7 @@ class _Rule:
     def __call__(self, *cotangents: Any) -> list[Tensor | None]:
         """One checked gradient per input."""
         parameters = signature_of(self.rule).parameters
-        extra = {}
+        extra: dict[str, Any] = {}
         variables = parameters.get("variables")
         if variables is not None and variables.default is inspect.Parameter.empty:
             extra = {"variables": []}

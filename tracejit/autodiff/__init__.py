@@ -1,1 +1,2 @@
-"""Differentiation, Graph to Graph: the reverse pass, forward mode, and the split into forward and backward."""
+"""Differentiation, Graph to Graph: the reverse pass, forward mode, and the split into forward and
+backward."""

@@ -1,14 +1,16 @@
 """The reverse pass: `gradients(ys, xs)` appends adjoint nodes to the graph being recorded.
 
-Each op's rule runs on Tensors of the same recording, so an adjoint is made of ordinary nodes and can be
-differentiated again. Everything that is common to all ops happens here and only here:
+Each op's rule runs on Tensors of the same recording, so an adjoint is made of ordinary nodes and
+can be differentiated again. Everything that is common to all ops happens here and only here:
 
 - cotangents are summed over broadcast axes and cast to the operand's dtype and form (`fit`);
-- complex cotangents are conjugated on entry and on exit: inside, rules are plain transposes, and outside the
-  gradient of a real loss L is the conjugate cotangent, dL = Re(conj(grad) * dz), as in TensorFlow;
+- complex cotangents are conjugated on entry and on exit: inside, rules are plain transposes, and
+  outside the gradient of a real loss L is the conjugate cotangent, dL = Re(conj(grad) * dz), as
+  in TensorFlow;
 - a value that is not floating or complex, or that no path connects to an x, gets no cotangent;
-- nodes of a recompute region are cloned where the reverse pass reaches the region, so that what they computed
-  need not be kept. The clones belong to a region of their own: nothing merges them with the originals.
+- nodes of a recompute region are cloned where the reverse pass reaches the region, so that what
+  they computed need not be kept. The clones belong to a region of their own: nothing merges them
+  with the originals.
 """
 
 from __future__ import annotations
@@ -33,10 +35,12 @@ RECOMPUTED = "recomputed"
 def gradients(
     ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor], tape: int | None = None
 ) -> list[Tensor | None]:
-    """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where unconnected.
+    """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where
+    unconnected.
 
-    `ys`, `xs` and `grad_ys` belong to one recording; grad_ys have the types of the ys. With `tape`, only nodes
-    that this tape recorded are followed. Raises NoGradientError where the path meets an op without a rule.
+    `ys`, `xs` and `grad_ys` belong to one recording; grad_ys have the types of the ys. With
+    `tape`, only nodes that this tape recorded are followed. Raises NoGradientError where the path
+    meets an op without a rule.
     """
     recording: Recording = (ys or xs)[0]._recording
     return ReversePass(recording, [x._value for x in xs], tape).run(ys, grad_ys)
@@ -49,9 +53,7 @@ class ReversePass:
         """A reverse pass over the nodes of `recording` as they are now."""
         self.recording = recording
         self.xs = xs
-        self.nodes = [
-            node for node in recording.graph.nodes if tape is None or tape in node.tapes
-        ]
+        self.nodes = [node for node in recording.graph.nodes if tape is None or tape in node.tapes]
         self.cotangents: dict[Value, Tensor] = {}
         self.clones: dict[Value, Value] = {}
         self.notes: dict[Location | None, str] = {}
@@ -81,7 +83,9 @@ class ReversePass:
         """The inexact values that depend on an x."""
         active = {x for x in self.xs if x.type.is_inexact}
         for node in self.nodes:
-            inputs = node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+            inputs = (
+                node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+            )
             if node.op.vjp != () and any(operand in active for operand in inputs):
                 active.update(v for v in node.results if v.type.is_inexact)
         return active
@@ -110,13 +114,14 @@ class ReversePass:
                     self._add(operand, fit(cotangent, operand.type, self.recording))
 
     def _override(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
-        """The user's rule in place of the op's: conjugated on both sides, its results checked already."""
+        """The user's rule in place of the op's: conjugated on both sides, its results checked
+        already."""
         marker = node.params["grad"]
         if node.where is not None:
             self.notes[node.where] = marker.note
         with self.recording.at(self._noted(node.where)):
             seeds = [
-                conjugate(g if g is not None else np.zeros_like(out))  # type: ignore[arg-type]
+                conjugate(g if g is not None else np.zeros_like(out))
                 if out.type.is_inexact
                 else None
                 for g, out in zip(gs, self._tensors(node.results), strict=True)
@@ -127,8 +132,11 @@ class ReversePass:
                     self._add(operand, fit(conjugate(answer), operand.type, self.recording))
 
     def _noted(self, where: Location | None) -> Location | None:
-        """The place of a node, with the note of the marker that this statement's cotangent has passed."""
-        return where._replace(note=self.notes[where]) if where in self.notes else where
+        """The place of a node, with the note of the marker that this statement's cotangent has
+        passed."""
+        if where is None or where not in self.notes:
+            return where
+        return where._replace(note=self.notes[where])
 
     def _no_rule(self, node: Node) -> None:
         if node.op.vjp is not None:
@@ -137,7 +145,8 @@ class ReversePass:
         raise fail("no-rule", place, op=node.op.name)
 
     def _take(self, value: Value) -> Tensor | None:
-        """The cotangent of a value, complete now, named after it; an x keeps its own for the end."""
+        """The cotangent of a value, complete now, named after it; an x keeps its own for the
+        end."""
         cotangent = self.cotangents.get(value)
         if cotangent is not None:
             self._name(cotangent, value)
@@ -173,16 +182,16 @@ class ReversePass:
             self.clones.update(zip(node.results, copy.results, strict=True))
 
 
-def conjugate(tensor: Tensor) -> Tensor:
+def conjugate(tensor: Any) -> Any:
     """The complex conjugate; a real Tensor itself."""
     if tensor.dtype.kind != "c":
         return tensor
-    result: Tensor = np.conjugate(tensor)  # type: ignore[call-overload]
-    return result
+    return np.conjugate(tensor)
 
 
 def fit(cotangent: Any, type: ArrayType, recording: Recording) -> Tensor:
-    """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype of `type`."""
+    """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype
+    of `type`."""
     if not isinstance(cotangent, Tensor):
         cotangent = Tensor(recording.lift(cotangent), recording)
     if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
@@ -195,7 +204,8 @@ def fit(cotangent: Any, type: ArrayType, recording: Recording) -> Tensor:
 
 
 def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
-    """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to `shape`."""
+    """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to
+    `shape`."""
     extra = cotangent.ndim - len(shape)
     stretched = tuple(
         axis + extra for axis, size in enumerate(shape)

@@ -1,8 +1,10 @@
-"""The split of a differentiated graph into forward and backward, and the choice of residuals between them.
+"""The split of a differentiated graph into forward and backward, and the choice of residuals
+between them.
 
-Forward is what the outputs need; backward is what the gradients need beyond that. A residual is a value forward
-has and backward reads: an input of the function or the result of a forward node. Two kinds are not kept: views, which
-backward makes again from what they view, and constants, which the module holds anyway.
+Forward is what the outputs need; backward is what the gradients need beyond that. A residual is a
+value forward has and backward reads: an input of the function or the result of a forward node.
+Two kinds are not kept: views, which backward makes again from what they view, and constants,
+which the module holds anyway.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ class Partition(NamedTuple):
 
 
 def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
-    """Split `graph`, whose first `outputs` outputs are the function's and whose others are gradients."""
+    """Split `graph`, whose first `outputs` outputs are the function's and whose others are
+    gradients."""
     forward = needed_nodes(graph.nodes, graph.outputs[:outputs])
     kept = {value for node in forward if node.op.alias is None for value in node.results}
     kept.update(value for value in graph.inputs if value not in seeds)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import OPS
@@ -63,7 +63,9 @@ class ForwardPass:
         for node in self.nodes:
             if node.op.vjp == () and node.op is not OVERRIDE:
                 continue
-            inputs = node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+            inputs = (
+                node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+            )
             if any(operand in self.tangents for operand in inputs):
                 self._step(node)
         return [self.tangents.get(y) for y in self.ys]
@@ -97,7 +99,7 @@ class ForwardPass:
         dots = [self.tangents.get(operand) for operand in node.operands]
         if node.op.jvp == "linear":
             moved = [
-                self._zeros(operand) if dot is None and operand.type.is_inexact else dot or operand
+                dot if dot is not None else self._zeros(operand)
                 for operand, dot in zip(operands, dots, strict=True)
             ]
             yield node.op(*moved, **node.params)
@@ -113,11 +115,13 @@ class ForwardPass:
                 yield rule(dot, y, *operands, **node.params)
 
     def _zeros(self, operand: Tensor) -> Any:
-        """Zeros in the place of an operand that does not move, of its form: a number for a number."""
+        """Zeros, of its form, in place of an operand that does not move; itself if it cannot move."""
+        if not operand.type.is_inexact:
+            return operand
         if operand.type.form == "weak":
             return PYTHON_TYPES[operand.dtype.kind](0)
-        if isinstance(operand._value, Constant):
-            return operand._value.data * 0
+        if operand.type.form == "scalar":
+            return operand.dtype.type(0)
         return np.zeros_like(operand)  # type: ignore[call-overload]
 
     def _add(self, value: Value, tangent: Tensor) -> None:
@@ -134,9 +138,11 @@ def fit(tangent: Any, type: ArrayType, recording: Recording) -> Tensor:
     """`tangent` broadcast and cast to the shape and dtype of `type`."""
     if not isinstance(tangent, Tensor):
         tangent = Tensor(recording.lift(tangent), recording)
+    if tangent.type.form == "weak":
+        tangent = OPS["as_scalar"](tangent, dtype=type.dtype)
     if tangent.dtype.kind == "c" and type.dtype.kind != "c":
         tangent = np.real(tangent)
-    if tangent.dtype != type.dtype or tangent.type.form == "weak":
+    if tangent.dtype != type.dtype:
         tangent = OPS["astype"](tangent, dtype=type.dtype)
     if tangent.shape != type.shape:
         tangent = np.broadcast_to(tangent, type.shape)

@@ -1,7 +1,9 @@
-"""A node as an expression: its op's template with operands filled in, NumPy names bound at the module's head.
+"""A node as an expression: its op's template with operands filled in, NumPy names bound at the
+module's head.
 
-Operands are put in parentheses here; astor drops the ones that are not needed. `np.tanh` becomes `tanh`, and
-`np.linalg.solve` becomes `linalg.solve`; the names needed at the head are gathered in `imports`.
+Operands are put in parentheses here; astor drops the ones that are not needed. `np.tanh` becomes
+`tanh`, and `np.linalg.solve` becomes `linalg.solve`; the names needed at the head are gathered in
+`imports`.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class Expressions:
     def operand(self, value: Value, strong: bool = True) -> str:
         """A value where it is used: a name, a literal, or the expression of an inlined node.
 
-        A NumPy scalar constant may be written as a Python number where `strong` is False: where the other
-        operands decide the dtype.
+        A NumPy scalar constant may be written as a Python number where `strong` is False: where
+        the other operands decide the dtype.
         """
         if isinstance(value, Constant):
             return self.constant(value, strong)
@@ -60,7 +62,8 @@ class Expressions:
         return [self.bind(line).format(*self.operands(node), out=target) for line in lines]
 
     def in_place(self, node: Node, buffer: Value, target: str) -> str:
-        """The statement that computes `node` into the buffer of its operand `buffer` and calls it `target`."""
+        """The statement that computes `node` into the buffer of its operand `buffer` and calls it
+        `target`."""
         operands = self.operands(node)
         into = self.name_of(buffer)
         infix = _INFIX.fullmatch(str(node.op.source))
@@ -122,7 +125,8 @@ class Expressions:
 
 
 def _others_decide(node: Node) -> bool:
-    """Whether an operand that is no constant has the result's dtype anyway, so that numbers may be weak."""
+    """Whether an operand that is no constant has the result's dtype anyway, so that numbers may
+    be weak."""
     if node.op.batch != "elementwise":
         return False
     result: ArrayType = node.results[0].type

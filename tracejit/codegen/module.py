@@ -1,7 +1,8 @@
 """The text of a generated module: header, imports, constants, SIGNATURE and one function per body.
 
-The form is the contract of DESIGN section 7: user's names, one comment per run of statements of one user line,
-arithmetic in place where the buffer is ours, no import of tracejit, no class, no check.
+The form is the contract of DESIGN section 7: user's names, one comment per run of statements of
+one user line, arithmetic in place where the buffer is ours, no import of tracejit, no class, no
+check.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ WIDTH = 96
 class Body(NamedTuple):
     """One function of the module.
 
-    `unpacked` are the inputs that arrive as the tuple `residuals`, before the other parameters. `groups` says how
-    the plan's results, then what it keeps, are returned: each entry is the number of values in a tuple, one alone
-    written without the tuple where `bare`. `defaults` maps parameters to NumPy scalars.
+    `unpacked` are the inputs that arrive as the tuple `residuals`, before the other parameters.
+    `groups` says how the plan's results, then what it keeps, are returned: each entry is the
+    number of values in a tuple, one alone written without the tuple where `bare`. `defaults` maps
+    parameters to NumPy scalars.
     """
 
     name: str
@@ -151,9 +153,7 @@ def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:
                 constants[value.name] = value
 
 
-def _statement(
-    node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions
-) -> list[str]:
+def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions) -> list[str]:
     targets = ", ".join(names[value] for value in node.results)
     if node.op.statements is not None:
         return spell.statements(node, targets)

@@ -1,8 +1,9 @@
 """Variables: which name holds a value in the generated body.
 
-A value is called as the user called it. Once nothing reads the earlier holder of a name any more, the name is free
-again, so `h = np.tanh(h @ w)` in a loop stays `h = tanh(h @ w)`. A buffer that statements update in place has one
-name from its first statement to its last: that of the value the chain ends in.
+A value is called as the user called it. Once nothing reads the earlier holder of a name any more,
+the name is free again, so `h = np.tanh(h @ w)` in a loop stays `h = tanh(h @ w)`. A buffer that
+statements update in place has one name from its first statement to its last: that of the value
+the chain ends in.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Names:
         self._next = {old: new for new, old in self._link.items()}
 
     def place(self, value: Value, number: int) -> None:
-        """Name the result of statement `number`: the buffer's name if it continues a chain, else a new one."""
+        """Name the result of statement `number`: the buffer's name if it continues a chain, else
+        a new one."""
         before = self._link.get(value)
         if before is not None and self._wanted(before) == self._wanted(value):
             self.known[value] = name = self.known[before]
@@ -59,8 +61,8 @@ class Names:
         return max(self._plan.last_use.get(value, number), number)
 
     def _wanted(self, value: Value) -> str:
-        """The base a value is named by: its own if the user named it, else that of the end of its chain, where
-        nothing but the chain reads it."""
+        """The base a value is named by: its own if the user named it, else that of the end of its
+        chain, where nothing but the chain reads it."""
         end = value
         while not end.is_named and end in self._next and self._plan.readers[end] == 1:
             end = self._next[end]

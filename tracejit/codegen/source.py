@@ -1,8 +1,8 @@
 """Syntax tree to text, through astor, with comments.
 
-Python's syntax tree has no comments. A comment travels as an expression statement holding a string that starts with
-COMMENT, and `to_source` prints it as `# ...`; COMMENT alone
-is a blank line.
+Python's syntax tree has no comments. A comment travels as an expression statement holding a
+string that starts with COMMENT, and `to_source` prints it as `# ...`; COMMENT alone is a blank
+line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMMENT = "#:"
 class CommentingGenerator(SourceGenerator):  # type: ignore[misc]
     """astor's generator, printing comment statements as comments."""
 
-    def visit_Expr(self, node: ast.Expr) -> None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> None:
         """A comment statement as a comment; any other expression statement as astor does."""
         value = node.value
         if isinstance(value, ast.Constant) and str(value.value).startswith(COMMENT):

@@ -1,11 +1,12 @@
 """Graph, Node, Value: the one intermediate form.
 
-A graph is in static single assignment and in program order. `Graph.emit` is the only way to add a node: it
-hash-conses, so a computation that is already there is found and not repeated. Nodes of different recompute
-regions, or recorded by different tapes, are never taken for each other.
+A graph is in static single assignment and in program order. `Graph.emit` is the only way to add a
+node: it hash-conses, so a computation that is already there is found and not repeated. Nodes of
+different recompute regions, or recorded by different tapes, are never taken for each other.
 
-A `Constant` is a value without a node: numbers and arrays that were made while recording. Inputs have no node
-either. Operations are known here by `Operation` alone; their records live in `tracejit/ops`.
+A `Constant` is a value without a node: numbers and arrays that were made while recording. Inputs
+have no node either. Operations are known here by `Operation` alone; their records live in
+`tracejit/ops`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Operation(Protocol):
 
 
 class Location(NamedTuple):
-    """A statement of the user's: function as module.qualname, line relative to its def, text, marker's note."""
+    """A statement of the user's: function as module.qualname, line relative to its def, text,
+    marker's note."""
 
     function: str
     line: int
@@ -55,9 +57,9 @@ class Location(NamedTuple):
 class Value:
     """One array in a graph: the result of a node, an input or a constant.
 
-    `base` is the name the user gave it, or one derived from it; `name` is unique in the graph. Both are set by
-    `Graph.assign_names`; until then `label` holds the user's name, and `derived` the value and suffix that a
-    cotangent or tangent is named after.
+    `base` is the name the user gave it, or one derived from it; `name` is unique in the graph.
+    Both are set by `Graph.assign_names`; until then `label` holds the user's name, and `derived`
+    the value and suffix that a cotangent or tangent is named after.
     """
 
     __slots__ = ("base", "derived", "index", "label", "name", "node", "type")
@@ -74,7 +76,8 @@ class Value:
 
     @property
     def is_named(self) -> bool:
-        """Whether the user named it, or it is the cotangent or tangent of something the user named."""
+        """Whether the user named it, or it is the cotangent or tangent of something the user
+        named."""
         if self.label:
             return True
         return self.derived is not None and bool(self.derived[0].label)
@@ -103,7 +106,8 @@ class Constant(Value):
 
 
 class Node:
-    """One operation applied to operands, with its results, the user's line and where it may be shared."""
+    """One operation applied to operands, with its results, the user's line and where it may be
+    shared."""
 
     __slots__ = ("op", "operands", "params", "region", "results", "tapes", "where")
 
@@ -133,8 +137,8 @@ class Node:
 class Graph:
     """Nodes in program order from inputs to outputs.
 
-    `files` maps a function of a location to its file and the absolute line of its def; it serves errors and is
-    not part of the printed form, of equality or of any key.
+    `files` maps a function of a location to its file and the absolute line of its def; it serves
+    errors and is not part of the printed form, of equality or of any key.
     """
 
     def __init__(self, name: str) -> None:
@@ -180,7 +184,8 @@ class Graph:
         region: int = 0,
         tapes: tuple[int, ...] = (),
     ) -> Node:
-        """The node that applies `op`: an equal one that is there already, or a new one at the end."""
+        """The node that applies `op`: an equal one that is there already, or a new one at the
+        end."""
         key = (op.name, operands, repr(params) if params else "", region, tapes)
         if not op.effect:
             known = self._consed.get(key)
@@ -192,7 +197,8 @@ class Graph:
         return node
 
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
-        """`node` applied to `operands` in this graph, its names kept; `changes` replace its other parts."""
+        """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
+        parts."""
         parts = {"where": node.where, "region": node.region, "tapes": node.tapes} | changes
         new = self.emit(node.op, operands, node.params, [v.type for v in node.results], **parts)
         for old, result in zip(node.results, new.results, strict=True):
@@ -220,8 +226,9 @@ class Graph:
     def assign_names(self) -> None:
         """Give every value its base and its unique name.
 
-        A value is called what the user called it; else after the value it is derived from (`h_bar`); else, as
-        a temporary, after the named value that its statement makes (`h_1`, `h_2`); else after its op.
+        A value is called what the user called it; else after the value it is derived from
+        (`h_bar`); else, as a temporary, after the named value that its statement makes (`h_1`,
+        `h_2`); else after its op.
         """
         outputs = set(self.outputs)
         names = _Names({value.name for value in self.inputs})

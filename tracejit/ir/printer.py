@@ -5,9 +5,10 @@
       h    f8[8,3] = tanh h_1
       out  f8      = sum h  axis=(0, 1)  # loss:2  return np.sum(h)
 
-One node a line: results with their types, the op (`op@2` in recompute region 2), operands, parameters, and the
-user's line where it changes. Numbers stand in place of a name: `2.0` is a Python number, `f4(2.0)` a NumPy
-scalar. An array constant has a line of its own under the head, with its elements or, if large, their hash.
+One node a line: results with their types, the op (`op@2` in recompute region 2), operands,
+parameters, and the user's line where it changes. Numbers stand in place of a name: `2.0` is a
+Python number, `f4(2.0)` a NumPy scalar. An array constant has a line of its own under the head,
+with its elements or, if large, their hash.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ _PARAMETER = re.compile(r"(?<=\s)(\w+)=")
 def parse_graph(
     text: str, ops: Mapping[str, Operation], constants: Mapping[str, np.ndarray] | None = None
 ) -> Graph:
-    """The graph that prints as `text`; `constants` holds large arrays by name. The inverse of print_graph.
+    """The graph that prints as `text`; `constants` holds large arrays by name. The inverse of
+    print_graph.
 
     A parameter that was printed by a function's name stays that name.
     """
@@ -127,8 +129,8 @@ def parse_graph(
             if data is None:
                 kind = parse_type(constant[2])
                 data = np.array(_literal(constant[3]), kind.dtype).reshape(kind.shape)
-            known[constant[1]] = value = graph.constant(data)
-            value.base = value.name = constant[1]
+            known[constant[1]] = held = graph.constant(data)
+            held.base = held.name = constant[1]
             continue
         code, _, comment = line.partition("  # ")
         where = _parse_location(comment) if comment else where

@@ -95,7 +95,8 @@ class ArrayType:
 
 def dtype_letters(dtype: np.dtype[Any]) -> str:
     """The short spelling of a dtype: f8, i4, b1, c16."""
-    return dtype.str.lstrip("<>|=")
+    letters: str = dtype.str.lstrip("<>|=")
+    return letters
 
 
 def type_of(value: object) -> ArrayType | None:

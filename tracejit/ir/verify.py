@@ -26,7 +26,9 @@ def verify(graph: Graph) -> Graph:
         known.update(node.results)
     for output in graph.outputs:
         if output not in known and not isinstance(output, Constant):
-            raise fail("graph", None, problem=f"{graph.name}: output {output!r} is not in the graph")
+            raise fail(
+                "graph", None, problem=f"{graph.name}: output {output!r} is not in the graph"
+            )
     names = [value.name for value in graph.values() if value.name]
     if len(names) != len(set(names)):
         raise fail("graph", None, problem=f"{graph.name}: two values share a name")

@@ -3,6 +3,32 @@
 Importing this package fills the tables of `tracejit.ops.op`.
 """
 
-from tracejit.ops import arithmetic, markers, reductions, shapes, weak
+from tracejit.ops import (
+    arithmetic,
+    creation,
+    diagonals,
+    indexing,
+    joining,
+    markers,
+    rearranging,
+    reductions,
+    selection,
+    shapes,
+    statistics,
+    weak,
+)
 
-__all__ = ["arithmetic", "markers", "reductions", "shapes", "weak"]
+__all__ = [
+    "arithmetic",
+    "creation",
+    "diagonals",
+    "indexing",
+    "joining",
+    "markers",
+    "rearranging",
+    "reductions",
+    "selection",
+    "shapes",
+    "statistics",
+    "weak",
+]

@@ -47,6 +47,13 @@ def _holds_recorded(value: Any) -> bool:
     return is_recorded(value)
 
 
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Tensor, array or number cast to a dtype."""
+    if is_recorded(value) and value.type.form == "weak":
+        return np.multiply(value, dtype.type(1))
+    return value.astype(dtype) if hasattr(value, "astype") else dtype.type(value)
+
+
 def known(value: Any, name: str) -> Any:
     """The argument `name` as NumPy takes it, known now; array data that is being recorded is refused."""
     if not is_recorded(value):
@@ -109,7 +116,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     fill_value = as_array(fill_value)
     if is_recorded(fill_value) or np.ndim(fill_value):
         spread = a.__tracejit_record__(OPS["broadcast_to"], (fill_value,), {"shape": sizes})
-        return spread if spread.dtype == kind else np.astype(spread, kind)
+        return spread if spread.dtype == kind else spread.astype(kind)
     params = {"shape": sizes, "fill": plain_number(fill_value), "dtype": kind}
     return a.__tracejit_record__(full, (), params)
 

@@ -1,4 +1,4 @@
-"""Elements by position: `x[...]`, take, diagonals, choices by index.
+"""Elements by position: `x[index]`, take, take_along_axis.
 
 `x[index]` is one of two ops. `getitem` is basic indexing, a view: numbers, slices, None, Ellipsis. `take_at` gathers
 with integer arrays, recorded or not, possibly mixed with slices; a boolean mask that is known now counts as the
@@ -14,19 +14,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array, filled, is_recorded, known, type_in_call
-from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
-from tracejit.ops.op import Each, answer, composite, defop
+from tracejit.ops.creation import as_array, filled, is_recorded, type_in_call
+from tracejit.ops.infer import broadcast_shapes, normalize_axis
+from tracejit.ops.op import answer, defop
 
 Index = tuple[Any, ...]
 
 FULL = ("slice", None, None, None)
-_INTP = np.dtype(np.intp)
+RECORDED_MASK = (
+    "how many elements a condition selects is not known while it is being recorded; select with "
+    "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
+)
 
 
 # x[index]: from the user's index to the params of an op
@@ -71,7 +74,7 @@ def _part(item: Any) -> Any:
         return int(item)
     if is_recorded(item):
         if item.dtype.kind == "b":
-            raise TypeError(_recorded_mask("a mask"))
+            raise TypeError(RECORDED_MASK)
         if item.type.form == "weak":
             return operator.index(item)
     elif not isinstance(item, np.ndarray):
@@ -110,7 +113,9 @@ def _places(array: Any, sizes: Shape, axis: int) -> Sequence[Any]:
 
 def _simplified(entries: list[Any], rest: int) -> Index:
     """A basic index without what is implied; an Ellipsis that turns the scalar into a 0-d array stays."""
-    numbers = all(type(entry) is int or str(entry).startswith("{") for entry in entries if entry != "...")
+    numbers = all(
+        type(entry) is int or str(entry).startswith("{") for entry in entries if entry != "..."
+    )
     if rest == 0 and numbers:
         return tuple(entries)
     kept = [entry for entry in entries if entry != "..." or rest]
@@ -203,9 +208,7 @@ def _index_object_text(index: Index) -> str:
 getitem = defop(
     name="getitem",
     infer=_selected_type,
-    vjp=(
-        lambda g, y, x, *indices, index: put_slice(g, *indices, shape=x.shape, index=index),
-    ),
+    vjp=(lambda g, y, x, *indices, index: put_slice(g, *indices, shape=x.shape, index=index),),
     jvp="linear",
     source=lambda types, index: f"{{0}}[{index_text(index)}]",
     alias=0,
@@ -213,9 +216,7 @@ getitem = defop(
 take_at = defop(
     name="take_at",
     infer=_selected_type,
-    vjp=(
-        lambda g, y, x, *indices, index, unique: _placed(g, indices, x.shape, index, unique),
-    ),
+    vjp=(lambda g, y, x, *indices, index, unique: _placed(g, indices, x.shape, index, unique),),
     jvp="linear",
     source=lambda types, index, unique: f"{{0}}[{index_text(index)}]",
 )
@@ -253,18 +254,14 @@ put_slice = defop(
 put_at = defop(
     name="put_at",
     infer=_in_zeros,
-    vjp=(
-        lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),
-    ),
+    vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),),
     jvp="linear",
     statements=_assigned,
 )
 add_at = defop(
     name="add_at",
     infer=_in_zeros,
-    vjp=(
-        lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),
-    ),
+    vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),),
     jvp="linear",
     statements=_added,
 )
@@ -284,7 +281,7 @@ def _take_call(
     if np.size(indices) and not np.can_cast(kind, np.intp):
         raise TypeError(f"indices of dtype {kind} are no integers")
     if kind.kind not in "iu":
-        indices = np.astype(indices, np.intp)
+        indices = (indices if is_recorded(indices) else np.asarray(indices)).astype(np.intp)
     size = np.shape(a)[axis]
     if mode == "clip":
         indices = np.clip(indices, 0, size - 1)
@@ -316,48 +313,10 @@ take = defop(
 )
 
 
-@composite(np.compress)
-def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    """The slices of `a` where a condition that is known now holds."""
-    return np.take(a, _places_of(condition), axis=axis)
-
-
-@composite(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
-    """The elements of `arr` where a condition that is known now holds."""
-    return np.take(arr, _places_of(condition))
-
-
-def _places_of(condition: Any) -> Any:
-    if is_recorded(condition):
-        raise TypeError(_recorded_mask("a condition"))
-    return np.flatnonzero(condition)
-
-
-def _recorded_mask(what: str) -> str:
-    return (
-        f"how many elements {what} selects is not known while it is being recorded; select with "
-        "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
-    )
-
-
-def _refuse_places(a: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise TypeError(
-        "how many places it finds is not known while the array is being recorded; select with "
-        "np.where(condition, a, b), which keeps the shape"
-    )
-
-
-for _function in (np.nonzero, np.flatnonzero, np.argwhere):
-    answer(_function, _refuse_places)
-
-
 # take_along_axis
 
 
-def _along_call(
-    arr: Any, indices: Any, axis: Any = -1
-) -> tuple[tuple[Any, Any], dict[str, Any]]:
+def _along_call(arr: Any, indices: Any, axis: Any = -1) -> tuple[tuple[Any, Any], dict[str, Any]]:
     indices = as_array(indices)
     if axis is None:
         arr, axis = np.reshape(arr, -1), 0
@@ -369,8 +328,8 @@ def _along_call(
 
 def _is_unique_along(arr: Any, indices: Any, axis: int) -> bool:
     """Whether no element is taken twice, as far as that is known."""
-    sizes = [(n, m) for k, (n, m) in enumerate(zip(np.shape(arr), np.shape(indices), strict=True)) if k != axis]
-    if any(n < m for n, m in sizes):
+    sizes = zip(np.shape(arr), np.shape(indices), strict=True)
+    if any(own < asked for number, (own, asked) in enumerate(sizes) if number != axis):
         return False
     if is_recorded(indices) or np.shape(indices)[axis] < 2:
         return bool(np.shape(indices)[axis] < 2)
@@ -428,90 +387,3 @@ add_along_axis = defop(
     jvp="linear",
     statements=_added_along,
 )
-
-
-# Diagonals
-
-
-def _diagonal_call(
-    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1
-) -> tuple[tuple[Any], dict[str, Any]]:
-    if np.ndim(a) < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    axes = normalize_axis(axis1, np.ndim(a)), normalize_axis(axis2, np.ndim(a))
-    if axes[0] == axes[1]:
-        raise ValueError("axis1 and axis2 cannot be the same")
-    return (a,), {"offset": operator.index(offset), "axis1": axes[0], "axis2": axes[1]}
-
-
-def _diagonal_size(shape: Shape, offset: int, axis1: int, axis2: int) -> int:
-    return max(0, min(shape[axis1] + min(offset, 0), shape[axis2] - max(offset, 0)))
-
-
-def _diagonal_type(x: ArrayType, offset: int, axis1: int, axis2: int) -> ArrayType:
-    others = tuple(size for axis, size in enumerate(x.shape) if axis not in (axis1, axis2))
-    return ArrayType((*others, _diagonal_size(x.shape, offset, axis1, axis2)), x.dtype)
-
-
-def _diagonal_source(types: Sequence[ArrayType], offset: int, axis1: int, axis2: int) -> str:
-    if (axis1, axis2) != (0, 1):
-        return "{0}.diagonal({offset}, {axis1}, {axis2})"
-    return "{0}.diagonal({offset})" if offset else "{0}.diagonal()"
-
-
-def _on_diagonal(
-    types: Sequence[ArrayType], shape: Shape, offset: int, axis1: int, axis2: int
-) -> tuple[str, str]:
-    count = _diagonal_size(shape, offset, axis1, axis2)
-    starts = max(-offset, 0), max(offset, 0)
-    rows, columns = (f"np.arange({s}, {s + count})" if s else f"np.arange({count})" for s in starts)
-    last = len(shape) - 2, len(shape) - 1
-    view = "{out}" if (axis1, axis2) == last else f"np.moveaxis({{out}}, {axis1, axis2}, (-2, -1))"
-    return f"{{out}} = {filled(shape, 0, types[0].dtype)}", f"{view}[..., {rows}, {columns}] = {{0}}"
-
-
-diagonal = defop(
-    np.diagonal,
-    canonical=_diagonal_call,
-    infer=_diagonal_type,
-    vjp=lambda g, y, x, **axes: put_diagonal(g, shape=x.shape, **axes),
-    jvp="linear",
-    source=_diagonal_source,
-    alias=0,
-)
-put_diagonal = defop(
-    name="put_diagonal",
-    infer=_in_zeros,
-    vjp=lambda g, y, v, shape, **axes: diagonal(g, **axes),
-    jvp="linear",
-    statements=_on_diagonal,
-)
-diag = defop(
-    name="diag",
-    infer=lambda v, k: ArrayType((v.size + abs(k),) * 2, v.dtype),
-    vjp=lambda g, y, v, k: np.diagonal(g, k),
-    jvp="linear",
-    source=lambda types, k: "np.diag({0}, {k})" if k else "np.diag({0})",
-)
-
-
-@composite(np.diag)
-def _diag_call(v: Any, k: Any = 0) -> Any:
-    """A matrix with `v` on its diagonal, or the diagonal of a matrix."""
-    if np.ndim(v) == 2:
-        return np.diagonal(v, k)
-    if np.ndim(v) != 1:
-        raise ValueError("Input must be 1- or 2-d.")
-    return diag(v, k=operator.index(k))
-
-
-@composite(np.diagflat)
-def diagflat(v: Any, k: Any = 0) -> Any:
-    """A matrix with the flattened `v` on its diagonal."""
-    return np.diag(np.reshape(v, -1), k)
-
-
-answer(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
-answer(np.diag_indices_from, lambda arr: np.diag_indices(_side(arr), np.ndim(arr)))
-answer(np.tril_indices_from, lambda arr, k=0: np.tril_indices(arr.shape[0], k, arr.shape[1]))
-answer(np.triu_indices_from, lambda arr, k=0: np.triu_indices(arr.shape[0], k, arr.shape[1]))

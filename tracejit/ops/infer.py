@@ -65,7 +65,8 @@ def _sample(type: ArrayType) -> Any:
 
 
 def ufunc_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
-    """The infer of an elementwise ufunc: broadcast shape, promoted dtype; 0-d gives a NumPy scalar."""
+    """The infer of an elementwise ufunc: broadcast shape, promoted dtype; 0-d gives a NumPy
+    scalar."""
 
     def infer(*types: ArrayType) -> ArrayType:
         shape = broadcast_shapes(*[type.shape for type in types])

@@ -1,8 +1,9 @@
 """`override`: the one op behind every gradient marker.
 
-override(*values, *inputs, outputs=n, grad=Marker) is its n values in the forward direction. In the reverse pass
-the cotangents of its results go to the marker's rule, and the rule's answers to the inputs; nothing flows into
-the values. stop_gradient is an override without inputs, grad_pass_through one whose rule is the identity.
+override(*values, *inputs, outputs=n, grad=Marker) is its n values in the forward direction. In
+the reverse pass the cotangents of its results go to the marker's rule, and the rule's answers to
+the inputs; nothing flows into the values. stop_gradient is an override without inputs,
+grad_pass_through one whose rule is the identity.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from tracejit.ops.op import defop
 class Marker(NamedTuple):
     """The user's gradient at one place.
 
-    `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for integer and boolean
-    results) and answers one entry per input of the override, None where there is no gradient; shapes and dtypes
-    are checked already. `note` is what the generated code says in brackets.
+    `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for
+    integer and boolean results) and answers one entry per input of the override, None where there
+    is no gradient; shapes and dtypes are checked already. `note` is what the generated code says
+    in brackets.
     """
 
     name: str

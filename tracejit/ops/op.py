@@ -1,10 +1,12 @@
 """The record of an operation, and the two tables every other layer reads.
 
-`OPS` holds the ops by name. `HANDLERS` holds, for every NumPy callable that is recorded, the function that takes
-the user's call: an op's `record_call`, or a composite (a plain NumPy formula, see `composite`). To add an op,
-declare one record with `defop` or `elementwise`; nothing else needs to know of it.
+`OPS` holds the ops by name. `HANDLERS` holds, for every NumPy callable that is recorded, the
+function that takes the user's call: an op's `record_call`, or a composite (a plain NumPy formula,
+see `composite`). To add an op, declare one record with `defop` or `elementwise`; nothing else
+needs to know of it.
 
-Rules are ordinary NumPy. They run on Tensors while a graph is differentiated and on arrays in the tests:
+Rules are ordinary NumPy. They run on Tensors while a graph is differentiated and on arrays in the
+tests:
 
     vjp   per operand (g, out, *operands, **params) -> cotangent of that operand, of any shape that
           un-broadcasts to the operand's: the reverse pass sums and casts once, for all ops.
@@ -16,9 +18,10 @@ Rules are ordinary NumPy. They run on Tensors while a graph is differentiated an
 vjp = () declares an op piecewise constant: it disconnects. vjp = None means no rule is known, and
 differentiating through it is an error. For an op with several results g, out are tuples.
 
-`source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})"; or a function
-(types, **params) that returns such a template. `statements` spells an op that no single expression can: a function
-(types, **params) that returns lines which write the result to {out}. `inplace` spells it writing to {out}, an operand or a new buffer.
+`source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})";
+or a function (types, **params) that returns such a template. `statements` spells an op that no
+single expression can: a function (types, **params) that returns lines which write the result to
+{out}. `inplace` spells it writing to {out}, an operand or a new buffer.
 """
 
 from __future__ import annotations
@@ -65,7 +68,8 @@ def size(*types: ArrayType, **params: Any) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Op:
-    """All that any stage knows of an operation. Rules are plain NumPy: they run on Tensors and on arrays alike."""
+    """All that any stage knows of an operation. Rules are plain NumPy: they run on Tensors and on
+    arrays alike."""
 
     name: str
     numpy: tuple[Any, ...] = ()
@@ -154,7 +158,8 @@ def _compiled(text: str) -> Any:
 
 
 def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:
-    """A template with its parameters written out and {operands} expanded, {0}, {1}, ... and {out} left."""
+    """A template with its parameters written out and {operands} expanded, {0}, {1}, ... and {out}
+    left."""
     filled = {key: literal(value) for key, value in params.items()}
     places = {str(number): f"{{{number}}}" for number in range(count)}
     operands = ", ".join(places.values())
@@ -188,7 +193,8 @@ def answer(function: Any, handler: Callable[..., Any]) -> None:
 
 
 def composite(*numpy: Any) -> Callable[[F], F]:
-    """Declare a formula: a function with NumPy's own parameters, written in NumPy, without any rule.
+    """Declare a formula: a function with NumPy's own parameters, written in NumPy, without any
+    rule.
 
     A keyword that it does not take is refused by name, never ignored.
     """

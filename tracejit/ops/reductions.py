@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, reduction_type
 from tracejit.ops.op import Op, answer, composite, defop, literal
-from tracejit.ops.shapes import as_array
 
 Axes = tuple[int, ...]
 Call = tuple[tuple[Any], dict[str, Any]]
@@ -299,13 +299,13 @@ def diff(
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     a = as_array(a)
-    if a.ndim == 0:
+    if np.ndim(a) == 0:
         raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis(axis, a.ndim)
+    axis = normalize_axis(axis, np.ndim(a))
     parts = [as_array(part) for part in (prepend, a, append) if part is not _NOTHING]
     if len(parts) > 1:
-        edge = tuple(1 if k == axis else size for k, size in enumerate(a.shape))
-        parts = [part if part.ndim else np.broadcast_to(part, edge) for part in parts]
+        edge = tuple(1 if k == axis else size for k, size in enumerate(np.shape(a)))
+        parts = [part if np.ndim(part) else np.broadcast_to(part, edge) for part in parts]
         a = np.concatenate(parts, axis)
     subtract = np.not_equal if a.dtype == bool else np.subtract
     for _ in range(n):

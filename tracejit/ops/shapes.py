@@ -16,6 +16,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -24,11 +25,6 @@ Call = tuple[tuple[Any], dict[str, Any]]
 answer(np.ndim, lambda a: len(a.shape))
 answer(np.shape, lambda a: a.shape)
 answer(np.size, lambda a, axis=None: math.prod(a.shape) if axis is None else a.shape[axis])
-
-
-def as_array(a: Any) -> Any:
-    """`a` itself if it is an array, recorded or not; lists and numbers as NumPy takes them."""
-    return a if hasattr(a, "dtype") else np.asarray(a)
 
 
 def viewed(x: ArrayType, shape: Shape) -> ArrayType:
@@ -143,7 +139,7 @@ broadcast_to = _view(
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Each array broadcast to the shape they have in common."""
     arrays = [as_array(array) for array in args]
-    shape = broadcast_shapes(*[array.shape for array in arrays])
+    shape = broadcast_shapes(*map(np.shape, arrays))
     return tuple(np.broadcast_to(array, shape) for array in arrays)
 
 
@@ -284,44 +280,25 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 @composite(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
     """Each array with at least one axis."""
-    return _each(arys, lambda a: a if a.ndim else np.reshape(a, (1,)))
+    return _each(arys, 1, lambda shape: (1,))
 
 
 @composite(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
     """Each array with at least two axes, new ones in front."""
-    return _each(arys, lambda a: a if a.ndim > 1 else np.reshape(a, (1, a.size)))
+    return _each(arys, 2, lambda shape: (1, *(shape or (1,))))
 
 
 @composite(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
-    """Each array with at least three axes, (M,) as (1, M, 1) and (M, N) as (M, N, 1)."""
-    shapes = {0: lambda a: (1, 1, 1), 1: lambda a: (1, a.size, 1), 2: lambda a: (*a.shape, 1)}
-    return _each(arys, lambda a: np.reshape(a, shapes[a.ndim](a)) if a.ndim < 3 else a)
+    """Each array with at least three axes: (N,) becomes (1, N, 1), (M, N) becomes (M, N, 1)."""
+    return _each(arys, 3, lambda shape: (*(1, *(shape or (1,)))[-2:], 1))
 
 
-def _each(arrays: Sequence[Any], change: Callable[[Any], Any]) -> Any:
-    changed = tuple(change(as_array(a)) for a in arrays)
-    return changed if len(changed) != 1 else changed[0]
-
-
-@composite(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonals of the matrices that two axes span: every (columns + 1)th element of each."""
-    ndim = np.ndim(a)
-    if ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    first, second = normalize_axis(axis1, ndim), normalize_axis(axis2, ndim)
-    if first == second:
-        raise ValueError("axis1 and axis2 cannot be the same")
-    if (first, second) != (ndim - 2, ndim - 1):
-        a = np.moveaxis(a, (first, second), (-2, -1))
-    *rest, rows, columns = a.shape
-    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    start = offset if offset >= 0 else -offset * columns
-    stop = start + length * (columns + 1) if length else start
-    flat = np.reshape(a, (*rest, rows * columns))
-    return flat[..., start : min(stop, rows * columns) : columns + 1]
+def _each(arrays: Sequence[Any], ndim: int, shape: Callable[[Shape], Shape]) -> Any:
+    arrays = [as_array(array) for array in arrays]
+    reshaped = tuple(a if np.ndim(a) >= ndim else np.reshape(a, shape(np.shape(a))) for a in arrays)
+    return reshaped if len(reshaped) != 1 else reshaped[0]
 
 
 def _astype_call(

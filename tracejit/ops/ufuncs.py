@@ -25,10 +25,11 @@ def elementwise(
 ) -> Op:
     """The op of a ufunc with one result.
 
-    `deriv` is the derivative (y, x) -> dy/dx, or one per operand, (z, x, y) -> dz/dx. It is used in VJP and in
-    JVP. `vjp` replaces it where the product is better written out, and must then be g times the derivative, so
-    that it serves as the JVP too; an op that is not holomorphic gives `jvp` as well. `infix` is the operator the
-    user may have written; `out` is "out={out}" where NumPy wants the keyword.
+    `deriv` is the derivative (y, x) -> dy/dx, or one per operand, (z, x, y) -> dz/dx. It is used
+    in VJP and in JVP. `vjp` replaces it where the product is better written out, and must then be
+    g times the derivative, so that it serves as the JVP too; an op that is not holomorphic gives
+    `jvp` as well. `infix` is the operator the user may have written; `out` is "out={out}" where
+    NumPy wants the keyword.
     """
     places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
     rules: Rules = vjp

@@ -1,7 +1,8 @@
-"""Python's arithmetic between Python numbers: what `lr * 0.5 ** step` means when both are dynamic arguments.
+"""Python's arithmetic between Python numbers: what `lr * 0.5 ** step` means when both are dynamic
+arguments.
 
-Results are Python numbers again (weak under NEP 50). They carry no derivative: a number that is differentiated
-is recorded as a float64 scalar, never as a weak one.
+Results are Python numbers again (weak under NEP 50). They carry no derivative: a number that is
+differentiated is recorded as a float64 scalar, never as a weak one.
 """
 
 from __future__ import annotations

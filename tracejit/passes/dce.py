@@ -21,7 +21,8 @@ def drop_dead(graph: Graph) -> Graph:
 def needed_nodes(
     nodes: list[Node], outputs: Iterable[Value], given: Iterable[Value] = ()
 ) -> list[Node]:
-    """The nodes that `outputs` and effects need, in order, when the values `given` are there already."""
+    """The nodes that `outputs` and effects need, in order, when the values `given` are there
+    already."""
     there = set(given)
     wanted = {output.node for output in outputs if output not in there}
     kept = []

@@ -1,8 +1,9 @@
-"""`rebuild`: a new graph from an old one, node by node. Every pass that changes nodes is a rewrite given to it.
+"""`rebuild`: a new graph from an old one, node by node. Every pass that changes nodes is a
+rewrite given to it.
 
-A rewrite is called as rewrite(new_graph, node, operands), the operands being values of the new graph, and answers
-the values that stand for the node's results, or None to copy the node. Emission into the new graph hash-conses,
-so what a rewrite makes equal becomes one node.
+A rewrite is called as rewrite(new_graph, node, operands), the operands being values of the new
+graph, and answers the values that stand for the node's results, or None to copy the node.
+Emission into the new graph hash-conses, so what a rewrite makes equal becomes one node.
 """
 
 from __future__ import annotations

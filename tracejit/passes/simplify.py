@@ -1,8 +1,8 @@
 """Algebraic simplification that changes no bit of a result.
 
-`RULES` maps an op's name to the rewrites tried in order, each (graph, node, operands) -> value or None. A rule may
-only replace a value by one of the same type whose every bit is the same, -0.0, inf and nan included: x * 1.0 is x,
-but x + 0.0 is not (-0.0 + 0.0 is 0.0).
+`RULES` maps an op's name to the rewrites tried in order, each (graph, node, operands) -> value or
+None. A rule may only replace a value by one of the same type whose every bit is the same, -0.0,
+inf and nan included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0).
 
 IR in -> IR out:
 
@@ -57,7 +57,8 @@ def _made_by(value: Value, *ops: str) -> Node | None:
 
 
 def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Operands of an elementwise op before broadcasting or typing, where the op does that itself."""
+    """Operands of an elementwise op before broadcasting or typing, where the op does that
+    itself."""
     if node.op.batch != "elementwise" or not any(
         _made_by(value, "broadcast_to", "as_scalar") for value in operands
     ):
@@ -68,7 +69,10 @@ def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value,
         if source is None:
             continue
         candidate = [*kept[:position], source, *kept[position + 1 :]]
-        if node.op.result_types([v.type for v in candidate], node.params)[0] is node.results[0].type:
+        if (
+            node.op.result_types([v.type for v in candidate], node.params)[0]
+            is node.results[0].type
+        ):
             kept = candidate
     return tuple(kept)
 

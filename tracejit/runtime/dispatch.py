@@ -1,8 +1,9 @@
 """The generated entry of a kernel: checks that a call fits, runs the kernel, builds the result.
 
-The entry has the user's own parameters, so Python binds positions, keywords and defaults. It answers MISS when the call
-is not the kernel's: another dtype, shape, structure, static value or number that the recording read. Checks are
-written inline because they are the whole cost of a cached call.
+The entry has the user's own parameters, so Python binds positions, keywords and defaults. It
+answers MISS when the call is not the kernel's: another dtype, shape, structure, static value or
+number that the recording read. Checks are written inline because they are the whole cost of a
+cached call.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 
 class Output(NamedTuple):
-    """How a result is built: its structure, and per leaf ("result", indices into what the kernel returns) or
-    ("fixed", object).
+    """How a result is built: its structure, and per leaf ("result", indices into what the kernel
+    returns) or ("fixed", object).
     """
 
     structure: Structure
@@ -33,9 +34,10 @@ class Output(NamedTuple):
 class Entry(NamedTuple):
     """What the entry of one kernel checks, calls and returns.
 
-    `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value converted to a float64
-    scalar where its name is in `differentiated`. `fixed` maps leaves by name to the value they must have. `hidden` are
-    further arguments of the kernel, captured arrays; `guard` decides whether captured names still hold.
+    `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
+    converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by
+    name to the value they must have. `hidden` are further arguments of the kernel, captured
+    arrays; `guard` decides whether captured names still hold.
     """
 
     signature: inspect.Signature
@@ -124,7 +126,7 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
 
 def _number_check(text: str, value: Any, space: Space) -> str:
     """Equality of numbers to the bit: 0.0 is not -0.0, nan is nan."""
-    if isinstance(value, complex) or value != value or value == 0 and isinstance(value, float):
+    if isinstance(value, complex) or value != value or (value == 0 and isinstance(value, float)):
         return f"repr({text}) == {repr(value)!r}"
     if isinstance(value, float) and not math.isfinite(value):
         return f"{text} == {space.bind(value)}"

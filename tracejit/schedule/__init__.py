@@ -1,1 +1,2 @@
-"""From the nodes of one function body to a Plan: what is a statement, what is inlined, what is in place."""
+"""From the nodes of one function body to a Plan: what is a statement, what is inlined, what is in
+place."""

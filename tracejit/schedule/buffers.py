@@ -1,7 +1,8 @@
 """Who owns which memory: in-place statements, and results that must be copied.
 
-A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never constants. Values that may
-share memory (`Op.alias`) form one storage; a storage may be overwritten only when everything in it is dead.
+A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never
+constants. Values that may share memory (`Op.alias`) form one storage; a storage may be
+overwritten only when everything in it is dead.
 """
 
 from __future__ import annotations

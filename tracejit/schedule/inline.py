@@ -1,8 +1,9 @@
 """Which nodes are written inside the expression that uses them.
 
-A value is inlined when exactly one statement uses it, once, and it is small or only a view: below INLINE_BELOW
-elements an expression costs what statements in place cost (within 5 %, measured at 24 and 256 elements), and reads
-better. What the user named keeps its line. Views of a named value may be repeated: `w.T` twice is two cheap views.
+A value is inlined when exactly one statement uses it, once, and it is small or only a view: below
+INLINE_BELOW elements an expression costs what statements in place cost (within 5 %, measured at
+24 and 256 elements), and reads better. What the user named keeps its line. Views of a named value
+may be repeated: `w.T` twice is two cheap views.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The Plan of one function body: everything that codegen needs and nothing it must still decide.
 
-`plan_body` runs the stages in their order: `inline` says which values are written inside the expression that uses
-them, `liveness` where each value is used last, `buffers` which statement overwrites an operand that is ours and
-which results need a copy. Statements stay in program order.
+`plan_body` runs the stages in their order: `inline` says which values are written inside the
+expression that uses them, `liveness` where each value is used last, `buffers` which statement
+overwrites an operand that is ours and which results need a copy. Statements stay in program
+order.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from tracejit.schedule.liveness import last_uses
 class Plan(NamedTuple):
     """One body.
 
-    `statements` are the nodes written as statements, in order; `inlined` the others. `last_use` is the number of the
-    last statement that reads a value (len(statements) for what is returned), `readers` how often it is read. `overwrites` maps a statement's node to
-    the operand whose buffer its result takes over; `copies` holds the positions in `results` that are copied. `kept` is
-    returned besides the results and never copied: residuals.
+    `statements` are the nodes written as statements, in order; `inlined` the others. `last_use`
+    is the number of the last statement that reads a value (len(statements) for what is returned),
+    `readers` how often it is read. `overwrites` maps a statement's node to the operand whose
+    buffer its result takes over; `copies` holds the positions in `results` that are copied.
+    `kept` is returned besides the results and never copied: residuals.
     """
 
     inputs: list[Value]
@@ -45,7 +47,8 @@ def plan_body(
 ) -> Plan:
     """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
 
-    The body owns none of its inputs. A result shares no memory with an input, another result or what is kept.
+    The body owns none of its inputs. A result shares no memory with an input, another result or
+    what is kept.
     """
     returned = [*results, *kept]
     inlined = inlined_nodes(nodes, returned)

@@ -1,14 +1,15 @@
 """What a function reads besides its arguments, and the guard that notices when it changes.
 
-From the function, code reaches outward by name: globals and closure cells, the functions they hold, attributes of
-objects and modules, elements of containers. `Captures` walks all that is reachable by names that occur in the code,
-and writes one guard: numbers and strings by type and value, other objects by identity, containers by length, keys
-and elements, arrays by identity and contents. A guard that fails makes the function record again, so a kernel is never
-stale.
+From the function, code reaches outward by name: globals and closure cells, the functions they
+hold, attributes of objects and modules, elements of containers. `Captures` walks all that is
+reachable by names that occur in the code, and writes one guard: numbers and strings by type and
+value, other objects by identity, containers by length, keys and elements, arrays by identity and
+contents. A guard that fails makes the function record again, so a kernel is never stale.
 
-A captured array that is an operand becomes a hidden argument of the kernel, read at each call. What NumPy computes from a
-captured array before that is a constant of the kernel; the comparison of contents protects it. Arrays above
-SAMPLE_ABOVE bytes are compared at SAMPLES spread elements; read-only arrays are not compared.
+A captured array that is an operand becomes a hidden argument of the kernel, read at each call.
+What NumPy computes from a captured array before that is a constant of the kernel; the comparison
+of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES spread elements;
+read-only arrays are not compared.
 
 Not seen: what C code, properties of foreign packages, the clock or the environment answer.
 """
@@ -43,7 +44,8 @@ _SITE = sysconfig.get_path("purelib")
 
 
 def is_foreign(filename: str) -> bool:
-    """Whether code in this file is never read for names: tracejit, NumPy and the standard library."""
+    """Whether code in this file is never read for names: tracejit, NumPy and the standard
+    library."""
     return filename.startswith(_FOREIGN) and not (
         filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
     )
@@ -65,7 +67,8 @@ class Captures:
                 self._visit(root, self._bind(root), "self", check=False)
 
     def name_of(self, array: np.ndarray) -> str | None:
-        """The name under which `array`, or what it is a view of, was captured; None if it was not."""
+        """The name under which `array`, or what it is a view of, was captured; None if it was
+        not."""
         base: Any = array
         while base is not None:
             if id(base) in self.arrays:
@@ -74,7 +77,8 @@ class Captures:
         return None
 
     def guard(self) -> Callable[[], bool] | None:
-        """One function that says whether everything is as it was; None where nothing was captured."""
+        """One function that says whether everything is as it was; None where nothing was
+        captured."""
         if not self._checks:
             return None
         lines = ["def guards_hold():", "    try:", "        return (", "            True"]
@@ -235,7 +239,8 @@ def array_sample(array: np.ndarray) -> np.ndarray:
 def _sampled(array: np.ndarray) -> np.ndarray:
     if array.nbytes > SAMPLE_ABOVE:
         array = array.reshape(-1)[:: max(1, array.size // SAMPLES)]
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(np.uint8)  # type: ignore[no-any-return]
 
 
 def same_contents(array: np.ndarray, sample: np.ndarray) -> bool:

@@ -1,7 +1,8 @@
 """From a running frame to the user's statement: function, line within it, text; columns for errors.
 
-Frames of tracejit and NumPy are skipped; everything else is the user's. A file is parsed once, when its first
-operation is recorded. Where there is no source text (exec without linecache), lines are known and texts empty.
+Frames of tracejit and NumPy are skipped; everything else is the user's. A file is parsed once,
+when its first operation is recorded. Where there is no source text (exec without linecache),
+lines are known and texts empty.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def _header_end(node: ast.stmt) -> int:
     """The last line of a statement, without the body of a compound one."""
     body = getattr(node, "body", None)
     if isinstance(body, list) and body:
-        return max(node.lineno, body[0].lineno - 1)
-    return node.end_lineno or node.lineno
+        return max(node.lineno, int(body[0].lineno) - 1)
+    return int(node.end_lineno or node.lineno)
 
 
 @cache
@@ -100,13 +101,15 @@ def _location(code: CodeType, module: str, lineno: int) -> tuple[Location, tuple
 
 
 def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
-    """Where `frame` is: its location, and the file and def line that turn it into an absolute one."""
+    """Where `frame` is: its location, and the file and def line that turn it into an absolute
+    one."""
     module: Any = frame.f_globals.get("__name__", "__main__")
     return _location(frame.f_code, module, frame.f_lineno)
 
 
 def where(frame: FrameType | None) -> Where | None:
-    """The line `frame` is at, with the columns of the running expression where Python knows them."""
+    """The line `frame` is at, with the columns of the running expression where Python knows
+    them."""
     if frame is None:
         return None
     filename, lineno = frame.f_code.co_filename, frame.f_lineno

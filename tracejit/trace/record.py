@@ -1,8 +1,9 @@
 """A recording: the graph that Tensors of one run of a user's function write themselves into.
 
-Nothing is computed while recording: `Recording.record` infers types and emits a node. What Python may read
-without freezing anything is the value of a weak number (`Recording.read`); a read becomes a guard of the kernel.
-A recording belongs to one thread and ends with the function; Tensors that outlive it are refused.
+Nothing is computed while recording: `Recording.record` infers types and emits a node. What Python
+may read without freezing anything is the value of a weak number (`Recording.read`); a read
+becomes a guard of the kernel. A recording belongs to one thread and ends with the function;
+Tensors that outlive it are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.tensor import Tensor
-
 
 _active = threading.local()
 
@@ -98,7 +98,8 @@ class Recording:
                 operand._recording.check_alive()
                 other = operand._recording.graph.name
                 raise fail("two-recordings", self.here(), function=self.graph.name, other=other)
-            return self.substitutes.get(operand._value, operand._value)
+            value: Value = operand._value
+            return self.substitutes.get(value, value)
         if type(operand) in (list, tuple):
             operand = np.asarray(operand)
         kind = type_of(operand)
@@ -167,7 +168,8 @@ class Recording:
 
     @contextmanager
     def substituting(self, values: Mapping[Value, Value]) -> Iterator[None]:
-        """Operands recorded meanwhile are replaced by what `values` maps them to, at that moment."""
+        """Operands recorded meanwhile are replaced by what `values` maps them to, at that
+        moment."""
         outer, self.substitutes = self.substitutes, values
         try:
             yield
@@ -221,7 +223,8 @@ class Recording:
     def _misfit(
         self, op: Op, values: Sequence[Value], params: dict[str, Any], error: Exception
     ) -> TracejitError:
-        """The user's error for operands that do not fit: their spelling, every shape, NumPy's reason."""
+        """The user's error for operands that do not fit: their spelling, every shape, NumPy's
+        reason."""
         try:
             template = op.template([value.type for value in values], params).replace("np.", "")
         except (ValueError, TypeError, IndexError):
@@ -234,13 +237,18 @@ class Recording:
         )
         if isinstance(error, TypeError):
             return fail(
-                "unsupported-call", self.here(), function=call, problem=error, fix=f"given {shapes}."
+                "unsupported-call",
+                self.here(),
+                function=call,
+                problem=error,
+                fix=f"given {shapes}.",
             )
         return fail("shapes", self.here(), call=call, problem=error, fix=f"given {shapes}.")
 
 
 class Namer:
-    """Finds what the user calls the values: reads the locals of a frame when its statement is over."""
+    """Finds what the user calls the values: reads the locals of a frame when its statement is
+    over."""
 
     LOCALS_LIMIT = 500
 

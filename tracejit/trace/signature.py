@@ -1,8 +1,9 @@
-"""What a call looks like: its arguments bound to the function's parameters, taken apart into leaves.
+"""What a call looks like: its arguments bound to the function's parameters, taken apart into
+leaves.
 
-A leaf is an array, a NumPy scalar, a Python number, or static: anything else hashable, which selects a kernel by
-type and equality. Every leaf has a name, the one it has in graphs and generated code, and a path, the Python expression
-that reaches it from the parameters.
+A leaf is an array, a NumPy scalar, a Python number, or static: anything else hashable, which
+selects a kernel by type and equality. Every leaf has a name, the one it has in graphs and
+generated code, and a path, the Python expression that reaches it from the parameters.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def call_arguments(
     signature: inspect.Signature, arguments: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """The positional and keyword arguments that pass `arguments` to the function."""
-    bound = inspect.BoundArguments(signature, arguments)  # type: ignore[arg-type]
+    bound = inspect.BoundArguments(signature, arguments)
     return list(bound.args), dict(bound.kwargs)
 
 

@@ -1,8 +1,9 @@
 """Tensor: the array a user's function sees while it is recorded.
 
-It answers NumPy's protocols (`__array_ufunc__`, `__array_function__`), Python's operators and ndarray's methods
-by looking the NumPy callable up in the op table; nothing about any one operation is written here. What would
-need the values of array data (`float(t)`, `np.asarray(t)`, `t[0] = 1`) is refused with the user's line.
+It answers NumPy's protocols (`__array_ufunc__`, `__array_function__`), Python's operators and
+ndarray's methods by looking the NumPy callable up in the op table; nothing about any one
+operation is written here. What would need the values of array data (`float(t)`, `np.asarray(t)`,
+`t[0] = 1`) is refused with the user's line.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import HANDLERS
-from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
+from tracejit.trace.operators import POWER, binary, method_of, refused, unary
 
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
-_NUMBERS = (bool, int, float, complex)
 
 
 class Tensor:
@@ -94,7 +94,9 @@ class Tensor:
 
     # NumPy's protocols
 
-    def __tracejit_record__(self, op: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def __tracejit_record__(
+        self, op: Any, operands: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
         """Record `op`; called by the op when it meets a Tensor."""
         return self._recording.record(op, operands, params)
 
@@ -131,7 +133,10 @@ class Tensor:
             raise
         except (ValueError, IndexError) as error:
             raise fail(
-                "shapes", self._recording.here(), call=_spelling(function), problem=error,
+                "shapes",
+                self._recording.here(),
+                call=_spelling(function),
+                problem=error,
                 fix=f"given {self.type!r}.",
             ) from None
         except TypeError as error:
@@ -175,9 +180,7 @@ class Tensor:
             return convert(self._recording.read(self._value))
         self._refuse(
             call,
-            "keep computing with NumPy, or return {0} and convert it outside the function.".format(
-                self._recording.name_of(self._value)
-            ),
+            "keep computing with NumPy, or return it and convert it outside the function.",
         )
 
     def __bool__(self) -> bool:
@@ -203,7 +206,7 @@ class Tensor:
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.type.form == "weak":
             return round(self._recording.read(self._value), ndigits)
-        return np.round(self, ndigits or 0)  # type: ignore[call-overload]
+        return self._handle(np.round, (self, ndigits or 0), {})
 
     def __format__(self, spec: str) -> str:
         if self.type.form == "weak":
@@ -237,21 +240,11 @@ class Tensor:
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         self._refuse_write(f"{self._recording.name_of(self._value)}[...] = ...", self)
 
-    def fill(self, value: Any) -> NoReturn:
-        """Refused: writes in place."""
-        self._refuse_write("fill", self)
-
-    def sort(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: writes in place."""
-        self._refuse_write("sort", self)
-
-    def partition(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: writes in place."""
-        self._refuse_write("partition", self)
-
-    def put(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: writes in place."""
-        self._refuse_write("put", self)
+    fill = refused("fill")
+    sort = refused("sort")
+    partition = refused("partition")
+    put = refused("put")
+    resize = refused("resize")
 
     # ndarray's methods whose arguments differ from the function's
 
@@ -274,12 +267,12 @@ class Tensor:
         return self._handle(np.astype, (self, np.dtype(dtype)), kwargs)
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         """The axes reversed."""
         return self._handle(np.transpose, (self,), {})
 
     @property
-    def mT(self) -> Any:  # noqa: N802
+    def mT(self) -> Any:
         """The last two axes swapped."""
         return self._handle(np.matrix_transpose, (self,), {})
 
@@ -293,15 +286,72 @@ class Tensor:
         """The imaginary part."""
         return self._handle(np.imag, (self,), {})
 
+    # ndarray's methods that are NumPy's functions
+
+    sum = method_of(np.sum)
+    mean = method_of(np.mean)
+    prod = method_of(np.prod)
+    max = method_of(np.max)
+    min = method_of(np.min)
+    var = method_of(np.var)
+    std = method_of(np.std)
+    any = method_of(np.any)
+    all = method_of(np.all)
+    argmax = method_of(np.argmax)
+    argmin = method_of(np.argmin)
+    cumsum = method_of(np.cumsum)
+    cumprod = method_of(np.cumprod)
+    dot = method_of(np.dot)
+    clip = method_of(np.clip)
+    ravel = method_of(np.ravel)
+    squeeze = method_of(np.squeeze)
+    swapaxes = method_of(np.swapaxes)
+    repeat = method_of(np.repeat)
+    take = method_of(np.take)
+    trace = method_of(np.trace)
+    diagonal = method_of(np.diagonal)
+    copy = method_of(np.copy)
+    argsort = method_of(np.argsort)
+    nonzero = method_of(np.nonzero)
+    searchsorted = method_of(np.searchsorted)
+    compress = method_of(np.compress)
+    choose = method_of(np.choose)
+    round = method_of(np.round)
+    conj = conjugate = method_of(np.conjugate)
+
+    # Python's operators
+
+    __add__, __radd__, __iadd__ = binary("+", np.add)
+    __sub__, __rsub__, __isub__ = binary("-", np.subtract)
+    __mul__, __rmul__, __imul__ = binary("*", np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = binary("/", np.divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = binary("//", np.floor_divide)
+    __mod__, __rmod__, __imod__ = binary("%", np.remainder)
+    __pow__, __rpow__, __ipow__ = binary("**", POWER)
+    __matmul__, __rmatmul__, __imatmul__ = binary("@", np.matmul)
+    __and__, __rand__, __iand__ = binary("&", np.bitwise_and)
+    __or__, __ror__, __ior__ = binary("|", np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = binary("^", np.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = binary("<<", np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = binary(">>", np.right_shift)
+    __lt__ = binary("<", np.less)[0]
+    __le__ = binary("<=", np.less_equal)[0]
+    __gt__ = binary(">", np.greater)[0]
+    __ge__ = binary(">=", np.greater_equal)[0]
+    __eq__ = binary("==", np.equal)[0]
+    __ne__ = binary("!=", np.not_equal)[0]
+    __neg__ = unary("-", np.negative)
+    __pos__ = unary("+", np.positive)
+    __abs__ = unary("abs", np.absolute)
+    __invert__ = unary("~", np.invert)
+
     def __getitem__(self, index: Any) -> Any:
         return self._handle(operator.getitem, (self, index), {})
 
     def __getattr__(self, name: str) -> Any:
         """Any other attribute of ndarray, refused by name."""
         if hasattr(np.ndarray, name) and not name.startswith("__"):
-            raise fail(
-                "unsupported-function", self._recording.here(), function=f"ndarray.{name}"
-            )
+            raise fail("unsupported-function", self._recording.here(), function=f"ndarray.{name}")
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
@@ -311,89 +361,3 @@ def _spelling(function: Any) -> str:
     if isinstance(function, tuple):
         return f"np.{function[0].__name__}.{function[1]}"
     return f"np.{function.__name__}"
-
-
-def _method(function: Any) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("out") is not None:
-            self._refuse_write(f"{function.__name__}(..., out=...)", kwargs["out"])
-        return self._handle(function, (self, *args), kwargs)
-
-    method.__name__ = function.__name__
-    method.__doc__ = f"As np.{function.__name__}."
-    return method
-
-
-for _function in (
-    np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std, np.any, np.all, np.argmax,
-    np.argmin, np.cumsum, np.cumprod, np.dot, np.clip, np.ravel, np.squeeze, np.swapaxes,
-    np.repeat, np.take, np.trace, np.diagonal, np.ptp, np.conj, np.copy, np.argsort, np.nonzero,
-    np.searchsorted, np.compress, np.choose, np.round,
-):  # fmt: skip
-    setattr(Tensor, _function.__name__, _method(_function))
-Tensor.conj = Tensor.conjugate  # type: ignore[attr-defined]
-
-
-def _is_weak(operand: Any) -> bool:
-    return type(operand) in _NUMBERS or (type(operand) is Tensor and operand.type.form == "weak")
-
-
-def _binary(symbol: str, function: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`a SYMBOL b` and its reflection: Python's arithmetic between weak numbers, NumPy's otherwise."""
-
-    def forward(self: Tensor, other: Any) -> Any:
-        if _is_weak(self) and _is_weak(other):
-            return BINARY_OPS[symbol](self, other)
-        if hasattr(type(other), "__array_ufunc__") and type(other).__array_ufunc__ is None:
-            return NotImplemented
-        return self._handle(function, (self, other), {})
-
-    def reflected(self: Tensor, other: Any) -> Any:
-        if _is_weak(self) and _is_weak(other):
-            return BINARY_OPS[symbol](other, self)
-        return self._handle(function, (other, self), {})
-
-    return forward, reflected
-
-
-def _augmented(symbol: str, function: Any) -> Callable[..., Any]:
-    def augmented(self: Tensor, other: Any) -> Any:
-        """Rebinds a number, as Python does; would write into an array, and is refused."""
-        if self.type.form == "array":
-            self._refuse_write(f"{self._recording.name_of(self._value)} {symbol}= ...", self)
-        return function(self, other)
-
-    return augmented
-
-
-def _unary(symbol: str, function: Any) -> Callable[..., Any]:
-    def unary(self: Tensor) -> Any:
-        if _is_weak(self):
-            return UNARY_OPS[symbol](self)
-        return self._handle(function, (self,), {})
-
-    return unary
-
-
-POWER = operator.pow
-for _name, _symbol, _function in (
-    ("add", "+", np.add), ("sub", "-", np.subtract), ("mul", "*", np.multiply),
-    ("truediv", "/", np.divide), ("floordiv", "//", np.floor_divide), ("mod", "%", np.remainder),
-    ("pow", "**", POWER), ("matmul", "@", np.matmul), ("and", "&", np.bitwise_and),
-    ("or", "|", np.bitwise_or), ("xor", "^", np.bitwise_xor), ("lshift", "<<", np.left_shift),
-    ("rshift", ">>", np.right_shift),
-):  # fmt: skip
-    _forward, _reflected = _binary(_symbol, _function)
-    setattr(Tensor, f"__{_name}__", _forward)
-    setattr(Tensor, f"__r{_name}__", _reflected)
-    setattr(Tensor, f"__i{_name}__", _augmented(_symbol, _forward))
-for _name, _symbol, _function in (
-    ("lt", "<", np.less), ("le", "<=", np.less_equal), ("gt", ">", np.greater),
-    ("ge", ">=", np.greater_equal), ("eq", "==", np.equal), ("ne", "!=", np.not_equal),
-):  # fmt: skip
-    setattr(Tensor, f"__{_name}__", _binary(_symbol, _function)[0])
-for _name, _symbol, _function in (
-    ("neg", "-", np.negative), ("pos", "+", np.positive), ("abs", "abs", np.absolute),
-    ("invert", "~", np.invert),
-):  # fmt: skip
-    setattr(Tensor, f"__{_name}__", _unary(_symbol, _function))

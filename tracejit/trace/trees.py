@@ -1,8 +1,9 @@
 """Containers as arguments and results: dict, list, tuple, NamedTuple, dataclass, nested at will.
 
-`flatten` takes a container apart into leaves and a Structure that says how it was built; the Structure writes the
-Python that checks another container for the same shape, reaches a leaf, and builds a result. Leaves come in
-TensorFlow's order: sequences in order, NamedTuples and dataclasses by field, dicts by sorted key.
+`flatten` takes a container apart into leaves and a Structure that says how it was built; the
+Structure writes the Python that checks another container for the same shape, reaches a leaf, and
+builds a result. Leaves come in TensorFlow's order: sequences in order, NamedTuples and
+dataclasses by field, dicts by sorted key.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 
 
 class Structure(NamedTuple):
-    """A container's class, its keys (dict keys, field names or positions) and the structures inside; a leaf has no class."""
+    """A container's class, its keys (dict keys, field names or positions) and the structures
+    inside; a leaf has no class."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
@@ -79,7 +81,7 @@ def _assemble(part: Structure, values: list[Any]) -> Any:
     if part.cls is dict:
         return dict(zip(part.keys, values, strict=True))
     if part.cls in (list, tuple):
-        return part.cls(values)  # type: ignore[call-arg]
+        return part.cls(values)
     assert part.cls is not None
     return part.cls(**dict(zip(part.keys, values, strict=True)))
 

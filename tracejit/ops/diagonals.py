@@ -1,0 +1,127 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import filled
+from tracejit.ops.infer import normalize_axis
+from tracejit.ops.op import answer, composite, defop
+
+
+def _diagonal_call(
+    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1
+) -> tuple[tuple[Any], dict[str, Any]]:
+    if np.ndim(a) < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axes = normalize_axis(axis1, np.ndim(a)), normalize_axis(axis2, np.ndim(a))
+    if axes[0] == axes[1]:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    return (a,), {"offset": operator.index(offset), "axis1": axes[0], "axis2": axes[1]}
+
+
+def _diagonal_size(shape: Shape, offset: int, axis1: int, axis2: int) -> int:
+    return max(0, min(shape[axis1] + min(offset, 0), shape[axis2] - max(offset, 0)))
+
+
+def _diagonal_type(x: ArrayType, offset: int, axis1: int, axis2: int) -> ArrayType:
+    others = tuple(size for axis, size in enumerate(x.shape) if axis not in (axis1, axis2))
+    return ArrayType((*others, _diagonal_size(x.shape, offset, axis1, axis2)), x.dtype)
+
+
+def _diagonal_source(types: Sequence[ArrayType], offset: int, axis1: int, axis2: int) -> str:
+    if (axis1, axis2) != (0, 1):
+        return "{0}.diagonal({offset}, {axis1}, {axis2})"
+    return "{0}.diagonal({offset})" if offset else "{0}.diagonal()"
+
+
+def _on_diagonal(
+    types: Sequence[ArrayType], shape: Shape, offset: int, axis1: int, axis2: int
+) -> tuple[str, str]:
+    count = _diagonal_size(shape, offset, axis1, axis2)
+    starts = max(-offset, 0), max(offset, 0)
+    rows, columns = (f"np.arange({s}, {s + count})" if s else f"np.arange({count})" for s in starts)
+    last = (axis1, axis2) == (len(shape) - 2, len(shape) - 1)
+    view = "{out}" if last else f"np.moveaxis({{out}}, {(axis1, axis2)}, (-2, -1))"
+    leading = "" if len(shape) == 2 else "..., "
+    zeros = filled(shape, 0, types[0].dtype)
+    return f"{{out}} = {zeros}", f"{view}[{leading}{rows}, {columns}] = {{0}}"
+
+
+diagonal = defop(
+    np.diagonal,
+    canonical=_diagonal_call,
+    infer=_diagonal_type,
+    vjp=lambda g, y, x, **axes: put_diagonal(g, shape=x.shape, **axes),
+    jvp="linear",
+    source=_diagonal_source,
+    alias=0,
+)
+put_diagonal = defop(
+    name="put_diagonal",
+    infer=lambda g, shape, **axes: ArrayType(shape, g.dtype),
+    vjp=lambda g, y, v, shape, **axes: diagonal(g, **axes),
+    jvp="linear",
+    statements=_on_diagonal,
+)
+diag = defop(
+    name="diag",
+    infer=lambda v, k: ArrayType((v.size + abs(k),) * 2, v.dtype),
+    vjp=lambda g, y, v, k: np.diagonal(g, k),
+    jvp="linear",
+    source=lambda types, k: "np.diag({0}, {k})" if k else "np.diag({0})",
+)
+
+
+def _diag_call(v: Any, k: Any = 0) -> Any:
+    if np.ndim(v) == 2:
+        return np.diagonal(v, k)
+    if np.ndim(v) != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return diag(v, k=operator.index(k))
+
+
+@composite(np.diagflat)
+def diagflat(v: Any, k: Any = 0) -> Any:
+    """A matrix with the flattened `v` on its diagonal."""
+    return np.diag(np.reshape(v, -1), k)
+
+
+def _matrix(a: Any) -> tuple[int, int]:
+    if np.ndim(a) != 2:
+        raise ValueError("input array must be 2-d")
+    rows, columns = a.shape
+    return rows, columns
+
+
+def _triangle_type(m: ArrayType, k: int) -> ArrayType:
+    if not m.ndim:
+        raise TypeError("an array without axes has no triangle")
+    return ArrayType(m.shape if m.ndim > 1 else m.shape * 2, m.dtype)
+
+
+tril = defop(
+    np.tril,
+    canonical=lambda m, k=0: ((m,), {"k": operator.index(k)}),
+    infer=_triangle_type,
+    vjp=lambda g, y, m, k: np.tril(g, k),
+    jvp="linear",
+    source=lambda types, k: "np.tril({0}, {k})" if k else "np.tril({0})",
+)
+triu = defop(
+    np.triu,
+    canonical=lambda m, k=0: ((m,), {"k": operator.index(k)}),
+    infer=_triangle_type,
+    vjp=lambda g, y, m, k: np.triu(g, k),
+    jvp="linear",
+    source=lambda types, k: "np.triu({0}, {k})" if k else "np.triu({0})",
+)
+answer(np.diag, _diag_call)
+answer(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
+answer(np.tril_indices_from, lambda arr, k=0: np.tril_indices(_matrix(arr)[0], k, _matrix(arr)[1]))
+answer(np.triu_indices_from, lambda arr, k=0: np.triu_indices(_matrix(arr)[0], k, _matrix(arr)[1]))

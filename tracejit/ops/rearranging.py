@@ -1,0 +1,269 @@
+"""Elements repeated, inserted, left out, padded, and put in another order."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import as_array, cast, filled, known, plain_number
+from tracejit.ops.indexing import FULL, getitem, index_text
+from tracejit.ops.infer import normalize_axis
+from tracejit.ops.joining import at_least
+from tracejit.ops.op import answer, composite, defop
+
+# Repeating
+
+
+def _tiled(shape: Shape, reps: Sequence[int]) -> list[tuple[int, int]]:
+    """Repetitions and size along each axis of the result."""
+    ndim = max(len(shape), len(reps))
+    padded = (1,) * (ndim - len(reps)) + tuple(reps), (1,) * (ndim - len(shape)) + shape
+    return list(zip(*padded, strict=True))
+
+
+def _untiled(g: Any, y: Any, x: Any, reps: tuple[int, ...]) -> Any:
+    """The sum over all repetitions."""
+    pairs = _tiled(x.shape, reps)
+    return np.sum(
+        np.reshape(g, tuple(size for pair in pairs for size in pair)),
+        axis=tuple(range(0, 2 * len(pairs), 2)),
+    )
+
+
+tile = defop(
+    np.tile,
+    canonical=lambda A, reps: ((A,), {"reps": _repetitions(reps)}),
+    infer=lambda x, reps: ArrayType(tuple(map(math.prod, _tiled(x.shape, reps))), x.dtype),
+    vjp=_untiled,
+    jvp="linear",
+    source=lambda types, reps: (
+        f"np.tile({{0}}, {reps[0]})" if len(reps) == 1 else "np.tile({0}, {reps})"
+    ),
+)
+
+
+def _repetitions(reps: Any) -> tuple[int, ...]:
+    reps = known(reps, "reps")
+    return tuple(map(operator.index, reps if np.ndim(reps) else (reps,)))
+
+
+def _repeat_type(x: ArrayType, repeats: int, axis: int) -> ArrayType:
+    if repeats < 0:
+        raise ValueError("repeats may not contain negative values.")
+    shape = (*x.shape[:axis], x.shape[axis] * repeats, *x.shape[axis + 1 :])
+    return ArrayType(shape, x.dtype)
+
+
+repeat = defop(
+    name="repeat",
+    infer=_repeat_type,
+    vjp=lambda g, y, x, repeats, axis: np.sum(
+        np.reshape(g, (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :])), axis=axis + 1
+    ),
+    jvp="linear",
+    source=lambda types, repeats, axis: (
+        "{0}.repeat({repeats}, axis={axis})" if types[0].ndim > 1 else "{0}.repeat({repeats})"
+    ),
+)
+
+
+def _repeat_call(a: Any, repeats: Any, axis: Any = None) -> Any:
+    if axis is None:
+        a, axis = a if np.ndim(a) == 1 else np.reshape(at_least(1, a), -1), 0
+    axis = normalize_axis(axis, np.ndim(a))
+    counts = np.asarray(known(repeats, "repeats"))
+    if counts.size == 1:
+        return repeat(a, repeats=operator.index(counts.item()), axis=axis)
+    return np.take(a, np.repeat(np.arange(a.shape[axis]), counts), axis=axis)
+
+
+answer(np.repeat, _repeat_call)
+
+
+@composite(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements repeated as often as needed to fill a shape."""
+    shape = new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    if any(size < 0 for size in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if not np.size(a) or not math.prod(shape):
+        return np.zeros_like(a, shape=tuple(shape))
+    places = np.arange(math.prod(shape)) % np.size(a)
+    return np.reshape(np.take(a, places), tuple(shape))
+
+
+# Inserting and padding
+
+
+@composite(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """`arr` without the slices at the places `obj`."""
+    if axis is None:
+        arr, axis = np.reshape(arr, -1), 0
+    kept = np.delete(np.arange(np.shape(arr)[axis]), known(obj, "obj"))
+    return np.take(arr, kept, axis=axis)
+
+
+@composite(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """`values` before the places `obj` of `arr`, cast to its dtype."""
+    if axis is None:
+        arr, axis = np.reshape(arr, -1), 0
+    axis = normalize_axis(axis, np.ndim(arr))
+    size = arr.shape[axis]
+    places = np.asarray(np.arange(size)[obj] if isinstance(obj, slice) else known(obj, "obj"))
+    places = np.flatnonzero(places) if places.dtype == bool else places
+    values = cast(at_least(1, as_array(values)), arr.dtype)
+    values = np.reshape(values, (1,) * (arr.ndim - np.ndim(values)) + np.shape(values))
+    if not places.ndim:
+        values = np.moveaxis(values, 0, axis)
+    count = values.shape[axis] if places.size == 1 else places.size
+    room = np.broadcast_to(values, (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
+    before = np.broadcast_to(places.reshape(-1), (count,))
+    order = np.insert(np.arange(size), before, np.arange(size, size + count))
+    return np.take(np.concatenate((arr, room), axis=axis), order, axis=axis)
+
+
+def _inner(pad_width: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+    """The index of the original elements in a padded array."""
+    ends = [(before or None, -after or None) for before, after in pad_width]
+    return tuple(FULL if not any(end) else ("slice", *end, None) for end in ends)
+
+
+def _padded_type(x: ArrayType, pad_width: Any, value: Any) -> ArrayType:
+    sizes = zip(x.shape, pad_width, strict=True)
+    return ArrayType(tuple(before + size + after for size, (before, after) in sizes), x.dtype)
+
+
+def _padded(types: Sequence[ArrayType], pad_width: Any, value: Any) -> tuple[str, str]:
+    result = _padded_type(types[0], pad_width, value)
+    full = filled(result.shape, value, result.dtype)
+    return f"{{out}} = {full}", f"{{out}}[{index_text(_inner(pad_width))}] = {{0}}"
+
+
+pad = defop(
+    name="pad",
+    infer=_padded_type,
+    vjp=lambda g, y, x, pad_width, value: getitem(g, index=_inner(pad_width)),
+    jvp=lambda v, y, x, pad_width, value: pad(v, pad_width=pad_width, value=0),
+    statements=_padded,
+)
+
+
+def _pad_constant(array: Any, widths: list[list[int]], constant_values: Any = 0) -> Any:
+    """One number all around; or sides one after the other, as NumPy overwrites the corners."""
+    ndim = np.ndim(array)
+    values = np.broadcast_to(np.asarray(constant_values), (ndim, 2))
+    numbers = [plain_number(value) for value in values.flat]
+    if len(set(map(repr, numbers))) <= 1:
+        return pad(array, pad_width=tuple(map(tuple, widths)), value=numbers[0] if numbers else 0)
+    for side, (number, width) in enumerate(zip(numbers, sum(widths, []), strict=True)):
+        pairs = [[0, 0] for _ in widths]
+        pairs[side // 2][side % 2] = width
+        array = pad(array, pad_width=tuple(map(tuple, pairs)), value=number) if width else array
+    return array
+
+
+def _pad_places(mode: Any) -> Callable[..., Any]:
+    """Padding with elements of the array itself."""
+
+    def handler(array: Any, widths: list[list[int]]) -> Any:
+        for axis, width in enumerate(widths):
+            if any(width):
+                places = np.pad(np.arange(np.shape(array)[axis]), width, mode=mode)
+                array = np.take(array, places, axis=axis)
+        return array
+
+    return handler
+
+
+_PAD = {mode: _pad_places(mode) for mode in ("edge", "reflect", "symmetric", "wrap")}
+_PAD["constant"] = _pad_constant
+
+
+def _pad_call(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    widths = np.asarray(known(pad_width, "pad_width"))
+    if widths.dtype.kind != "i":
+        raise TypeError("`pad_width` must be of integral type.")
+    if (widths < 0).any():
+        raise ValueError("index can't contain negative values")
+    if mode not in _PAD:
+        raise TypeError(f"mode={mode!r} is not supported")
+    pairs = np.broadcast_to(widths, (np.ndim(array), 2)).tolist()
+    return _PAD[mode](array, pairs, **options)
+
+
+answer(np.pad, _pad_call)
+
+
+# Rearranging
+
+
+def _roll_call(a: Any, shift: Any, axis: Any = None) -> tuple[tuple[Any], dict[str, Any]]:
+    shifts = known(shift, "shift")
+    if axis is None:
+        return (a,), {"shift": int(np.sum(shifts)), "axis": None}
+    pairs = [pair for pair in np.broadcast(shifts, axis)]
+    amounts = tuple(operator.index(amount) for amount, _ in pairs)
+    axes = tuple(normalize_axis(number, np.ndim(a)) for _, number in pairs)
+    if len(pairs) == 1:
+        return (a,), {"shift": amounts[0], "axis": axes[0]}
+    return (a,), {"shift": amounts, "axis": axes}
+
+
+def _negated(shift: Any) -> Any:
+    return tuple(-amount for amount in shift) if isinstance(shift, tuple) else -shift
+
+
+roll = defop(
+    np.roll,
+    canonical=_roll_call,
+    infer=lambda x, shift, axis: ArrayType(x.shape, x.dtype),
+    vjp=lambda g, y, x, shift, axis: np.roll(g, _negated(shift), axis),
+    jvp="linear",
+    source=lambda types, shift, axis: (
+        "np.roll({0}, {shift})" if axis is None else "np.roll({0}, {shift}, axis={axis})"
+    ),
+)
+
+
+@composite(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """The order of elements reversed along axes; a view."""
+    axes = range(np.ndim(m)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    places = {normalize_axis(number, np.ndim(m)) for number in axes}
+    return m[tuple(slice(None, None, -1 if k in places else None) for k in range(np.ndim(m)))]
+
+
+@composite(np.flipud)
+def flipud(m: Any) -> Any:
+    """The rows in reverse order; a view."""
+    return np.flip(m, 0)
+
+
+@composite(np.fliplr)
+def fliplr(m: Any) -> Any:
+    """The columns in reverse order; a view."""
+    if np.ndim(m) < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return np.flip(m, 1)
+
+
+@composite(np.rot90)
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """The plane of two axes turned by `k` quarters; a view."""
+    first, second = (normalize_axis(axis, np.ndim(m)) for axis in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    if k % 4 == 0:
+        return m[:]
+    if k % 4 == 2:
+        return np.flip(m, (first, second))
+    if k % 4 == 1:
+        return np.swapaxes(np.flip(m, second), first, second)
+    return np.flip(np.swapaxes(m, first, second), second)

@@ -1,0 +1,235 @@
+"""Sorting, searching, and selection by conditions.
+
+How many elements a condition finds is known only for conditions that are known while recording. `np.compress` and
+`np.extract` take those; `np.nonzero` and its kin of a recorded array are refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array, is_recorded, type_in_call
+from tracejit.ops.indexing import RECORDED_MASK, put_along_axis
+from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
+from tracejit.ops.op import Each, answer, composite, defop
+
+_INTP = np.dtype(np.intp)
+
+
+# Order
+
+
+def _order_call(
+    a: Any, axis: Any = -1, kind: str | None = None, *, stable: bool | None = None
+) -> tuple[tuple[Any], dict[str, Any]]:
+    if axis is None:
+        a, axis = np.reshape(a, -1), 0
+    if kind is not None and stable is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time.")
+    params = {"axis": normalize_axis(axis, np.ndim(a)), "kind": "stable" if stable else kind}
+    return (a,), params
+
+
+def _order_source(call: str, **defaults: Any) -> Any:
+    """The source of a call whose axis is left out where it is the last one."""
+
+    def source(types: Sequence[ArrayType], axis: int, kind: str | None = None, **kth: Any) -> str:
+        options = ["{0}"] * call.startswith("np.") + ["{kth}"] * bool(kth)
+        options += ["axis={axis}"] * (axis != types[0].ndim - 1)
+        options += ["kind={kind}"] * (kind is not None)
+        return f"{call}({', '.join(options)})"
+
+    return source
+
+
+def _positions_type(x: ArrayType, axis: int, **params: Any) -> ArrayType:
+    return ArrayType(x.shape, _INTP)
+
+
+argsort = defop(
+    np.argsort,
+    canonical=lambda a, *args, **kwargs: _order_call(
+        a if np.ndim(a) else np.reshape(a, 1), *args, **kwargs
+    ),
+    infer=_positions_type,
+    vjp=(),
+    source=_order_source("{0}.argsort"),
+)
+sort = defop(
+    np.sort,
+    canonical=_order_call,
+    infer=lambda x, axis, kind: ArrayType(x.shape, x.dtype),
+    vjp=lambda g, y, x, axis, kind: put_along_axis(
+        g, np.argsort(x, axis=axis, kind=kind), shape=x.shape, axis=axis
+    ),
+    jvp=lambda v, y, x, axis, kind: np.take_along_axis(
+        v, np.argsort(x, axis=axis, kind=kind), axis=axis
+    ),
+    source=_order_source("np.sort"),
+)
+
+
+def _partition_call(a: Any, kth: Any, axis: Any = -1) -> tuple[tuple[Any], dict[str, Any]]:
+    if axis is None:
+        a, axis = np.reshape(a, -1), 0
+    ranks = kth if isinstance(kth, (tuple, list, np.ndarray)) else (kth,)
+    params = {"kth": tuple(map(operator.index, ranks)), "axis": normalize_axis(axis, np.ndim(a))}
+    size = np.shape(a)[params["axis"]]
+    for rank in params["kth"]:
+        if not -size <= rank < size:
+            raise ValueError(f"kth(={rank}) out of bounds ({size})")
+    return (a,), params
+
+
+def _moved(values: Any, before: Any, after: Any, axis: int) -> Any:
+    """`values`, which belong to the elements of `before`, at the places of the same elements in `after`."""
+    ranked = np.take_along_axis(values, np.argsort(before, axis=axis), axis=axis)
+    places = np.argsort(after, axis=axis)
+    return put_along_axis(ranked, places, shape=after.shape, axis=axis)
+
+
+partition = defop(
+    np.partition,
+    canonical=_partition_call,
+    infer=lambda x, kth, axis: ArrayType(x.shape, x.dtype),
+    vjp=lambda g, y, x, kth, axis: _moved(g, y, x, axis),
+    jvp=lambda v, y, x, kth, axis: _moved(v, x, y, axis),
+    source=_order_source("np.partition"),
+)
+argpartition = defop(
+    np.argpartition,
+    canonical=_partition_call,
+    infer=_positions_type,
+    vjp=(),
+    source=_order_source("np.argpartition"),
+)
+
+
+# Searching
+
+
+def _searchsorted_call(
+    a: Any, v: Any, side: str = "left"
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    if np.ndim(a) != 1:
+        raise ValueError("object of too small depth for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    return (as_array(a), as_array(v)), {"side": side}
+
+
+searchsorted = defop(
+    np.searchsorted,
+    canonical=_searchsorted_call,
+    infer=lambda a, v, side: ArrayType(v.shape, _INTP, "array" if v.shape else "scalar"),
+    vjp=(),
+    source=lambda types, side: (
+        "{0}.searchsorted({1})" if side == "left" else "{0}.searchsorted({1}, {side})"
+    ),
+)
+
+
+def _unravel_type(indices: ArrayType, shape: tuple[int, ...]) -> tuple[ArrayType, ...]:
+    form = "array" if indices.shape else "scalar"
+    return (ArrayType(indices.shape, _INTP, form),) * len(shape)  # type: ignore[arg-type]
+
+
+unravel_index = defop(
+    np.unravel_index,
+    canonical=lambda indices, shape: ((indices,), {"shape": _unravelled(shape)}),
+    infer=_unravel_type,
+    vjp=(),
+    source="np.unravel_index({0}, {shape})",
+)
+
+
+def _unravelled(shape: Any) -> tuple[int, ...]:
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+
+
+def _refuse_places(*args: Any, **kwargs: Any) -> NoReturn:
+    raise TypeError(
+        "how many places it finds is not known while the array is being recorded; select with "
+        "np.where(condition, a, b), which keeps the shape"
+    )
+
+
+for _function in (np.nonzero, np.flatnonzero, np.argwhere):
+    answer(_function, _refuse_places)
+
+
+# Conditions
+
+
+def _places(condition: Any) -> Any:
+    if is_recorded(condition):
+        raise TypeError(RECORDED_MASK)
+    return np.flatnonzero(condition)
+
+
+@composite(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """The slices of `a` where a condition that is known now holds."""
+    return np.take(a, _places(condition), axis=axis)
+
+
+@composite(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements of `arr` where a condition that is known now holds."""
+    return np.take(arr, _places(condition))
+
+
+@composite(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Of each place, the choice whose condition holds there first."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [as_array(condition) for condition in condlist]
+    for number, condition in enumerate(conditions):
+        if type_in_call(condition).dtype.kind != "b":
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    *choices, result = (as_array(choice) for choice in (*choicelist, default))
+    dtype = promote(*map(type_in_call, (*choices, result)))
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = np.where(condition, choice, result)
+    return result if result.dtype == dtype else result.astype(dtype)
+
+
+def _choose_call(
+    a: Any, choices: Any, mode: str = "raise"
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    options = [as_array(choice) for choice in choices]
+    a = a if is_recorded(a) else np.asarray(a)
+    if a.dtype.kind not in "biu":
+        raise TypeError(f"choices are selected by integers, not by {a.dtype}")
+    if mode == "clip":
+        a = np.clip(a, 0, len(options) - 1)
+    elif mode == "wrap":
+        a = np.remainder(a, len(options))
+    elif mode != "raise":
+        raise TypeError(f"mode={mode!r} is not supported")
+    return (a, *options), {}
+
+
+def _choose_type(a: ArrayType, *choices: ArrayType) -> ArrayType:
+    shape = broadcast_shapes(a.shape, *[choice.shape for choice in choices])
+    return ArrayType(shape, promote(*choices), "array" if shape else "scalar")
+
+
+choose = defop(
+    np.choose,
+    canonical=_choose_call,
+    infer=_choose_type,
+    vjp=Each(lambda number, g, y, a, *choices: np.where(a == number - 1, g, 0)),
+    jvp=Each(lambda number, v, y, a, *choices: np.where(a == number - 1, v, 0)),
+    source=lambda types: (
+        f"np.choose({{0}}, ({', '.join(f'{{{number}}}' for number in range(1, len(types)))},))"
+    ),
+)

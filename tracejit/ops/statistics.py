@@ -1,0 +1,220 @@
+"""Means, variances and ranges: formulas, with NumPy's own order of operations and so its bits.
+
+NumPy divides by the count of elements in double precision and rounds to the dtype of the sum afterwards; float16
+is summed in float32 by mean, but not by var; integers are taken as float64. `std` is an op because its derivative
+at a standard deviation of zero, by convention zero, does not come out of the formula.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array
+from tracejit.ops.infer import normalize_axis, reduced_shape
+from tracejit.ops.op import composite, defop, literal
+from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept, reduced_axes
+
+_EXACT_IN_FLOAT32 = 2**24
+
+
+def _count(a: Any, axis: Any) -> int:
+    """How many elements of `a` a reduction over `axis` takes together."""
+    return math.prod(np.shape(a)[k] for k in reduced_axes(a, axis))
+
+
+def _over(total: Any, count: Any) -> Any:
+    """total / count in double precision, rounded to total's dtype, which a float16 or complex64 would show."""
+    plain = "f" if type(count) is int and count <= _EXACT_IN_FLOAT32 else ""
+    if total.dtype.char in plain + "dDgG":
+        return total / count
+    return (total / np.float64(count)).astype(total.dtype)
+
+
+def _default(a: Any, dtype: Any) -> Any:
+    """The dtype to sum in: the user's, or float64 for integers and booleans."""
+    return np.dtype(np.float64) if dtype is None and a.dtype.kind in "biu" else dtype
+
+
+@composite(np.mean)
+def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False) -> Any:
+    """The arithmetic mean."""
+    if dtype is not None or a.dtype != np.float16:
+        total = np.sum(a, axis=axis, dtype=_default(a, dtype), keepdims=keepdims)
+        return _over(total, _count(a, axis))
+    total = np.sum(a, axis=axis, dtype=np.float32, keepdims=keepdims)
+    if total.shape:
+        return _over(total, _count(a, axis)).astype(np.float16)
+    return (total / np.float64(_count(a, axis))).astype(np.float16)
+
+
+def _freedom(ddof: Any, correction: Any) -> Any:
+    """The number to subtract from the count, under either of its two names."""
+    if correction is None:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+@composite(np.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    correction: Any = None,
+) -> Any:
+    """The mean of squared distances to the mean."""
+    dtype = _default(a, dtype)
+    count = _count(a, axis)
+    center = _over(np.sum(a, axis=axis, dtype=dtype, keepdims=True), count)
+    distances = a - center
+    squares = distances * distances if a.dtype.kind in "iuf" else _squared(distances)
+    total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims)
+    return _over(total, max(count - _freedom(ddof, correction), 0))
+
+
+def _squared(x: Any) -> Any:
+    """|x|**2, real."""
+    if x.dtype.kind != "c":
+        return x * x
+    return np.real(x) * np.real(x) + np.imag(x) * np.imag(x)
+
+
+def _std_call(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    correction: Any = None,
+) -> Call:
+    default = np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
+    if dtype is not None and (np.dtype(dtype).kind != "f" or default.kind == "c"):
+        raise TypeError(f"dtype={np.dtype(dtype)} for {a.dtype} is not supported")
+    params = {"axis": reduced_axes(a, axis)}
+    freedom = float(_freedom(ddof, correction))
+    if freedom:
+        params["ddof"] = int(freedom) if freedom.is_integer() else freedom
+    return (a,), params | accumulator(dtype, default) | kept(keepdims)
+
+
+@cache
+def _std_dtype(operand: np.dtype[Any], dtype: np.dtype[Any] | None) -> np.dtype[Any]:
+    result: np.dtype[Any] = np.std(np.ones(1, operand), dtype=dtype).dtype
+    return result
+
+
+def _std_type(
+    x: ArrayType, axis: Axes, ddof: float = 0, dtype: Any = None, keepdims: bool = False
+) -> ArrayType:
+    shape = reduced_shape(x.shape, axis, keepdims)
+    return ArrayType(shape, _std_dtype(x.dtype, dtype), "array" if shape else "scalar")
+
+
+def _std_source(
+    types: Any, axis: Axes, ddof: float = 0, dtype: Any = None, keepdims: bool = False
+) -> str:
+    arguments = [] if len(axis) == types[0].ndim else [f"axis={axis_text(axis, types[0].ndim)}"]
+    arguments += [] if dtype is None else [f"dtype={literal(dtype)}"]
+    arguments += [f"ddof={ddof}"] if ddof else []
+    arguments += ["keepdims=True"] if keepdims else []
+    if types[0].form == "weak":
+        return f"np.std({', '.join(['{0}', *arguments])})"
+    return f"{{0}}.std({', '.join(arguments)})"
+
+
+def _std_factors(
+    y: Any, x: Any, axis: Axes, ddof: float, dtype: Any, keepdims: bool
+) -> tuple[Any, Any]:
+    """The conjugate distances to the mean, and what they are divided by: infinity where y is zero."""
+    distances = x - np.mean(x, axis=axis, dtype=dtype, keepdims=True)
+    if distances.dtype.kind == "c":
+        distances = np.conj(distances)
+    count = max(_count(x, axis) - ddof, 0)
+    return distances, np.where(y == 0, np.inf, count * y)
+
+
+def _std_vjp(
+    g: Any,
+    y: Any,
+    x: Any,
+    axis: Axes,
+    ddof: float = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    distances, divisor = _std_factors(y, x, axis, ddof, dtype, keepdims)
+    return expand(g / divisor, axis, keepdims) * distances
+
+
+def _std_jvp(
+    v: Any,
+    y: Any,
+    x: Any,
+    axis: Axes,
+    ddof: float = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    distances, divisor = _std_factors(y, x, axis, ddof, dtype, keepdims)
+    products = np.sum(distances * v, axis=axis, keepdims=keepdims)
+    return (np.real(products) if v.dtype.kind == "c" else products) / divisor
+
+
+std = defop(
+    np.std,
+    canonical=_std_call,
+    infer=_std_type,
+    vjp=_std_vjp,
+    jvp=_std_jvp,
+    source=_std_source,
+    cost=lambda x, **params: 4 * x.size,
+)
+
+
+@composite(np.ptp)
+def ptp(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """The maximum less the minimum."""
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+@composite(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = False) -> Any:
+    """The weighted mean. Weights that sum to zero give nan or inf, where NumPy raises ZeroDivisionError."""
+    if weights is None:
+        return np.mean(a, axis=axis, keepdims=keepdims)
+    a = as_array(a)
+    weights = _aligned(as_array(weights), a, axis)
+    dtype = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "biu" else []))
+    scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
+    products = _cast(a, dtype) * _cast(weights, dtype)
+    return np.sum(products, axis=axis, keepdims=keepdims) / scale
+
+
+def _cast(a: Any, dtype: np.dtype[Any]) -> Any:
+    return a if a.dtype == dtype else a.astype(dtype)
+
+
+def _aligned(weights: Any, a: Any, axis: Any) -> Any:
+    """Weights along `axis` alone, with axes of length one for the others."""
+    if np.shape(weights) == np.shape(a):
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    ndim = np.ndim(a)
+    axes = [normalize_axis(k, ndim) for k in (axis if isinstance(axis, tuple) else (axis,))]
+    if np.shape(weights) != tuple(np.shape(a)[k] for k in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    ordered = np.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
+    return np.reshape(ordered, tuple(n if k in axes else 1 for k, n in enumerate(np.shape(a))))

@@ -1,0 +1,83 @@
+"""Python's operators and ndarray's methods for Tensor, each made from the NumPy callable it
+stands for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tracejit.ir.types import WEAK_DTYPES
+from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
+
+Method = Callable[..., Any]
+
+POWER = operator.pow
+
+
+def is_weak(operand: Any) -> bool:
+    """Whether an operand is a Python number, recorded or not."""
+    kind = type(operand)
+    return kind in WEAK_DTYPES or (
+        hasattr(kind, "__tracejit_record__") and operand.type.form == "weak"
+    )
+
+
+def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
+    """`a + b`, its reflection, and `a += b`.
+
+    Between Python numbers it is Python's arithmetic, otherwise NumPy's. The augmented form
+    rebinds a number, as Python does; into an array it would write, and is refused.
+    """
+
+    def forward(self: Any, other: Any) -> Any:
+        if is_weak(self) and is_weak(other):
+            return BINARY_OPS[symbol](self, other)
+        return self._handle(function, (self, other), {})
+
+    def reflected(self: Any, other: Any) -> Any:
+        if is_weak(self) and is_weak(other):
+            return BINARY_OPS[symbol](other, self)
+        return self._handle(function, (other, self), {})
+
+    def augmented(self: Any, other: Any) -> Any:
+        if self.type.form == "array":
+            self._refuse_write(f"{self._recording.name_of(self._value)} {symbol}= ...", self)
+        return forward(self, other)
+
+    return forward, reflected, augmented
+
+
+def unary(symbol: str, function: Any) -> Method:
+    """`-a` and its kin."""
+
+    def method(self: Any) -> Any:
+        if is_weak(self):
+            return UNARY_OPS[symbol](self)
+        return self._handle(function, (self,), {})
+
+    return method
+
+
+def method_of(function: Any) -> Method:
+    """The ndarray method that does what a NumPy function does."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is not None:
+            self._refuse_write(f"{function.__name__}(..., out=...)", kwargs["out"])
+        return self._handle(function, (self, *args), kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"As np.{function.__name__}."
+    return method
+
+
+def refused(name: str) -> Method:
+    """An ndarray method that writes in place."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self._refuse_write(name, self)
+
+    method.__name__ = name
+    method.__doc__ = "Refused: writes in place."
+    return method
