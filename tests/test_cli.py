@@ -234,7 +234,7 @@ def test_an_interrupt_is_no_traceback(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli.Store, "entries", interrupted)
-    assert run("ls") == (130, "", "tracejit: interrupted\n")
+    assert run("ls") == (130, "", "\ntracejit: interrupted\n")
 
 
 @pytest.mark.parametrize(

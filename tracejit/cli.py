@@ -69,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
+        sys.stderr.write("\n")  # a progress bar may be there
         _complain("interrupted")
         return 130
 
@@ -81,7 +82,7 @@ def _demo(arguments: argparse.Namespace) -> int:
             raise
         _complain(str(error))
         return 1
-    code: int = demo.main(*[] if arguments.epochs is None else [arguments.epochs])
+    code: int = demo.main() if arguments.epochs is None else demo.main(arguments.epochs)
     return code
 
 

@@ -125,10 +125,12 @@ def epochs_of(data: Digits, p: Parameters, count: int, rng: np.random.Generator)
         yield Epoch(number, total / batches, steps, time.perf_counter() - began)
 
 
-def train(epochs: int = EPOCHS, report: Callable[[Epoch], None] = lambda epoch: None) -> Trained:
+def train(
+    data: Digits, epochs: int = EPOCHS, report: Callable[[Epoch], None] = lambda epoch: None
+) -> Trained:
     """Train from the start, with the same numbers each time; `report` is told of every epoch."""
     rng = np.random.default_rng(1)
-    data, p = digits(), start(rng)
+    p = start(rng)
     for epoch in epochs_of(data, p, epochs, rng):
         report(epoch)
     right = np.argmax(scores(p, data.test_x), axis=1) == data.test_digit
@@ -137,11 +139,12 @@ def train(epochs: int = EPOCHS, report: Callable[[Epoch], None] = lambda epoch: 
 
 
 def progress(epoch: Epoch, count: int, stream: TextIO) -> None:
-    """Show how far training is: one bar that grows on a terminal, else a line per epoch."""
+    """Show how far training is: one bar that grows on a terminal, else about twenty lines."""
     figures = f"loss {epoch.loss:.4f}  {epoch.steps / epoch.seconds:6.0f} steps/s"
     place = f"epoch {epoch.number:{len(str(count))}}/{count}"
     if not stream.isatty():
-        stream.write(f"{place}  {figures}\n")
+        if epoch.number % math.ceil(count / 20) == 0 or epoch.number == count:
+            stream.write(f"{place}  {figures}\n")
         return
     done = 30 * epoch.number // count
     end = "\n" if epoch.number == count else ""
@@ -151,12 +154,16 @@ def progress(epoch: Epoch, count: int, stream: TextIO) -> None:
 
 def main(epochs: int = EPOCHS) -> int:
     """Run the demo; 0 where it keeps what it promises, 1 where accuracy or kernels fall short."""
-    print(f"training on {len(digits().x)} handwritten digits, float32, batches of {BATCH}")
-    trained = train(epochs, lambda epoch: progress(epoch, epochs, sys.stderr))
+    data = digits()
+    print(f"training on {len(data.x)} handwritten digits, float32, batches of {BATCH}", flush=True)
+    trained = train(data, epochs, lambda epoch: progress(epoch, epochs, sys.stderr))
+    if not trained.kernels:
+        print("tracejit demo: TRACEJIT_DISABLE=1 keeps it from making kernels", file=sys.stderr)
+        return 1
     kernel = trained.kernels[-1]
-    print(kernel.source)
+    print(f"\n{kernel.source}")
     print("This module computed the loss, its gradient and the new parameters in every step.")
-    print(f"path              {kernel.path or 'in memory: the cache cannot be written'}")
+    print(f"path              {kernel.path or 'none: it is kept in memory'}")
     print(f"kernels made      {len(trained.kernels)}")
     print(f"steps per second  {trained.steps_per_second:.0f}, {trained.seconds:.2f} s in all")
     print(f"test accuracy     {trained.accuracy:.1%}")

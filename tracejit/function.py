@@ -7,6 +7,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ class Function:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, as a Python function does."""
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<tracejit function {self.name}, {len(self.kernels)} kernels>"
@@ -145,7 +146,11 @@ class Function:
         if self.request.transform:
             space = Space()
             call = take_apart(arguments, self.name, space.bind)
-            values = [_strengthen(leaf, recording) for leaf in call.leaves]
+            differentiated = self._roles(call)[1]
+            values = [
+                recording.source(leaf.value) if leaf.name in differentiated else leaf.value
+                for leaf in call.leaves
+            ]
             arguments = call.rebuild(values)
         answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
         return rebuild(answer, self.request)
@@ -314,14 +319,6 @@ def _recording_among(arguments: dict[str, Any]) -> Recording | None:
                 recording: Recording = leaf._recording
                 return recording
     return None
-
-
-def _strengthen(leaf: Leaf, recording: Recording) -> Any:
-    """An argument of a nested transform: arrays become Tensors, numbers stay."""
-    if leaf.role in ("array", "scalar") or type(leaf.value) is float:
-        value = leaf.value if type(leaf.value) is not float else np.float64(leaf.value)
-        return Tensor(recording.lift(value), recording)
-    return leaf.value
 
 
 def function(python: Any = None, **options: Any) -> Any:

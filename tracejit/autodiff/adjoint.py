@@ -23,6 +23,7 @@ import numpy as np
 from tracejit.errors import fail
 from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
+from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import OPS
 from tracejit.trace import places
@@ -169,13 +170,16 @@ class ReversePass:
         return [Tensor(known.get(value, value), self.recording) for value in values]
 
     def _clone_region(self, region: int) -> None:
-        """Emit the nodes of a recompute region once more, here."""
+        """Emit the nodes of a recompute region once more, here; but for an x, which must stay what
+        it is, so that the gradient can be differentiated with respect to it."""
         nodes = self.regions.pop(region, None)
         if nodes is None:
             return
         self.recording.regions += 1
         copy_region = self.recording.regions
         for node in nodes:
+            if self.sources.intersection(node.results):
+                continue
             where = node.where._replace(note=RECOMPUTED) if node.where else None
             operands = replace_values(node.operands, self.clones)
             copy = self.recording.graph.copy_node(node, operands, where=where, region=copy_region)
@@ -194,11 +198,13 @@ def fit(cotangent: Any, type: ArrayType, recording: Recording) -> Tensor:
     of `type`."""
     if not isinstance(cotangent, Tensor):
         cotangent = Tensor(recording.lift(cotangent), recording)
+    if cotangent.type.form == "weak":
+        cotangent = as_scalar(cotangent, dtype=cotangent.dtype)
     if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
         cotangent = np.real(cotangent)
     if cotangent.shape != type.shape:
         cotangent = unbroadcast(cotangent, type.shape)
-    if cotangent.dtype != type.dtype or cotangent.type.form == "weak":
+    if cotangent.dtype != type.dtype:
         cotangent = OPS["astype"](cotangent, dtype=type.dtype)
     return cotangent  # type: ignore[no-any-return]
 
@@ -207,15 +213,12 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to
     `shape`."""
     extra = cotangent.ndim - len(shape)
-    stretched = tuple(
-        axis + extra for axis, size in enumerate(shape)
-        if extra >= 0 and size == 1 and cotangent.shape[axis + extra] != 1
-    )  # fmt: skip
-    axes = tuple(range(max(extra, 0))) + stretched
+    sizes = (1,) * -extra + cotangent.shape[max(extra, 0) :]
+    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
+    axes = (*range(extra), *[axis + extra for axis in stretched])
     if axes:
-        cotangent = np.sum(cotangent, axis=axes, keepdims=False)
-    if cotangent.shape != shape and cotangent.size == np.prod(shape, dtype=int):
-        return np.reshape(cotangent, shape)
-    if cotangent.shape != shape:
-        return np.broadcast_to(cotangent, shape)
-    return cotangent
+        cotangent = np.sum(cotangent, axis=axes)
+    aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))
+    if cotangent.shape != aligned:
+        cotangent = np.reshape(cotangent, aligned)
+    return cotangent if aligned == shape else np.broadcast_to(cotangent, shape)

@@ -20,6 +20,7 @@ import numpy as np
 from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import OPS
 from tracejit.trace import places
@@ -139,7 +140,7 @@ def fit(tangent: Any, type: ArrayType, recording: Recording) -> Tensor:
     if not isinstance(tangent, Tensor):
         tangent = Tensor(recording.lift(tangent), recording)
     if tangent.type.form == "weak":
-        tangent = OPS["as_scalar"](tangent, dtype=type.dtype)
+        tangent = as_scalar(tangent, dtype=type.dtype)
     if tangent.dtype.kind == "c" and type.dtype.kind != "c":
         tangent = np.real(tangent)
     if tangent.dtype != type.dtype:

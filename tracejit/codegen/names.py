@@ -2,24 +2,28 @@
 
 A value is called as the user called it. Once nothing reads the earlier holder of a name any more,
 the name is free again, so `h = np.tanh(h @ w)` in a loop stays `h = tanh(h @ w)`. A buffer that
-statements update in place has one name from its first statement to its last: that of the value
-the chain ends in.
+statements update in place has one name from its first statement to its last, that of the value
+the chain ends in; only a value that the user named, or that more than the chain reads, keeps a
+name of its own.
 """
 
 from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable
+from heapq import heappop, heappush
 
 from tracejit.ir.graph import Value
 from tracejit.schedule.plan import Plan
 
+BUILTINS = frozenset(("abs", "complex", "slice"))  # what the spellings of ops call
+
 
 def variables(plan: Plan, reserved: Iterable[str]) -> dict[Value, str]:
     """The name of every input and of every statement's results; none is in `reserved`."""
-    names = Names(plan, {*reserved, *keyword.kwlist})
+    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS})
     for value in plan.inputs:
-        names.give(value, value.name or "a", -1)
+        names.give(value, -1)
     for number, node in enumerate(plan.statements):
         for value in node.results:
             names.place(value, number)
@@ -35,41 +39,89 @@ class Names:
         self._plan = plan
         self._reserved = reserved
         self._busy_until: dict[str, int] = {}
-        self._link = {node.results[0]: old for node, old in plan.overwrites.items()}
-        self._next = {old: new for new, old in self._link.items()}
+        self._numbers: dict[str, Numbers] = {}
+        self._before = {node.results[0]: old for node, old in plan.overwrites.items()}
+        self._end = _chain_ends(plan)
 
     def place(self, value: Value, number: int) -> None:
-        """Name the result of statement `number`: the buffer's name if it continues a chain, else
-        a new one."""
-        before = self._link.get(value)
-        if before is not None and self._wanted(before) == self._wanted(value):
+        """Name the result of statement `number`: as its buffer, if it continues a chain."""
+        before = self._before.get(value)
+        if before is not None and self._end.get(before) is self._end.get(value, value):
             self.known[value] = name = self.known[before]
             self._busy_until[name] = max(self._busy_until[name], self._last(value, number))
         else:
-            self.give(value, self._wanted(value), number)
+            self.give(value, number)
 
-    def give(self, value: Value, base: str, number: int) -> None:
-        """Name `value` after `base`, with a number where that name is taken."""
-        name, count = base, 1
-        while name in self._reserved or self._busy_until.get(name, -2) > number:
-            count += 1
-            name = f"{base}_{count}"
+    def give(self, value: Value, number: int) -> None:
+        """Name `value` after the end of its chain, with a number where that name is taken."""
+        end = self._end.get(value, value)
+        base = end.base or end.name or (end.node.op.name if end.node else "a")
+        is_temporary = not end.is_named and end.name != end.base
+        name = self._free_name(base, number, int(is_temporary))
         self.known[value] = name
         self._busy_until[name] = self._last(value, number)
+
+    def _free_name(self, base: str, number: int, first: int) -> str:
+        """`base`, or `base` with the smallest number from `first` on, free at statement `number`."""
+        numbers = self._numbers.setdefault(base, Numbers())
+        numbers.release(number)
+        passed = []
+        while True:
+            count = numbers.pop()
+            name = f"{base}_{count}" if count else base
+            busy_until = self._busy_until.get(name, number)
+            if name in self._reserved:
+                continue
+            if busy_until > number:
+                numbers.hold(count, busy_until)
+            elif count < first:
+                passed.append(count)
+            else:
+                break
+        for one in passed:
+            numbers.hold(one, number)
+        numbers.hold(count, number)
+        return name
 
     def _last(self, value: Value, number: int) -> int:
         return max(self._plan.last_use.get(value, number), number)
 
-    def _wanted(self, value: Value) -> str:
-        """The base a value is named by: its own if the user named it, else that of the end of its
-        chain, where nothing but the chain reads it."""
-        end = value
-        while not end.is_named and end in self._next and self._plan.readers[end] == 1:
-            end = self._next[end]
-        return self._own(end)
 
-    @staticmethod
-    def _own(value: Value) -> str:
-        if value.is_named:
-            return value.base
-        return value.name or value.base or (value.node.op.name if value.node else "a")
+class Numbers:
+    """The numbers of one base name, free or held until some statement.
+
+    Looking for a free one costs the same however many are held: a function of 20,000 lines that
+    all assign to `y` keeps as many residuals.
+    """
+
+    def __init__(self) -> None:
+        """Every number is free."""
+        self._fresh = 0
+        self._free: list[int] = []
+        self._held: list[tuple[int, int]] = []
+
+    def hold(self, count: int, until: int) -> None:
+        """`count` is not to be had before statement `until`."""
+        heappush(self._held, (until, count))
+
+    def release(self, number: int) -> None:
+        """Statement `number` is reached."""
+        while self._held and self._held[0][0] <= number:
+            heappush(self._free, heappop(self._held)[1])
+
+    def pop(self) -> int:
+        """The smallest free number; it is neither free nor held from now on."""
+        if self._free:
+            return heappop(self._free)
+        self._fresh += 1
+        return self._fresh - 1
+
+
+def _chain_ends(plan: Plan) -> dict[Value, Value]:
+    """For every value that only the statement overwriting it reads, the value its chain ends in."""
+    ends: dict[Value, Value] = {}
+    for node in reversed(plan.statements):
+        old, new = plan.overwrites.get(node), node.results[0]
+        if old is not None and not old.label and plan.readers[old] == 1:
+            ends[old] = ends.get(new, new)
+    return ends

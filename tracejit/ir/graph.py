@@ -246,8 +246,8 @@ class Graph:
             for temporary in temporaries:
                 assert temporary.node is not None
                 names.give(temporary, temporary.node.op.name, numbered=True)
-        for number, constant in enumerate(self.constants(), start=1):
-            constant.base = constant.name = f"c_{number}"
+        for constant in self.constants():
+            names.give(constant, "c", numbered=True)
 
     @staticmethod
     def _own_base(value: Value, is_output: bool) -> str:

@@ -26,7 +26,6 @@ from tracejit.ir.graph import Constant, Graph, Location, Node, Operation, Value
 from tracejit.ir.types import dtype_letters, parse_type
 
 INLINE_ELEMENTS = 16
-SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def print_graph(graph: Graph) -> str:
@@ -128,7 +127,8 @@ def parse_graph(
             data = (constants or {}).get(constant[1])
             if data is None:
                 kind = parse_type(constant[2])
-                data = np.array(_literal(constant[3]), kind.dtype).reshape(kind.shape)
+                elements = re.findall(r"[^\[\],]+", constant[3])
+                data = np.array(list(map(_number, elements)), kind.dtype).reshape(kind.shape)
             known[constant[1]] = held = graph.constant(data)
             held.base = held.name = constant[1]
             continue
@@ -173,14 +173,28 @@ def _split_parameters(text: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def _literal(text: str) -> Any:
-    if text in SPECIAL:
-        return SPECIAL[text]
     if re.fullmatch(r"[fiubc]\d+", text):
         return np.dtype(text)
+    try:
+        return _number(text)
+    except ValueError:
+        pass
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def _number(text: str) -> bool | int | float | complex:
+    """The number with this repr; unlike ast.literal_eval, nan, inf and the signs of zeros included."""
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return complex(text)
 
 
 def _value(graph: Graph, known: Mapping[str, Value], word: str) -> Value:
@@ -188,5 +202,5 @@ def _value(graph: Graph, known: Mapping[str, Value], word: str) -> Value:
         return known[word]
     typed = re.fullmatch(r"([fiubc]\d+)\((.*)\)", word)
     if typed is not None:
-        return graph.constant(np.dtype(typed[1]).type(_literal(typed[2])))
-    return graph.constant(_literal(word))
+        return graph.constant(np.dtype(typed[1]).type(_number(typed[2])))
+    return graph.constant(_number(word))

@@ -5,8 +5,12 @@ Importing this package fills the tables of `tracejit.ops.op`.
 
 from tracejit.ops import (
     arithmetic,
+    choices,
+    comparison,
+    complex,
     creation,
     diagonals,
+    exponential,
     indexing,
     joining,
     markers,
@@ -15,13 +19,18 @@ from tracejit.ops import (
     selection,
     shapes,
     statistics,
+    trigonometric,
     weak,
 )
 
 __all__ = [
     "arithmetic",
+    "choices",
+    "comparison",
+    "complex",
     "creation",
     "diagonals",
+    "exponential",
     "indexing",
     "joining",
     "markers",
@@ -30,5 +39,6 @@ __all__ = [
     "selection",
     "shapes",
     "statistics",
+    "trigonometric",
     "weak",
 ]

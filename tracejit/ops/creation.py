@@ -1,7 +1,7 @@
 """Arrays made like another: constants, and ranges between recorded ends.
 
-A constant is recorded without operands, so that nothing is kept alive for the sake of its shape. What NumPy leaves
-uninitialised (`np.empty_like`) is zero here.
+A constant is recorded without operands, so that nothing is kept alive for the sake of its shape.
+What NumPy leaves uninitialised (`np.empty_like`) is zero here.
 
 `as_array` and `known` are how every area reads an argument that need not be a Tensor.
 """
@@ -55,7 +55,7 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def known(value: Any, name: str) -> Any:
-    """The argument `name` as NumPy takes it, known now; array data that is being recorded is refused."""
+    """The argument `name` as NumPy takes it; array data that is being recorded is refused."""
     if not is_recorded(value):
         return value
     if value.type.form == "weak":
@@ -75,7 +75,7 @@ _ZEROS_AND_ONES = {
 
 
 def plain_number(value: Any) -> Any:
-    """A number as a Python number; zero and one, however they are spelled (but for -0.0), as 0 and 1."""
+    """A number as a Python number; zero and one as 0 and 1, but for the sign of -0.0."""
     number = np.asarray(value).item()
     return _ZEROS_AND_ONES.get(str(number), number)
 
@@ -139,11 +139,11 @@ answer(np.empty_like, _like(0))
 @cache
 def _linspace_dtype(*types: ArrayType) -> np.dtype[Any]:
     """By NumPy's own promotion, which differs between its versions for numbers and arrays."""
-    ends = [
+    start, stop = (
         PYTHON_TYPES[type.dtype.kind](0) if type.form == "weak" else np.zeros((), type.dtype)
         for type in types
-    ]
-    result: np.dtype[Any] = np.linspace(*ends, 2).dtype
+    )
+    result: np.dtype[Any] = np.linspace(start, stop, 2).dtype
     return result
 
 

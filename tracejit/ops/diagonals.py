@@ -11,7 +11,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import filled
 from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.op import Op, answer, composite, defop
 
 
 def _diagonal_call(
@@ -62,7 +62,7 @@ diagonal = defop(
     source=_diagonal_source,
     alias=0,
 )
-put_diagonal = defop(
+put_diagonal: Op = defop(
     name="put_diagonal",
     infer=lambda g, shape, **axes: ArrayType(shape, g.dtype),
     vjp=lambda g, y, v, shape, **axes: diagonal(g, **axes),
@@ -99,6 +99,14 @@ def _matrix(a: Any) -> tuple[int, int]:
     return rows, columns
 
 
+def _side(a: Any) -> int:
+    if np.ndim(a) < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(a.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return int(a.shape[0])
+
+
 def _triangle_type(m: ArrayType, k: int) -> ArrayType:
     if not m.ndim:
         raise TypeError("an array without axes has no triangle")
@@ -123,5 +131,6 @@ triu = defop(
 )
 answer(np.diag, _diag_call)
 answer(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
+answer(np.diag_indices_from, lambda arr: np.diag_indices(_side(arr), np.ndim(arr)))
 answer(np.tril_indices_from, lambda arr, k=0: np.tril_indices(_matrix(arr)[0], k, _matrix(arr)[1]))
 answer(np.triu_indices_from, lambda arr, k=0: np.triu_indices(_matrix(arr)[0], k, _matrix(arr)[1]))

@@ -1,13 +1,13 @@
 """Elements by position: `x[index]`, take, take_along_axis.
 
-`x[index]` is one of two ops. `getitem` is basic indexing, a view: numbers, slices, None, Ellipsis. `take_at` gathers
-with integer arrays, recorded or not, possibly mixed with slices; a boolean mask that is known now counts as the
-integer arrays of its places. Both keep the index as a tuple of
+`x[index]` is one of two ops. `getitem` is basic indexing, a view: numbers, slices, None, Ellipsis.
+`take_at` gathers with integer arrays, recorded or not, possibly mixed with slices; a boolean mask
+that is known now counts as the integer arrays of its places. Both keep the index as a tuple of
 
-    3   None   "..."   ("slice", start, stop, step)   "{1}": operand number 1, an integer or an integer array
+    3   None   "..."   ("slice", start, stop, step)   "{1}": operand 1, an integer or integer array
 
-Their adjoints place a cotangent in zeros: `put_slice` and `put_at` assign, `add_at` adds, for arrays in which a
-place may occur twice. All are linear, and each is the adjoint of its own adjoint.
+Their adjoints place a cotangent in zeros: `put_slice` and `put_at` assign, `add_at` adds, for
+arrays in which a place may occur twice. All are linear, and each is the adjoint of its own adjoint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array, filled, is_recorded, type_in_call
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
-from tracejit.ops.op import answer, defop
+from tracejit.ops.op import Op, answer, defop
 
 Index = tuple[Any, ...]
 
@@ -63,7 +63,7 @@ def _index_call(x: Any, index: Any) -> Any:
 
 
 def _part(item: Any) -> Any:
-    """One entry of an index: as in the params, or an integer or boolean array, or a Tensor of integers."""
+    """One entry of an index: as in the params, or an array, or a Tensor of integers."""
     if item is None or type(item) is slice:
         return None if item is None else ("slice", *map(_bound, (item.start, item.stop, item.step)))
     if item is Ellipsis:
@@ -112,7 +112,7 @@ def _places(array: Any, sizes: Shape, axis: int) -> Sequence[Any]:
 
 
 def _simplified(entries: list[Any], rest: int) -> Index:
-    """A basic index without what is implied; an Ellipsis that turns the scalar into a 0-d array stays."""
+    """A basic index without what is implied; an Ellipsis that makes a 0-d array stays."""
     numbers = all(
         type(entry) is int or str(entry).startswith("{") for entry in entries if entry != "..."
     )
@@ -125,7 +125,7 @@ def _simplified(entries: list[Any], rest: int) -> Index:
 
 
 def is_unique(*arrays: Any) -> bool:
-    """Whether index arrays name no place twice; False where that depends on data or on the size of an axis."""
+    """Whether index arrays name no place twice; False where data or the size of an axis decides."""
     several = [array for array in arrays if np.ndim(array)]
     if any(map(is_recorded, several)):
         return False
@@ -244,21 +244,21 @@ def _added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str,
     return f"{{out}} = {zeros}", f"np.add.at({{out}}, {_index_object_text(index)}, {{0}})"
 
 
-put_slice = defop(
+put_slice: Op = defop(
     name="put_slice",
     infer=_in_zeros,
     vjp=(lambda g, y, v, *indices, shape, index: getitem(g, *indices, index=index),),
     jvp="linear",
     statements=_assigned,
 )
-put_at = defop(
+put_at: Op = defop(
     name="put_at",
     infer=_in_zeros,
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),),
     jvp="linear",
     statements=_assigned,
 )
-add_at = defop(
+add_at: Op = defop(
     name="add_at",
     infer=_in_zeros,
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),),
@@ -373,14 +373,14 @@ def _added_along(types: Sequence[ArrayType], shape: Shape, axis: int) -> tuple[s
     return f"{{out}} = {zeros}", f"np.add.at({{out}}, ({', '.join(places)},), {{0}})"
 
 
-put_along_axis = defop(
+put_along_axis: Op = defop(
     name="put_along_axis",
     infer=_in_zeros,
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=True),),
     jvp="linear",
     statements=_assigned_along,
 )
-add_along_axis = defop(
+add_along_axis: Op = defop(
     name="add_along_axis",
     infer=_in_zeros,
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=False),),

@@ -20,7 +20,7 @@ ALL = slice(None)
 
 
 def _alike(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """Operands of a join that is linear in all of them: integers cast where the result is inexact."""
+    """Operands of a join that is linear in all: integers cast where the result is inexact."""
     dtype = np.result_type(*[type_in_call(array).dtype for array in arrays])
     if dtype.kind not in "fc":
         return tuple(arrays)

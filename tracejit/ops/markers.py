@@ -1,9 +1,12 @@
-"""`override`: the one op behind every gradient marker.
+"""`override`: the one op behind every gradient marker. `identity`: a value as another one.
 
 override(*values, *inputs, outputs=n, grad=Marker) is its n values in the forward direction. In
 the reverse pass the cotangents of its results go to the marker's rule, and the rule's answers to
 the inputs; nothing flows into the values. stop_gradient is an override without inputs,
 grad_pass_through one whose rule is the identity.
+
+identity(x, number=k) is x, but no other value is taken for it: what a nested transform
+differentiates by, so that the same array read another way is not.
 """
 
 from __future__ import annotations
@@ -37,6 +40,15 @@ def _value_types(*operands: ArrayType, outputs: int, grad: Marker) -> tuple[Arra
     return operands[:outputs]
 
 
+IDENTITY = defop(
+    name="identity",
+    infer=lambda x, number: x,
+    vjp=lambda g, y, x, number: g,
+    jvp="linear",
+    source="{0}",
+    alias=0,
+    cost=lambda *types, **params: 0,
+)
 OVERRIDE = defop(
     name="override",
     infer=_value_types,

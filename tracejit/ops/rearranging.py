@@ -14,7 +14,7 @@ from tracejit.ops.creation import as_array, cast, filled, known, plain_number
 from tracejit.ops.indexing import FULL, getitem, index_text
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.joining import at_least
-from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.op import Op, answer, composite, defop
 
 # Repeating
 
@@ -146,7 +146,7 @@ def _padded(types: Sequence[ArrayType], pad_width: Any, value: Any) -> tuple[str
     return f"{{out}} = {full}", f"{{out}}[{index_text(_inner(pad_width))}] = {{0}}"
 
 
-pad = defop(
+pad: Op = defop(
     name="pad",
     infer=_padded_type,
     vjp=lambda g, y, x, pad_width, value: getitem(g, index=_inner(pad_width)),
@@ -162,10 +162,11 @@ def _pad_constant(array: Any, widths: list[list[int]], constant_values: Any = 0)
     numbers = [plain_number(value) for value in values.flat]
     if len(set(map(repr, numbers))) <= 1:
         return pad(array, pad_width=tuple(map(tuple, widths)), value=numbers[0] if numbers else 0)
-    for side, (number, width) in enumerate(zip(numbers, sum(widths, []), strict=True)):
+    for side, number in enumerate(numbers):
+        axis, end = divmod(side, 2)
         pairs = [[0, 0] for _ in widths]
-        pairs[side // 2][side % 2] = width
-        array = pad(array, pad_width=tuple(map(tuple, pairs)), value=number) if width else array
+        pairs[axis][end] = widths[axis][end]
+        array = pad(array, pad_width=tuple(map(tuple, pairs)), value=number)
     return array
 
 

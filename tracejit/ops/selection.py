@@ -1,7 +1,7 @@
 """Sorting, searching, and selection by conditions.
 
-How many elements a condition finds is known only for conditions that are known while recording. `np.compress` and
-`np.extract` take those; `np.nonzero` and its kin of a recorded array are refused.
+How many elements a condition finds is known only for conditions that are known while recording.
+`np.compress` and `np.extract` take those; `np.nonzero` and its kin of a recorded array are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.creation import as_array, is_recorded, type_in_call
+from tracejit.ops.creation import as_array, is_recorded, shape_of, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK, put_along_axis
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
 from tracejit.ops.op import Each, answer, composite, defop
@@ -77,7 +77,7 @@ sort = defop(
 def _partition_call(a: Any, kth: Any, axis: Any = -1) -> tuple[tuple[Any], dict[str, Any]]:
     if axis is None:
         a, axis = np.reshape(a, -1), 0
-    ranks = kth if isinstance(kth, (tuple, list, np.ndarray)) else (kth,)
+    ranks: Any = kth if np.ndim(kth) else (kth,)
     params = {"kth": tuple(map(operator.index, ranks)), "axis": normalize_axis(axis, np.ndim(a))}
     size = np.shape(a)[params["axis"]]
     for rank in params["kth"]:
@@ -87,7 +87,7 @@ def _partition_call(a: Any, kth: Any, axis: Any = -1) -> tuple[tuple[Any], dict[
 
 
 def _moved(values: Any, before: Any, after: Any, axis: int) -> Any:
-    """`values`, which belong to the elements of `before`, at the places of the same elements in `after`."""
+    """`values`, one per element of `before`, at the places of the same elements in `after`."""
     ranked = np.take_along_axis(values, np.argsort(before, axis=axis), axis=axis)
     places = np.argsort(after, axis=axis)
     return put_along_axis(ranked, places, shape=after.shape, axis=axis)
@@ -140,16 +140,22 @@ def _unravel_type(indices: ArrayType, shape: tuple[int, ...]) -> tuple[ArrayType
 
 
 unravel_index = defop(
-    np.unravel_index,
-    canonical=lambda indices, shape: ((indices,), {"shape": _unravelled(shape)}),
+    name="unravel_index",
     infer=_unravel_type,
     vjp=(),
-    source="np.unravel_index({0}, {shape})",
+    source=lambda types, shape: (
+        "np.unravel_index({0}, {shape})" + ("[0]" if len(shape) == 1 else "")
+    ),
 )
 
 
-def _unravelled(shape: Any) -> tuple[int, ...]:
-    return tuple(shape) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+def _unravel_call(indices: Any, shape: Any) -> tuple[Any, ...]:
+    sizes = shape_of(shape)
+    results = unravel_index(indices, shape=sizes)
+    return results if len(sizes) > 1 else (results,)
+
+
+answer(np.unravel_index, _unravel_call)
 
 
 def _refuse_places(*args: Any, **kwargs: Any) -> NoReturn:

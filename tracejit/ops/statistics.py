@@ -15,16 +15,16 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axis, reduced_shape
+from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
 from tracejit.ops.op import composite, defop, literal
-from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept, reduced_axes
+from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
 _EXACT_IN_FLOAT32 = 2**24
 
 
 def _count(a: Any, axis: Any) -> int:
     """How many elements of `a` a reduction over `axis` takes together."""
-    return math.prod(np.shape(a)[k] for k in reduced_axes(a, axis))
+    return math.prod(np.shape(a)[k] for k in normalize_axes(axis, np.ndim(a)))
 
 
 def _over(total: Any, count: Any) -> Any:
@@ -100,7 +100,7 @@ def _std_call(
     default = np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     if dtype is not None and (np.dtype(dtype).kind != "f" or default.kind == "c"):
         raise TypeError(f"dtype={np.dtype(dtype)} for {a.dtype} is not supported")
-    params = {"axis": reduced_axes(a, axis)}
+    params = {"axis": normalize_axes(axis, np.ndim(a))}
     freedom = float(_freedom(ddof, correction))
     if freedom:
         params["ddof"] = int(freedom) if freedom.is_integer() else freedom
@@ -136,11 +136,11 @@ def _std_factors(
     y: Any, x: Any, axis: Axes, ddof: float, dtype: Any, keepdims: bool
 ) -> tuple[Any, Any]:
     """The conjugate distances to the mean, and what they are divided by: infinity where y is zero."""
-    distances = x - np.mean(x, axis=axis, dtype=dtype, keepdims=True)
+    count = _count(x, axis)
+    distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
     if distances.dtype.kind == "c":
         distances = np.conj(distances)
-    count = max(_count(x, axis) - ddof, 0)
-    return distances, np.where(y == 0, np.inf, count * y)
+    return distances, np.where(y == 0, np.inf, max(count - ddof, 0) * y)
 
 
 def _std_vjp(

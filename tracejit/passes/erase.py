@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.markers import IDENTITY, OVERRIDE
 from tracejit.passes.rebuild import rebuild
 
 
 def erase_markers(graph: Graph) -> Graph:
-    """`graph` with every override replaced by its values."""
+    """`graph` with every override and identity replaced by its values."""
     return rebuild(graph, _erase)
 
 
 def _erase(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    if node.op is IDENTITY:
+        return operands
     return operands[: node.params["outputs"]] if node.op is OVERRIDE else None

@@ -35,7 +35,7 @@ class Storages:
 
     def take_over(self, value: Value, operand: Value) -> None:
         """`value` now lives in the storage of `operand`."""
-        self._root[value] = operand
+        self._root[value] = self.root(operand)
 
     def is_ours(self, value: Value) -> bool:
         """Whether the body allocated the memory of `value`."""

@@ -16,6 +16,7 @@ Not seen: what C code, properties of foreign packages, the clock or the environm
 
 from __future__ import annotations
 
+import dis
 import functools
 import sys
 import sysconfig
@@ -149,17 +150,17 @@ class Captures:
             self._checks[f"_same({self._bind(array)}, {sample})"] = None
 
     def _function(self, function: FunctionType) -> None:
-        wrapped = getattr(function, "__wrapped__", None)
+        wrapped = vars(function).get("__wrapped__")
         if wrapped is not None:
             self._visit(wrapped, f"{self._bind(function)}.__wrapped__", "function", check=False)
         if is_foreign(function.__code__.co_filename):
             if wrapped is None:
                 return
-        words = code_words(function.__code__)
-        self._words |= words
-        names = self._bind(function.__globals__)
-        for word in sorted(words & function.__globals__.keys()):
-            self._visit(function.__globals__[word], f"{names}[{word!r}]", word)
+        names, attributes = code_names(function.__code__)
+        self._words |= attributes
+        held = self._bind(function.__globals__)
+        for word in sorted(names & function.__globals__.keys()):
+            self._visit(function.__globals__[word], f"{held}[{word!r}]", word)
         free = function.__code__.co_freevars
         for word, cell in zip(free, function.__closure__ or (), strict=True):
             try:
@@ -201,12 +202,12 @@ class Captures:
 
     def _instance(self, value: Any, place: str) -> None:
         """Attributes and methods of an object that the code's names reach."""
-        wrapped = getattr(value, "__wrapped__", None)
+        own = getattr(value, "__dict__", {})
+        wrapped = own.get("__wrapped__")
         if wrapped is not None:
             self._visit(wrapped, f"{place}.__wrapped__", "function", check=False)
         if is_foreign(getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<"):
             return
-        own = getattr(value, "__dict__", {})
         for word in sorted(self._words & own.keys()):
             self._visit(own[word], f"{place}.__dict__[{word!r}]", word)
         for cls in type(value).__mro__:
@@ -222,13 +223,21 @@ class Captures:
 
 
 @functools.cache
-def code_words(code: CodeType) -> frozenset[str]:
-    """Every global and attribute name that `code` and the functions inside it mention."""
-    words = set(code.co_names)
+def code_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+    """The global names and the attribute names that `code` and the functions inside it read."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names.add(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
+            attributes.add(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            words |= code_words(constant)
-    return frozenset(words)
+            inner_names, inner_attributes = code_names(constant)
+            names |= inner_names
+            attributes |= inner_attributes
+    return frozenset(names), frozenset(attributes)
 
 
 def array_sample(array: np.ndarray) -> np.ndarray:

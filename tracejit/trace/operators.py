@@ -65,6 +65,7 @@ def method_of(function: Any) -> Method:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs.get("out") is not None:
             self._refuse_write(f"{function.__name__}(..., out=...)", kwargs["out"])
+        kwargs.pop("out", None)
         return self._handle(function, (self, *args), kwargs)
 
     method.__name__ = function.__name__

@@ -20,6 +20,8 @@ from tracejit.errors import TracejitError, Where, fail
 from tracejit.ir.graph import Constant, Graph, Location, Value
 from tracejit.ir.printer import constant_text
 from tracejit.ir.types import ArrayType, dtype_letters, type_of
+from tracejit.ops.forms import as_scalar
+from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
@@ -46,6 +48,7 @@ class Recording:
         self.open = True
         self.region = 0
         self.regions = 0
+        self.identities = 0
         self.tapes: tuple[int, ...] = ()
         self.where: Location | None = None
         self.substitutes: Mapping[Value, Value] = {}
@@ -129,6 +132,24 @@ class Recording:
             value = self.graph.add_input(unique, ArrayType(array.shape, array.dtype))
             known = self.hidden[id(array)] = (value, array)
         return known[0]
+
+    def source(self, argument: Any) -> Any:
+        """An argument to differentiate by, as a value of its own; Python floats as float64 scalars.
+
+        What has no derivative stays as it is, for the caller to refuse.
+        """
+        if type(argument) is float:
+            argument = np.float64(argument)
+        elif type(argument) is not Tensor and type_of(argument) is None:
+            return argument
+        value = self.lift(argument)
+        if not value.type.is_inexact:
+            return argument
+        tensor: Any = Tensor(value, self)
+        if value.type.form == "weak":
+            tensor = as_scalar(tensor, dtype=value.type.dtype)
+        self.identities += 1
+        return IDENTITY(tensor, number=self.identities)
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""

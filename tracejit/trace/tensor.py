@@ -115,6 +115,7 @@ class Tensor:
         """A NumPy function was called with a Tensor among its arguments."""
         if kwargs.get("out") is not None:
             self._refuse_write(f"np.{function.__name__}(..., out=...)", kwargs["out"])
+        kwargs.pop("out", None)
         return self._handle(function, args, kwargs)
 
     def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -173,23 +174,17 @@ class Tensor:
             fix = "use the returned value; a plain array cannot hold recorded ones."
         raise fail("write", self._recording.here(), call=call, name=name, type=kind, fix=fix)
 
-    def _number(self, convert: Callable[[Any], Any], call: str) -> Any:
+    def _number(self, convert: Callable[[Any], Any], call: str, fix: str = "") -> Any:
         """A weak number's value, read under a guard; array data is refused."""
         self._recording.check_alive()
         if self.type.form == "weak":
             return convert(self._recording.read(self._value))
-        self._refuse(
-            call,
-            "keep computing with NumPy, or return it and convert it outside the function.",
-        )
+        instead = "keep computing with NumPy, or return it and convert it outside the function."
+        self._refuse(call, fix or instead)
 
     def __bool__(self) -> bool:
-        if self.type.form == "weak":
-            return bool(self._recording.read(self._value))
-        self._refuse(
-            "bool({})",
-            "choose with np.where(condition, a, b), which records both sides, or decide outside.",
-        )
+        fix = "choose with np.where(condition, a, b), which records both sides, or decide outside."
+        return bool(self._number(bool, "bool({})", fix))
 
     def __float__(self) -> float:
         return float(self._number(float, "float({})"))
@@ -205,23 +200,22 @@ class Tensor:
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.type.form == "weak":
-            return round(self._recording.read(self._value), ndigits)
+            return self._number(lambda number: round(number, ndigits), "round({})")
         return self._handle(np.round, (self, ndigits or 0), {})
 
     def __format__(self, spec: str) -> str:
-        if self.type.form == "weak":
-            return format(self._recording.read(self._value), spec)
-        return format(repr(self), spec)
+        if self.type.form == "weak" or spec:
+            return str(self._number(lambda number: format(number, spec), f"format({{}}, {spec!r})"))
+        return repr(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Refused for array data: NumPy would compute on raw values."""
-        if self.type.form == "weak":
-            return np.array(self._recording.read(self._value), dtype)
-        self._refuse(
-            "np.asarray({})",
-            "pass it to NumPy functions as it is; join recorded arrays with np.stack or "
-            "np.concatenate.",
+        fix = "pass it to NumPy functions as it is; join recorded arrays with np.stack or "
+        fix += "np.concatenate."
+        array: np.ndarray = self._number(
+            lambda number: np.array(number, dtype), "np.asarray({})", fix
         )
+        return array
 
     def item(self, *args: Any) -> Any:
         """Refused: the value of one element."""

@@ -1,0 +1,186 @@
+"""Elementwise choices between values: `where`, maximum and minimum, clip.
+
+The adjoint of a choice is a choice: `np.where(chosen, g, 0.0)`, never a product with a mask, so that an
+infinite or undefined cotangent stays where it belongs. Equal operands of maximum and minimum share.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array
+from tracejit.ops.infer import broadcast_shapes, promote
+from tracejit.ops.op import Rule, answer, composite, defop
+from tracejit.ops.ufuncs import elementwise
+
+
+# where
+
+
+def _where_type(condition: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
+    return ArrayType(broadcast_shapes(condition.shape, x.shape, y.shape), promote(x, y))
+
+
+_WHERE: tuple[Rule | None, ...] = (
+    None,
+    lambda g, z, condition, x, y: np.where(condition, g, 0.0),
+    lambda g, z, condition, x, y: np.where(condition, 0.0, g),
+)
+where = defop(
+    name="where",
+    infer=_where_type,
+    vjp=_WHERE,
+    jvp=_WHERE,
+    batch="elementwise",
+    source="np.where({0}, {1}, {2})",
+)
+
+
+def _where_call(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2:
+        raise TypeError(
+            "how many places it finds is not known while the condition is being recorded; choose "
+            "with np.where(condition, x, y), which keeps the shape"
+        )
+    return where(*map(as_array, (condition, *choices)))
+
+
+answer(np.where, _where_call)
+
+
+# Maximum and minimum
+
+
+def _share(g: Any, z: Any, x: Any, y: Any) -> Any:
+    """All of g for an operand that is chosen alone, half of it where both are."""
+    return np.where(x == y, 0.5 * g, g)
+
+
+_CHOSEN: tuple[Rule, ...] = (
+    lambda g, z, x, y: np.where(x == z, _share(g, z, x, y), 0.0),
+    lambda g, z, x, y: np.where(y == z, _share(g, z, x, y), 0.0),
+)
+maximum = elementwise(np.maximum, vjp=_CHOSEN, out="out={out}", cost=3)
+minimum = elementwise(np.minimum, vjp=_CHOSEN, out="out={out}", cost=3)
+fmax = elementwise(np.fmax, vjp=_CHOSEN, cost=3)
+fmin = elementwise(np.fmin, vjp=_CHOSEN, cost=3)
+heaviside = elementwise(
+    np.heaviside, vjp=(None, lambda g, z, x, y: np.where(x == 0, g, 0.0)), cost=3
+)
+
+
+# clip: between bounds, and at them, the cotangent is the operand's own
+
+
+def _bounded_type(*types: ArrayType) -> ArrayType:
+    shape = broadcast_shapes(*[type.shape for type in types])
+    return ArrayType(shape, promote(*types), "array" if shape else "scalar")
+
+
+def _cost(*types: ArrayType, **params: Any) -> int:
+    return 3 * max(type.size for type in types)
+
+
+def _bound_source(call: str, other: str) -> Any:
+    """One bound: `call` for floating numbers; np.clip also takes bounds that an integer cannot hold."""
+    return lambda types: call if types[0].dtype.kind in "fc" else other
+
+
+_BETWEEN: tuple[Rule, ...] = (
+    lambda g, z, a, low, high: np.where((low <= a) & (a <= high), g, 0.0),
+    lambda g, z, a, low, high: np.where((a < low) & (low <= high), g, 0.0),
+    lambda g, z, a, low, high: np.where((a > high) | (low > high), g, 0.0),
+)
+_ABOVE: tuple[Rule, ...] = (
+    lambda g, z, a, low: np.where(a >= low, g, 0.0),
+    lambda g, z, a, low: np.where(a < low, g, 0.0),
+)
+_BELOW: tuple[Rule, ...] = (
+    lambda g, z, a, high: np.where(a <= high, g, 0.0),
+    lambda g, z, a, high: np.where(a > high, g, 0.0),
+)
+clip = defop(
+    name="clip",
+    infer=_bounded_type,
+    vjp=_BETWEEN,
+    jvp=_BETWEEN,
+    batch="elementwise",
+    source="np.clip({0}, {1}, {2})",
+    cost=_cost,
+)
+clip_min = defop(
+    name="clip_min",
+    infer=_bounded_type,
+    vjp=_ABOVE,
+    jvp=_ABOVE,
+    batch="elementwise",
+    source=_bound_source("np.maximum({0}, {1})", "np.clip({0}, {1}, None)"),
+    cost=_cost,
+)
+clip_max = defop(
+    name="clip_max",
+    infer=_bounded_type,
+    vjp=_BELOW,
+    jvp=_BELOW,
+    batch="elementwise",
+    source=_bound_source("np.minimum({0}, {1})", "np.clip({0}, None, {1})"),
+    cost=_cost,
+)
+
+
+def _clip_call(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> Any:
+    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
+        raise ValueError("the bounds are given twice, as a_min or a_max and as min or max")
+    a = as_array(a)
+    low = as_array(min if a_min is None else a_min) if (a_min, min) != (None, None) else None
+    high = as_array(max if a_max is None else a_max) if (a_max, max) != (None, None) else None
+    if low is not None and high is not None:
+        return clip(a, low, high)
+    if low is not None:
+        return clip_min(a, low)
+    return np.positive(a) if high is None else clip_max(a, high)
+
+
+answer(np.clip, _clip_call)
+
+
+# nan_to_num
+
+
+def _finite(v: Any, y: Any, x: Any, *numbers: Any) -> Any:
+    """The parts of `v` where the same part of x is finite; it is the VJP and the JVP."""
+    real = np.where(np.isfinite(np.real(x)), np.real(v), 0.0)
+    return real + 1j * np.where(np.isfinite(np.imag(x)), np.imag(v), 0.0)
+
+
+complex_nan_to_num = defop(
+    name="complex_nan_to_num",
+    infer=lambda x, nan, posinf, neginf: x.with_form("array" if x.shape else "scalar"),
+    vjp=(_finite, None, None, None),
+    jvp=(_finite, None, None, None),
+    source="np.nan_to_num({0}, True, {1}, {2}, {3})",
+)
+
+
+@composite(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """x with numbers in place of nan and the infinities."""
+    if not copy:
+        raise TypeError("copy=False would write in place, which is not supported")
+    if x.dtype.kind not in "fc":
+        return np.copy(x) if x.shape else x[()]
+    limit = float(np.finfo(x.dtype).max)
+    posinf, neginf = limit if posinf is None else posinf, -limit if neginf is None else neginf
+    if x.dtype.kind == "c":
+        return complex_nan_to_num(x, nan, posinf, neginf)
+    y = np.where(np.isposinf(x), posinf, np.where(np.isneginf(x), neginf, x))
+    y = np.where(np.isnan(x), nan, y)
+    y = y if y.dtype == x.dtype else y.astype(x.dtype)
+    return y if x.shape else y[()]

@@ -1,0 +1,122 @@
+"""Comparisons, logic, bits, rounding and predicates: piecewise constant, so they disconnect."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array, cast, type_in_call
+from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.ufuncs import elementwise
+
+less = elementwise(np.less, infix="<", vjp=())
+less_equal = elementwise(np.less_equal, infix="<=", vjp=())
+greater = elementwise(np.greater, infix=">", vjp=())
+greater_equal = elementwise(np.greater_equal, infix=">=", vjp=())
+equal = elementwise(np.equal, infix="==", vjp=())
+not_equal = elementwise(np.not_equal, infix="!=", vjp=())
+
+logical_and = elementwise(np.logical_and, vjp=())
+logical_or = elementwise(np.logical_or, vjp=())
+logical_xor = elementwise(np.logical_xor, vjp=())
+logical_not = elementwise(np.logical_not, vjp=())
+
+bitwise_and = elementwise(np.bitwise_and, infix="&", vjp=())
+bitwise_or = elementwise(np.bitwise_or, infix="|", vjp=())
+bitwise_xor = elementwise(np.bitwise_xor, infix="^", vjp=())
+invert = elementwise(np.invert, source="~{0}", vjp=())
+left_shift = elementwise(np.left_shift, infix="<<", vjp=())
+right_shift = elementwise(np.right_shift, infix=">>", vjp=())
+bitwise_count = elementwise(np.bitwise_count, vjp=())
+gcd = elementwise(np.gcd, vjp=(), cost=20)
+lcm = elementwise(np.lcm, vjp=(), cost=20)
+
+
+# Rounding
+
+floor = elementwise(np.floor, vjp=())
+ceil = elementwise(np.ceil, vjp=())
+trunc = elementwise(np.trunc, vjp=())
+rint = elementwise(np.rint, vjp=())
+
+
+@composite(np.fix)
+def fix(x: Any) -> Any:
+    """The nearest integer towards zero."""
+    return np.trunc(x)
+
+
+def _rounded_type(x: ArrayType, decimals: int) -> ArrayType:
+    if x.dtype.kind == "b":
+        raise TypeError("booleans cannot be rounded")
+    return ArrayType(x.shape, x.dtype, "array" if x.shape else "scalar")
+
+
+round = defop(
+    name="round",
+    infer=_rounded_type,
+    vjp=(),
+    batch="elementwise",
+    source="np.round({0}, {decimals})",
+    cost=lambda x, decimals: 6 * x.size,
+)
+
+
+def _round_call(a: Any, decimals: Any = 0) -> Any:
+    """np.round: floating numbers are rounded to integers by np.rint."""
+    decimals = operator.index(decimals)
+    return np.rint(a) if decimals == 0 and a.dtype.kind in "fc" else round(a, decimals=decimals)
+
+
+answer(np.round, _round_call)
+answer(np.around, _round_call)
+
+
+# Predicates
+
+isfinite = elementwise(np.isfinite, vjp=())
+isnan = elementwise(np.isnan, vjp=())
+isinf = elementwise(np.isinf, vjp=())
+signbit = elementwise(np.signbit, vjp=())
+answer(np.iscomplexobj, lambda x: x.dtype.kind == "c")
+answer(np.isrealobj, lambda x: x.dtype.kind != "c")
+
+
+@composite(np.isposinf)
+def isposinf(x: Any) -> Any:
+    """Where x is infinite and positive."""
+    return np.logical_and(np.isinf(x), ~np.signbit(x))
+
+
+@composite(np.isneginf)
+def isneginf(x: Any) -> Any:
+    """Where x is infinite and negative."""
+    return np.logical_and(np.isinf(x), np.signbit(x))
+
+
+@composite(np.isreal)
+def isreal(x: Any) -> Any:
+    """Where the imaginary part is zero."""
+    return np.imag(x) == 0
+
+
+@composite(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    """Where the imaginary part is not zero."""
+    return np.imag(x) != 0
+
+
+@composite(np.isclose)
+def isclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Where |a - b| is at most atol + rtol * |b|."""
+    a, b = as_array(a), as_array(b)
+    kind = type_in_call(b)
+    if not kind.is_inexact:
+        b = float(b) if kind.form == "weak" else cast(b, np.result_type(kind.dtype, 1.0))
+    close = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+    return close | np.isnan(a) & np.isnan(b) if equal_nan else close

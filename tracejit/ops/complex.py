@@ -1,0 +1,120 @@
+"""Complex numbers by parts, and the functions that treat real and complex numbers apart.
+
+These functions are not holomorphic, so their rules state the convention: for a real loss L, the
+cotangent g of a value z is the one with dL = Re(sum(g * dz)).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.infer import ufunc_type
+from tracejit.ops.op import Op, answer, composite, defop
+from tracejit.ops.ufuncs import elementwise
+
+conjugate = elementwise(np.conjugate, vjp=(lambda g, y, x: np.conjugate(g),))
+
+
+# Parts
+
+
+def _part_type(x: ArrayType) -> ArrayType:
+    if x.form == "weak":
+        return x.with_dtype(np.dtype(float))
+    return x.with_dtype(x.dtype.type(0).real.dtype)
+
+
+real = defop(
+    name="real",
+    infer=_part_type,
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    batch="elementwise",
+    source="{0}.real",
+    alias=0,
+)
+imag = defop(
+    name="imag",
+    infer=_part_type,
+    vjp=lambda g, y, x: -1j * g,
+    jvp="linear",
+    batch="elementwise",
+    source="{0}.imag",
+    alias=0,
+)
+real_imag = defop(
+    name="real_imag",
+    infer=lambda x: x,
+    vjp=(),
+    batch="elementwise",
+    source="{0}.imag",
+)
+answer(np.real, lambda val: real(val) if val.dtype.kind == "c" else val)
+answer(np.imag, lambda val: (imag if val.dtype.kind == "c" else real_imag)(val))
+
+
+@composite(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """The argument of a complex number, in radians or degrees."""
+    phase = np.arctan2(np.imag(z) if z.dtype.kind == "c" else 0, np.real(z))
+    return phase * (180 / np.pi) if deg else phase
+
+
+# Modulus and direction
+
+
+def _turn(v: Any, y: Any, x: Any) -> Any:
+    """The tangent of x / |x| for the tangent v of x: what v moves across x, over |x|; 0 at 0."""
+    modulus = np.absolute(x)
+    return 1j * y * np.imag(np.conjugate(y) * v) / np.where(modulus == 0, np.inf, modulus)
+
+
+sign = defop(
+    name="sign",
+    infer=ufunc_type(np.sign),
+    vjp=(),
+    batch="elementwise",
+    source="np.sign({0})",
+    inplace="np.sign({0}, {out})",
+)
+complex_sign = defop(
+    name="complex_sign",
+    infer=ufunc_type(np.sign),
+    vjp=lambda g, y, x: np.conjugate(_turn(np.conjugate(g), y, x)),
+    jvp=_turn,
+    batch="elementwise",
+    source="np.sign({0})",
+    inplace="np.sign({0}, {out})",
+    cost=lambda x: 20 * x.size,
+)
+absolute = defop(
+    name="absolute",
+    infer=ufunc_type(np.absolute),
+    vjp=lambda g, y, x: g * np.sign(x),
+    jvp=lambda v, y, x: v * np.sign(x),
+    batch="elementwise",
+    source="np.absolute({0})",
+    inplace="np.absolute({0}, {out})",
+)
+complex_absolute = defop(
+    name="complex_absolute",
+    infer=ufunc_type(np.absolute),
+    vjp=lambda g, y, x: g * np.conjugate(np.sign(x)),
+    jvp=lambda v, y, x: np.real(np.conjugate(np.sign(x)) * v),
+    batch="elementwise",
+    source="np.absolute({0})",
+    cost=lambda x: 20 * x.size,
+)
+fabs = elementwise(np.fabs, deriv=lambda y, x: np.sign(x))
+
+
+def _by_kind(function: Any, of_real: Op, of_complex: Op) -> None:
+    """Let `function` be recorded as one op on real, as another on complex operands."""
+    answer(function, lambda x, /: (of_complex if x.dtype.kind == "c" else of_real)(x))
+
+
+_by_kind(np.sign, sign, complex_sign)
+_by_kind(np.absolute, absolute, complex_absolute)

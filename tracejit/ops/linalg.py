@@ -1,0 +1,345 @@
+"""numpy.linalg: systems of equations, determinants, Cholesky factors, inverses, powers.
+
+All work on stacks of matrices. Python numbers, integers and booleans count as float64, float32 stays float32, and a
+singular matrix raises NumPy's LinAlgError when the code runs, in the gradient too:
+
+    det, slogdet    the rule divides by the matrix, so at a singular one the gradient raises, not only the value
+    cholesky, eigh  NumPy reads one triangle. The gradient is that of what NumPy computes: it is zero in the other
+                    triangle. (G + G^T) / 2 is the symmetric form that other libraries give; the two agree on every
+                    symmetric direction, so gradients of whatever the matrix is computed from are the same
+    pinv            right where the rank is the same all around the matrix; where it is not, pinv has no derivative
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.infer import broadcast_shapes
+from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.products import array_or_scalar, check_sizes, conj
+
+
+def linalg_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """The dtype that numpy.linalg computes in; TypeError for those it does not know."""
+    for type in types:
+        if type.is_inexact and type.dtype.char not in "fdFD":
+            raise TypeError(f"array type {type.dtype.name} is unsupported in linalg")
+    return np.result_type(*[type.dtype if type.is_inexact else np.float64 for type in types])
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the absolute value."""
+    return np.finfo(dtype).dtype if dtype.kind == "c" else dtype
+
+
+def check_matrix(a: ArrayType) -> None:
+    """Raise what NumPy raises unless `a` is a matrix or a stack of them."""
+    if a.ndim < 2:
+        raise LinAlgError(
+            f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+        )
+
+
+def check_square(a: ArrayType) -> None:
+    """Raise what NumPy raises unless `a` is a square matrix or a stack of them."""
+    check_matrix(a)
+    if a.shape[-1] != a.shape[-2]:
+        raise LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def square_type(a: ArrayType) -> ArrayType:
+    """The infer of a function of square matrices whose values are matrices of the same shape."""
+    check_square(a)
+    return ArrayType(a.shape, linalg_dtype(a))
+
+
+def each(x: Any) -> Any:
+    """A number for each matrix of a stack, to be multiplied with the matrices."""
+    return np.expand_dims(x, (-2, -1)) if x.ndim else x
+
+
+def cubic(*types: ArrayType, **params: Any) -> int:
+    """The cost of a decomposition: some operations for each element and each row."""
+    return 2 * types[0].size * max(types[0].shape[-1:], default=1)
+
+
+# Systems of equations and inverses
+
+
+def _solve_type(a: ArrayType, b: ArrayType) -> ArrayType:
+    check_square(a)
+    if not b.ndim:
+        raise ValueError("the right side has no dimensions")
+    check_sizes(a, b, a.shape[-1], b.shape[max(b.ndim - 2, 0)])
+    stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape = b.shape if b.ndim == 1 else (*stack, *b.shape[-2:])
+    return ArrayType(shape, linalg_dtype(a, b))
+
+
+solve = defop(
+    name="solve",
+    infer=_solve_type,
+    vjp=(
+        lambda g, x, a, b: -(np.linalg.solve(a.mT, g) @ x.mT),
+        lambda g, x, a, b: np.linalg.solve(a.mT, g),
+    ),
+    jvp=(
+        lambda v, x, a, b: -np.linalg.solve(a, v @ x),
+        lambda v, x, a, b: np.linalg.solve(a, v),
+    ),
+    source="np.linalg.solve({0}, {1})",
+    cost=cubic,
+)
+solve_vector = defop(
+    name="solve_vector",
+    infer=_solve_type,
+    vjp=(
+        lambda g, x, a, b: -np.outer(np.linalg.solve(a.T, g), x),
+        lambda g, x, a, b: np.linalg.solve(a.T, g),
+    ),
+    jvp=(
+        lambda v, x, a, b: -np.linalg.solve(a, v @ x),
+        lambda v, x, a, b: np.linalg.solve(a, v),
+    ),
+    source="np.linalg.solve({0}, {1})",
+    cost=cubic,
+)
+
+
+def _solve_call(a: Any, b: Any) -> Any:
+    """solve as NumPy 2 reads it: b is a vector only if it has one dimension, else matrices."""
+    if np.ndim(b) != 1:
+        return solve(a, b)
+    if np.ndim(a) <= 2:
+        return solve_vector(a, b)
+    return np.squeeze(solve(a, np.expand_dims(b, -1)), -1)
+
+
+answer(np.linalg.solve, _solve_call)
+
+inv = defop(
+    np.linalg.inv,
+    infer=square_type,
+    vjp=lambda g, y, a: -(y.mT @ g @ y.mT),
+    jvp=lambda v, y, a: -(y @ v @ y),
+    source="np.linalg.inv({0})",
+    cost=cubic,
+)
+
+
+@composite(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """solve for a tensor equation, its axes flattened."""
+    if axes is not None:
+        order = [k for k in range(np.ndim(a)) if k not in axes] + list(axes)
+        a = np.transpose(a, order)
+    shape = np.shape(a)[np.ndim(b) :]
+    size = math.prod(shape)
+    if np.size(a) != size**2:
+        raise LinAlgError(
+            "the product of the dimensions that b has is not that of those it has not: "
+            f"{np.shape(a)} and {np.shape(b)}"
+        )
+    solution = np.linalg.solve(np.reshape(a, (size, size)), np.reshape(b, (size,)))
+    return np.reshape(solution, shape)
+
+
+@composite(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of a tensor as a map from its last axes to its first `ind`."""
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    left, right = np.shape(a)[:ind], np.shape(a)[ind:]
+    matrix = np.reshape(a, (math.prod(right), math.prod(left)))
+    return np.reshape(np.linalg.inv(matrix), (*right, *left))
+
+
+@composite(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    """A product of n equal matrices, in NumPy's order; of inverses where n is negative."""
+    power = operator.index(n)
+    shape = np.shape(a)
+    if len(shape) < 2:
+        raise LinAlgError(
+            f"{len(shape)}-dimensional array given. Array must be at least two-dimensional"
+        )
+    if shape[-1] != shape[-2]:
+        raise LinAlgError("Last 2 dimensions of the array must be square")
+    if power == 0:
+        return np.zeros_like(a) + np.eye(shape[-1], dtype=a.dtype)
+    if power < 0:
+        a, power = np.linalg.inv(a), -power
+    if power == 3:
+        return (a @ a) @ a
+    square, result = a, None
+    while power:
+        power, odd = divmod(power, 2)
+        if odd:
+            result = square if result is None else result @ square
+        if power:
+            square = square @ square
+    return result
+
+
+# Pseudo-inverse
+
+
+def _pinv_call(a: Any, rcond: float | None = None) -> tuple[tuple[Any], dict[str, Any]]:
+    return (a,), {} if rcond is None else {"rcond": float(rcond)}
+
+
+def _pinv_type(a: ArrayType, rcond: float | None = None) -> ArrayType:
+    check_matrix(a)
+    dtype = linalg_dtype(a) if a.size else a.dtype
+    return ArrayType((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype)
+
+
+def _pinv_vjp(g: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
+    """Golub and Pereyra, The differentiation of pseudo-inverses (1973), formula 4.12, transposed."""
+    h, t = conj(g).mT, conj(p).mT
+    left = h @ p @ t
+    right = t @ p @ h
+    return conj(left - a @ (p @ left) + right - (right @ p) @ a - t @ h.mT @ t) if p.dtype.kind != "c" else conj(
+        left - a @ (p @ left) + right - (right @ p) @ a - t @ conj(g) @ t
+    )
+
+
+def _pinv_jvp(v: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
+    h, t = conj(v).mT, conj(p).mT
+    left = p @ t @ h
+    right = h @ t @ p
+    return left - (left @ a) @ p + right - p @ (a @ right) - p @ v @ p
+
+
+pinv = defop(
+    np.linalg.pinv,
+    canonical=_pinv_call,
+    infer=_pinv_type,
+    vjp=_pinv_vjp,
+    jvp=_pinv_jvp,
+    source=lambda types, rcond=None: (
+        "np.linalg.pinv({0})" if rcond is None else "np.linalg.pinv({0}, {rcond})"
+    ),
+    cost=lambda *types, **params: 10 * cubic(*types),
+)
+
+
+# Determinants and the trace
+
+
+def _det_type(a: ArrayType) -> ArrayType:
+    check_square(a)
+    return array_or_scalar(a.shape[:-2], linalg_dtype(a))
+
+
+def _slogdet_type(a: ArrayType) -> tuple[ArrayType, ArrayType]:
+    sign = _det_type(a)
+    return sign, sign.with_dtype(real_dtype(sign.dtype))
+
+
+def _trace_of_quotient(v: Any, a: Any) -> Any:
+    """The traces of a^-1 v."""
+    return np.sum(np.linalg.inv(a).mT * v, axis=(-2, -1))
+
+
+def _slogdet_vjp(g: Any, y: Any, a: Any) -> Any:
+    """Of both results; a real sign is constant, a complex one turns with the imaginary part."""
+    turned, g_log = g
+    if turned is not None and y[0].dtype.kind == "c":
+        turn = 1j * np.imag(turned * y[0])
+        g_log = turn if g_log is None else g_log + turn
+    return None if g_log is None else each(g_log) * np.linalg.inv(a).mT
+
+
+def _slogdet_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
+    change = _trace_of_quotient(v, a)
+    if y[0].dtype.kind == "c":
+        return y[0] * (1j * np.imag(change)), np.real(change)
+    return np.zeros_like(y[0]), change
+
+
+det = defop(
+    np.linalg.det,
+    infer=_det_type,
+    vjp=lambda g, y, a: each(g * y) * np.linalg.inv(a).mT,
+    jvp=lambda v, y, a: y * _trace_of_quotient(v, a),
+    source="np.linalg.det({0})",
+    cost=cubic,
+)
+slogdet = defop(
+    name="slogdet",
+    infer=_slogdet_type,
+    vjp=_slogdet_vjp,
+    jvp=_slogdet_jvp,
+    source="np.linalg.slogdet({0})",
+    cost=cubic,
+)
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))
+
+
+@composite(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    """The sum of a diagonal."""
+    keywords = {} if dtype is None else {"dtype": dtype}
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, **keywords)
+
+
+@composite(np.linalg.trace)
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of a diagonal of each matrix."""
+    return trace(x, offset, -2, -1, dtype)
+
+
+# Cholesky factors
+
+
+def lower_half(x: Any) -> Any:
+    """The lower triangle with half of the diagonal: x is lower_half(x) + lower_half(x).mT if symmetric."""
+    return 0.5 * (np.tril(x) + np.tril(x, -1))
+
+
+def hermitian(x: Any) -> Any:
+    """The Hermitian matrix of which `x` is the lower half; what it has above is left out."""
+    half = lower_half(x)
+    return half + conj(half).mT
+
+
+def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
+    """Murray, Differentiation of the Cholesky decomposition (2016), for the lower triangle of a."""
+    inverse = np.linalg.inv(y)
+    return lower_half(inverse.mT @ hermitian(y.mT @ g) @ conj(inverse))
+
+
+def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
+    inverse = np.linalg.inv(y)
+    return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
+
+
+def _adjoint(x: Any) -> Any:
+    return conj(x).mT
+
+
+cholesky = defop(
+    name="cholesky",
+    infer=square_type,
+    vjp=_cholesky_vjp,
+    jvp=_cholesky_jvp,
+    source="np.linalg.cholesky({0})",
+    cost=cubic,
+)
+cholesky_upper = defop(
+    name="cholesky_upper",
+    infer=square_type,
+    vjp=lambda g, y, a: _adjoint(_cholesky_vjp(_adjoint(g), _adjoint(y), a)),
+    jvp=lambda v, y, a: _adjoint(_cholesky_jvp(_adjoint(v), _adjoint(y), a)),
+    source="np.linalg.cholesky({0}, upper=True)",
+    cost=cubic,
+)
+answer(np.linalg.cholesky, lambda a, /, *, upper=False: (cholesky_upper if upper else cholesky)(a))

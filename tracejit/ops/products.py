@@ -1,0 +1,416 @@
+"""Products of vectors, matrices and stacks of matrices.
+
+NumPy has two families whose results differ in the last bits where an operand is strided: `@` and `matmul` spelled
+`{0} @ {1}`, and `dot`, `inner` and `tensordot` spelled `{0}.dot({1})`. Each has an op for matrices, for a matrix and
+a vector, for a vector and a matrix and for two vectors, so that what runs is the user's own call; the two families
+share their rules. `matmul` broadcasts stacks against each other, `dot` pairs each with each.
+
+A rule may return a stack where the operand is one matrix: the reverse pass sums it. Where that would first store a
+large stack, the rule flattens the stacks into rows and makes one product. None of the ops writes into an operand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.forms import as_array
+from tracejit.ops.infer import broadcast_shapes, normalize_axis
+from tracejit.ops.op import Op, Rules, answer, composite, defop
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a real operand itself, without a node."""
+    return np.conjugate(x) if x.dtype.kind == "c" else x
+
+
+def common_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """The dtype of a product. Python numbers count as arrays here: np.dot(2.0, x32) is float64."""
+    return np.result_type(*[type.dtype for type in types])
+
+
+def array_or_scalar(shape: Shape, dtype: np.dtype[Any]) -> ArrayType:
+    """The type of a result that NumPy hands out as a scalar where it has no axes."""
+    return ArrayType(shape, dtype, "array" if shape else "scalar")
+
+
+def check_sizes(a: ArrayType, b: ArrayType, size: int, other: int) -> None:
+    """Raise ValueError unless the two sizes that are summed over agree."""
+    if size != other:
+        raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {size} is not {other}")
+
+
+def _product_type(a: ArrayType, b: ArrayType, paired: bool) -> ArrayType:
+    """The infer of a product over a's last axis and b's last but one (a vector's only one)."""
+    check_sizes(a, b, a.shape[-1], b.shape[max(b.ndim - 2, 0)])
+    first, second = a.shape[:-2], b.shape[:-2]
+    stack = () if paired else broadcast_shapes(first, second)
+    left = a.shape[:-1] if paired else a.shape[-2:-1]
+    right = (*second, *b.shape[-1:]) if paired else b.shape[-1:]
+    shape = (*stack, *left, *(right if b.ndim > 1 else ()))
+    return array_or_scalar(shape, common_dtype(a, b))
+
+
+_matmul_type = partial(_product_type, paired=False)
+_dot_type = partial(_product_type, paired=True)
+
+
+def flatten_rows(x: Any, kept: int = 1) -> Any:
+    """`x` with all axes but the last `kept` made one."""
+    split = x.ndim - kept
+    shape = (math.prod(x.shape[:split]), *x.shape[split:])
+    return x if x.shape == shape else np.reshape(x, shape)
+
+
+def _second_of_matrices(g: Any, c: Any, a: Any, b: Any) -> Any:
+    """The cotangent of one matrix b, or of each in a stack."""
+    return flatten_rows(a).T @ flatten_rows(g) if b.ndim == 2 else a.mT @ g
+
+
+def _columns(matrix: Any, vector: Any) -> Any:
+    """matrix @ vector, for every pair in stacks of both."""
+    if matrix.ndim == 2:
+        return matrix @ vector
+    return np.squeeze(matrix @ np.expand_dims(vector, -1), -1)
+
+
+def _outer(x: Any, y: Any) -> Any:
+    """The matrices x y^T of vectors, or of stacks of vectors."""
+    if x.ndim == 1 and y.ndim == 1:
+        return np.outer(x, y)
+    return np.expand_dims(x, -1) * np.expand_dims(y, -2)
+
+
+MATRICES: Rules = (lambda g, c, a, b: g @ b.mT, _second_of_matrices)
+MATRIX_VECTOR: Rules = (
+    lambda g, y, a, x: _outer(g, x),
+    lambda g, y, a, x: flatten_rows(a).T @ flatten_rows(g, 0),
+)
+VECTOR_MATRIX: Rules = (lambda g, y, x, b: _columns(b, g), lambda g, y, x, b: _outer(x, g))
+VECTORS: Rules = (lambda g, s, x, y: g * y, lambda g, s, x, y: g * x)
+
+
+def _bilinear(*numpy: Any, name: str = "", infer: Any, vjp: Rules, source: str, **more: Any) -> Op:
+    """A product: linear in each operand, two operations for every pair of elements that is multiplied."""
+    more.setdefault("cost", lambda a, b: 2 * infer(a, b).size * max(a.shape[-1:], default=1))
+    return defop(*numpy, name=name, infer=infer, vjp=vjp, jvp="bilinear", source=source, **more)
+
+
+_at = partial(_bilinear, infer=_matmul_type, source="{0} @ {1}")
+_dot = partial(_bilinear, infer=_dot_type, source="{0}.dot({1})")
+matmul = _at(name="matmul", vjp=MATRICES)
+matmul_vector = _at(name="matmul_vector", vjp=MATRIX_VECTOR)
+vector_matmul = _at(name="vector_matmul", vjp=VECTOR_MATRIX)
+vectors_matmul = _at(name="vectors_matmul", vjp=VECTORS)
+dot = _dot(name="dot", vjp=VECTORS)
+dot_matrix = _dot(name="dot_matrix", vjp=MATRICES)
+dot_vector = _dot(name="dot_vector", vjp=MATRIX_VECTOR)
+vector_dot = _dot(name="vector_dot", vjp=VECTOR_MATRIX)
+dot_stacks = _dot(
+    name="dot_stacks",
+    vjp=(
+        lambda g, c, a, b: np.tensordot(
+            g, b, (range(a.ndim - 1, g.ndim), [*range(b.ndim - 2), b.ndim - 1])
+        ),
+        lambda g, c, a, b: np.moveaxis(
+            np.tensordot(a, g, (range(a.ndim - 1), range(a.ndim - 1))), 0, -2
+        ),
+    ),
+)
+dot_number = _bilinear(
+    name="dot_number",
+    infer=lambda a, b: array_or_scalar(a.shape or b.shape, common_dtype(a, b)),
+    vjp=VECTORS,
+    source="np.dot({0}, {1})",
+)
+
+
+def _matmul_call(x1: Any, x2: Any, /) -> Any:
+    """matmul of two arrays: the op for their numbers of axes."""
+    match np.ndim(x1), np.ndim(x2):
+        case (0, _) | (_, 0):
+            raise ValueError("matmul takes arrays of at least one dimension; numbers multiply by *")
+        case 1, 1:
+            return vectors_matmul(x1, x2)
+        case 1, _:
+            return vector_matmul(x1, x2)
+        case _, 1:
+            return matmul_vector(x1, x2)
+    return matmul(x1, x2)
+
+
+def _dot_call(a: Any, b: Any) -> Any:
+    """np.dot or ndarray.dot of two operands: the op for their numbers of axes."""
+    match np.ndim(a), np.ndim(b):
+        case (0, _) | (_, 0):
+            return dot_number(a, b)
+        case 1, 1:
+            return dot(a, b)
+        case 1, _:
+            return vector_dot(a, b)
+        case _, 1:
+            return dot_vector(a, b)
+        case _, 2:
+            return dot_matrix(a, b)
+    return dot_stacks(a, b)
+
+
+answer(np.matmul, _matmul_call)
+answer(np.linalg.matmul, _matmul_call)
+answer(np.dot, _dot_call)
+
+
+def _array(x: Any) -> Any:
+    """`x`, an array also where it is a number."""
+    return x if np.ndim(x) else as_array(x)
+
+
+def _vdot_type(a: ArrayType, b: ArrayType) -> ArrayType:
+    check_sizes(a, b, a.size, b.size)
+    return ArrayType((), common_dtype(a, b), "scalar")
+
+
+vdot = _bilinear(
+    np.vdot,
+    canonical=lambda a, b: ((_array(a), _array(b)), {}),
+    infer=_vdot_type,
+    vjp=(
+        lambda g, s, a, b: conj(g * np.reshape(b, a.shape)),
+        lambda g, s, a, b: g * np.reshape(conj(a), b.shape),
+    ),
+    source="np.vdot({0}, {1})",
+    cost=lambda a, b: 2 * a.size,
+)
+
+
+def _vecdot_type(a: ArrayType, b: ArrayType) -> ArrayType:
+    if not a.ndim or not b.ndim:
+        raise ValueError("vecdot takes arrays of at least one dimension")
+    check_sizes(a, b, a.shape[-1], b.shape[-1])
+    return array_or_scalar(broadcast_shapes(a.shape[:-1], b.shape[:-1]), common_dtype(a, b))
+
+
+def _vecdot_call(
+    x1: Any, x2: Any, /, *, axis: int = -1
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    """vecdot along the last axis: any other is moved there."""
+    return (_last(x1, axis), _last(x2, axis)), {}
+
+
+vecdot = _bilinear(
+    np.vecdot,
+    np.linalg.vecdot,
+    canonical=_vecdot_call,
+    infer=_vecdot_type,
+    vjp=(
+        lambda g, s, a, b: conj(np.expand_dims(g, -1) * b),
+        lambda g, s, a, b: np.expand_dims(g, -1) * conj(a),
+    ),
+    source="np.vecdot({0}, {1})",
+)
+
+
+def _stacked_type(a: ArrayType, x: ArrayType, summed: int, result: int) -> ArrayType:
+    """The infer of a matrix and a vector, each in a stack; axes of the matrix counted from its end."""
+    if a.ndim < 2 or not x.ndim:
+        raise ValueError("takes a matrix and a vector, or stacks of them")
+    check_sizes(a, x, a.shape[summed], x.shape[-1])
+    stack = broadcast_shapes(a.shape[:-2], x.shape[:-1])
+    return ArrayType((*stack, a.shape[result]), common_dtype(a, x))
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2
+    matvec = _bilinear(
+        np.matvec,
+        infer=lambda a, x: _stacked_type(a, x, -1, -2),
+        vjp=(
+            lambda g, y, a, x: _outer(g, x),
+            lambda g, y, a, x: np.matvec(a.mT, g),
+        ),
+        source="np.matvec({0}, {1})",
+    )
+    vecmat = _bilinear(
+        np.vecmat,
+        infer=lambda x, a: _stacked_type(a, x, -2, -1),
+        vjp=(
+            lambda g, y, x, a: conj(np.matvec(a, g)),
+            lambda g, y, x, a: _outer(conj(x), g),
+        ),
+        source="np.vecmat({0}, {1})",
+    )
+
+
+@composite(np.inner)
+def inner(a: Any, b: Any) -> Any:
+    """Sums of products over the last axes, each vector of a with each of b: np.dot with b transposed."""
+    if np.ndim(a) and np.ndim(b) > 1:
+        return np.dot(a, np.swapaxes(b, -1, -2))
+    return np.dot(a, b)
+
+
+def as_vector(x: Any) -> Any:
+    """The elements of `x`, a Python number too, in one axis."""
+    if np.ndim(x) == 1:
+        return x
+    return np.reshape(_array(x), (np.size(x),))
+
+
+outer = _bilinear(
+    np.outer,
+    canonical=lambda a, b: ((as_vector(a), as_vector(b)), {}),
+    infer=lambda a, b: ArrayType((a.size, b.size), common_dtype(a, b)),
+    vjp=(lambda g, c, a, b: g @ b, lambda g, c, a, b: a @ g),
+    source="np.outer({0}, {1})",
+    cost=lambda a, b: a.size * b.size,
+)
+
+
+@composite(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    """The outer product of two vectors, and of nothing else."""
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        raise ValueError(
+            "Input arrays must be one-dimensional, but they are "
+            f"x1.ndim={np.ndim(x1)} and x2.ndim={np.ndim(x2)}."
+        )
+    return np.outer(x1, x2)
+
+
+def _axis_list(axes: Any) -> list[int]:
+    return [int(axis) for axis in axes] if hasattr(axes, "__iter__") else [int(axes)]
+
+
+@composite(np.tensordot, np.linalg.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Sums over pairs of axes: one product of two matrices, as NumPy makes it."""
+    pair = axes if hasattr(axes, "__iter__") else (range(-axes, 0), range(axes))
+    first, second = map(_axis_list, pair)
+    if len(set(first)) != len(first) or len(set(second)) != len(second):
+        raise ValueError("duplicate axes are not allowed in tensordot")
+    first = [normalize_axis(axis, np.ndim(a)) for axis in first]
+    second = [normalize_axis(axis, np.ndim(b)) for axis in second]
+    summed = [np.shape(a)[axis] for axis in first]
+    if summed != [np.shape(b)[axis] for axis in second]:
+        raise ValueError("shape-mismatch for sum")
+    left = [axis for axis in range(np.ndim(a)) if axis not in first]
+    right = [axis for axis in range(np.ndim(b)) if axis not in second]
+    rows, columns = _sizes(a, left), _sizes(b, right)
+    size = math.prod(summed)
+    matrix = np.reshape(_ordered(a, left + first), (math.prod(rows), size))
+    other = np.reshape(_ordered(b, second + right), (size, math.prod(columns)))
+    return np.reshape(np.dot(matrix, other), (*rows, *columns))
+
+
+def _ordered(x: Any, axes: list[int]) -> Any:
+    return np.transpose(x, axes) if axes else _array(x)
+
+
+def _sizes(x: Any, axes: Sequence[int]) -> list[int]:
+    return [np.shape(x)[axis] for axis in axes]
+
+
+@composite(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Each element of `a` times the whole of `b`, as blocks of one array."""
+    if not np.ndim(a) or not np.ndim(b):
+        return _array(a) * _array(b)
+    axes = max(np.ndim(a), np.ndim(b))
+    sizes = [(1,) * (axes - np.ndim(x)) + np.shape(x) for x in (a, b)]
+    blocks = np.reshape(a, [n for size in sizes[0] for n in (size, 1)])
+    within = np.reshape(b, [n for size in sizes[1] for n in (1, size)])
+    return np.reshape(blocks * within, [n * m for n, m in zip(*sizes, strict=True)])
+
+
+cross3 = _bilinear(
+    name="cross",
+    infer=lambda a, b: ArrayType(broadcast_shapes(a.shape, b.shape), common_dtype(a, b)),
+    vjp=(lambda g, c, a, b: np.cross(b, g), lambda g, c, a, b: np.cross(g, a)),
+    source="np.cross({0}, {1})",
+    cost=lambda a, b: 3 * max(a.size, b.size),
+)
+
+
+def _cross_call(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """Cross products along the last axes, any others moved there; vectors of two elements are refused."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _last(a, axisa), _last(b, axisb)
+    sizes = (np.shape(a)[-1], np.shape(b)[-1])
+    if sizes != (3, 3):
+        raise ValueError(f"cross products are of 3 and 3 elements, not of {sizes[0]} and {sizes[1]}")
+    product = cross3(a, b)
+    return product if axisc == -1 else np.moveaxis(product, -1, axisc)
+
+
+def _last(x: Any, axis: int) -> Any:
+    return x if axis == -1 else np.moveaxis(x, axis, -1)
+
+
+answer(np.cross, _cross_call)
+
+
+@composite(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross product along one axis."""
+    return np.cross(x1, x2, axis=axis)
+
+
+@composite(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """A chain of products in the order that NumPy finds cheapest."""
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if len(arrays) == 2:
+        return np.dot(arrays[0], arrays[1])
+    chain = list(arrays)
+    first_is_vector, last_is_vector = np.ndim(chain[0]) == 1, np.ndim(chain[-1]) == 1
+    if first_is_vector:
+        chain[0] = np.expand_dims(chain[0], 0)
+    if last_is_vector:
+        chain[-1] = np.expand_dims(chain[-1], 1)
+    for array in chain:
+        if np.ndim(array) != 2:
+            raise np.linalg.LinAlgError(
+                f"{np.ndim(array)}-dimensional array given. Array must be two-dimensional"
+            )
+    sizes = [np.shape(chain[0])[0], *[np.shape(array)[1] for array in chain]]
+    product = _chain_product(chain, _chain_splits(sizes), 0, len(chain) - 1)
+    if first_is_vector and last_is_vector:
+        return product[0, 0]
+    return np.reshape(product, -1) if first_is_vector or last_is_vector else product
+
+
+def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each part of a chain of matrices of sizes[k] x sizes[k + 1] (Cormen et al., 15.2)."""
+    count = len(sizes) - 1
+    if count == 3:  # NumPy prefers the right product first where both orders cost the same.
+        m, k, n, p = sizes
+        left = m * k * n + m * n * p < k * n * p + m * k * p
+        return {(0, 2): 1 if left else 0, (0, 1): 0, (1, 2): 1}
+    costs = {(i, i): 0 for i in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            totals = [
+                costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                for k in range(i, j)
+            ]
+            costs[i, j] = min(totals)
+            splits[i, j] = i + totals.index(costs[i, j])
+    return splits
+
+
+def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if i == j:
+        return chain[i]
+    middle = splits[i, j]
+    left, right = (i, middle), (middle + 1, j)
+    return np.dot(_chain_product(chain, splits, *left), _chain_product(chain, splits, *right))

@@ -1,0 +1,89 @@
+"""Trigonometric and hyperbolic functions, their inverses, and angles.
+
+Where a derivative is a quotient by a difference that cancels (1 - x * x near 1), the difference is
+written as a product. Products of square roots have the branch cuts that NumPy's complex functions
+have, which the root of a product has not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import cast
+from tracejit.ops.infer import promote
+from tracejit.ops.op import defop
+from tracejit.ops.ufuncs import elementwise
+
+sin = elementwise(np.sin, deriv=lambda y, x: np.cos(x), cost=20)
+cos = elementwise(np.cos, vjp=(lambda g, y, x: -g * np.sin(x),), cost=20)
+tan = elementwise(np.tan, deriv=lambda y, x: 1.0 + y * y, cost=20)
+arcsin = elementwise(
+    np.arcsin, vjp=(lambda g, y, x: g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20
+)
+arccos = elementwise(
+    np.arccos, vjp=(lambda g, y, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20
+)
+arctan = elementwise(np.arctan, vjp=(lambda g, y, x: g / (1.0 + x * x),), cost=20)
+
+sinh = elementwise(np.sinh, deriv=lambda y, x: np.cosh(x), cost=20)
+cosh = elementwise(np.cosh, deriv=lambda y, x: np.sinh(x), cost=20)
+tanh = elementwise(np.tanh, deriv=lambda y, x: 1.0 - y * y, cost=20)
+arcsinh = elementwise(np.arcsinh, vjp=(lambda g, y, x: g / np.sqrt(1.0 + x * x),), cost=20)
+arccosh = elementwise(
+    np.arccosh, vjp=(lambda g, y, x: g / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)),), cost=20
+)
+arctanh = elementwise(np.arctanh, vjp=(lambda g, y, x: g / ((1.0 - x) * (1.0 + x)),), cost=20)
+
+deg2rad = elementwise(np.deg2rad, vjp=(lambda g, y, x: np.deg2rad(g),))
+radians = elementwise(np.radians, vjp=(lambda g, y, x: np.radians(g),))
+rad2deg = elementwise(np.rad2deg, vjp=(lambda g, y, x: np.rad2deg(g),))
+degrees = elementwise(np.degrees, vjp=(lambda g, y, x: np.degrees(g),))
+
+
+def _square_length(z: Any, y: Any, x: Any) -> Any:
+    """y * y + x * x to divide by: infinite in place of zero, where the derivatives are zero."""
+    y, x = (value if value.dtype == z.dtype else cast(value, z.dtype) for value in (y, x))
+    square = y * y + x * x
+    return np.where(square == 0, np.inf, square)
+
+
+arctan2 = elementwise(
+    np.arctan2,
+    vjp=(
+        lambda g, z, y, x: g * x / _square_length(z, y, x),
+        lambda g, z, y, x: -g * y / _square_length(z, y, x),
+    ),
+    cost=40,
+)
+
+
+def _sinc_slope(y: Any, x: Any) -> Any:
+    """(cos(pi x) - sinc(x)) / x; near 0, where the difference cancels, the first terms of its series.
+
+    It is -pi times the spherical Bessel function j1 at pi x, https://dlmf.nist.gov/10.53.E1.
+    """
+    angle = np.pi * x
+    near = np.abs(angle) < 0.1
+    small = np.where(near, angle, 0.0)
+    square = small * small
+    series = small * (1 / 3 - square * (1 / 30 - square * (1 / 840 - square / 45360)))
+    return np.where(near, -np.pi * series, (np.cos(angle) - y) / np.where(near, 1.0, x))
+
+
+def _sinc_type(x: ArrayType) -> ArrayType:
+    dtype = promote(x, ArrayType((), np.dtype(float), "weak"))
+    return ArrayType(x.shape, dtype, "array" if x.shape else "scalar")
+
+
+sinc = defop(
+    np.sinc,
+    infer=_sinc_type,
+    vjp=lambda g, y, x: g * _sinc_slope(y, x),
+    jvp=lambda v, y, x: v * _sinc_slope(y, x),
+    batch="elementwise",
+    source="np.sinc({0})",
+    cost=lambda x: 30 * x.size,
+)
