@@ -9,6 +9,7 @@ import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look 
 
 TABLES = Path(__file__).parent / "ops"
 
-# The sample tables say `from table import Sample`; tests/ops/test_table.py imports them, not pytest.
+# The sample tables say `from table import Sample`; tests/ops/test_table.py imports them, not
+# pytest.
 sys.path.insert(0, str(TABLES))
 collect_ignore_glob = ["ops/samples_*.py", "ops/table.py"]

@@ -1,7 +1,7 @@
 """The reference for everything that runs a graph: one node after the other, each by NumPy.
 
-`record` makes the graph of a call, `interpret` evaluates it. No pass, no schedule and no generated code has
-a part in either, so what they answer is what the others must answer too.
+`record` makes the graph of a call, `interpret` evaluates it. No pass, no schedule and no generated
+code has a part in either, so what they answer is what the others must answer too.
 """
 
 from __future__ import annotations
@@ -63,12 +63,14 @@ class Run(NamedTuple):
 
 
 def is_input(leaf: Any) -> bool:
-    """Whether an argument's leaf becomes an input; bools and all that is no number stay as they are."""
+    """Whether an argument's leaf becomes an input; bools and all that is no number stay as they
+    are."""
     return type(leaf) is not bool and type_of(leaf) is not None
 
 
 def run(call: Callable[..., Any], *args: Any, name: str = "") -> Run:
-    """`call` on Tensors in place of the arrays and numbers in `args`; Python numbers are weak inputs."""
+    """`call` on Tensors in place of the arrays and numbers in `args`; Python numbers are weak
+    inputs."""
     recording = Recording(name or call.__name__.strip("<>"))
     names = _names(call, len(args))
     inputs: list[Tensor] = []
@@ -92,10 +94,11 @@ def run(call: Callable[..., Any], *args: Any, name: str = "") -> Run:
 
 
 def record(call: Callable[..., Any], *args: Any, name: str = "") -> tuple[Graph, Structure]:
-    """The graph of `call` for arguments of the types of `args`, and how its outputs make up the result.
+    """The graph of `call` for arguments of the types of `args`, and how its outputs make up the
+    result.
 
-    `unflatten(structure, interpret(graph, *inputs))` is what the call returns; the inputs are the arrays and
-    numbers in `args`, in order.
+    `unflatten(structure, interpret(graph, *inputs))` is what the call returns; the inputs are the
+    arrays and numbers in `args`, in order.
     """
     started = run(call, *args, name=name)
     return started.finish(), started.structure

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import keyword
 import os
+import re
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, NamedTuple
@@ -64,13 +66,13 @@ class Function:
         self.python = python
         self.request = request
         self.signature = signature_of(python)
-        self.name = options.name or _name_of(python)
+        self.name = _identifier(options.name or getattr(python, "__name__", type(python).__name__))
         self.options = options
         self._static = _static_names(self.signature, options)
         self.kernels: list[Kernel] = []
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
-        self._kernel_of: dict[Callable[..., Any], Kernel] = {}
+        self._made: dict[Callable[..., Any], tuple[Entry, Kernel]] = {}
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
@@ -84,6 +86,9 @@ class Function:
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
         except Exception as error:
+            misfit = self._misfit(error, args, kwargs)
+            if misfit is not None:
+                raise misfit from None
             add_note(error)
             raise
 
@@ -112,11 +117,14 @@ class Function:
         >>> double.kernel(tj.TensorSpec((3,))).forward(np.ones(3))
         array([2., 2., 2.])
         """
-        arguments = bind_arguments(self.signature, self.name, args, kwargs)
-        space = Space()
-        call = self._take_apart(arguments, space)
         try:
-            return self._kernel_of[self._specialise(call, space)]
+            arguments = bind_arguments(self.signature, self.name, args, kwargs)
+            space = Space()
+            call = self._take_apart(arguments, space)
+            for entry, kernel in list(self._made.values()):
+                if entry.fits(call):
+                    return kernel
+            return self._made[self._specialise(call, space)][1]
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
 
@@ -124,7 +132,7 @@ class Function:
         """Forget every kernel of this function; files stay."""
         self.kernels.clear()
         self._entries = ()
-        self._kernel_of.clear()
+        self._made.clear()
 
     # Calls that no kernel fits
 
@@ -138,8 +146,22 @@ class Function:
         space = Space()
         entry = self._specialise(self._take_apart(arguments, space), space)
         result = entry(*args, **kwargs)
-        assert result is not MISS, self
+        if result is MISS:  # another thread has changed what was read while recording
+            unguarded = self._made[entry][0]._replace(guard=None)
+            result = make_entry(unguarded, space, self.name)(*args, **kwargs)
         return result
+
+    def _misfit(
+        self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> TracejitError | None:
+        """The ArityError for a TypeError of calling an entry, which has the user's parameters."""
+        trace = error.__traceback__
+        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+            try:
+                bind_arguments(self.signature, self.name, args, kwargs)
+            except TracejitError as misfit:
+                return misfit.with_traceback(None)
+        return None
 
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""
@@ -194,22 +216,16 @@ class Function:
             if type(tensor) is Tensor and tensor._value in recording.reads:
                 fixed[name] = recording.reads[tensor._value]
         target = kernel.value_and_grad if self.request.transform else kernel.forward
-        entry = make_entry(
-            Entry(
-                self.signature,
-                call,
-                target,
-                fixed,
-                differentiated,
-                [array for _, array in recording.hidden.values()],
-                captures.guard(),
-                outputs,
-            ),
-            space,
-            self.name,
-        )
+        guard = captures.guard()
+        if guard is not None and not guard():
+            # The function changes what it reads: a counter, a list that it appends to. Such effects
+            # happen while recording only, so it is what they have left that must stay.
+            guard = Captures(captures.roots).guard()
+        arrays = [array for _, array in recording.hidden.values()]
+        made = Entry(self.signature, call, target, fixed, differentiated, arrays, guard, outputs)
+        entry = make_entry(made, space, self.name)
         self.kernels.append(kernel)
-        self._kernel_of[entry] = kernel
+        self._made[entry] = made, kernel
         self._entries = (entry, *self._entries)
         return entry
 
@@ -306,9 +322,12 @@ def _static_names(signature: inspect.Signature, options: Options) -> frozenset[s
     return frozenset(chosen).union((names,) if isinstance(names, str) else names)
 
 
-def _name_of(python: Callable[..., Any]) -> str:
-    name = getattr(python, "__name__", type(python).__name__)
-    return name if name.isidentifier() else "lambda_"
+def _identifier(name: str) -> str:
+    """`name` as a name in Python: lambda_ for <lambda>."""
+    word = re.sub(r"\W", "_", name.strip("<>"))
+    if not word.isidentifier():
+        return f"_{word}"
+    return f"{word}_" if keyword.iskeyword(word) else word
 
 
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:

@@ -3,9 +3,11 @@ in its order."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +82,20 @@ def optimise(graph: Graph) -> Graph:
     return graph
 
 
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """No garbage collection meanwhile: graphs and syntax trees are many objects without garbage,
+    and every full collection walks them all."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@collection_paused()
 def generate(recorded: Recorded, key: str) -> Module:
     """The module of a recorded function."""
     graph = optimise(recorded.graph)

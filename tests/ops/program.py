@@ -1,7 +1,7 @@
 """A call as graphs (value, gradients, tangents), and the same derivatives from NumPy alone.
 
-All derivatives are taken of one real number, the loss Re(sum(conj(seed) * output)) with a random seed per
-floating output, along one random direction per floating input.
+All derivatives are taken of one real number, the loss Re(sum(conj(seed) * output)) with a random
+seed per floating output, along one random direction per floating input.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Program:
     # NumPy's answers
 
     def plain(self, inputs: Sequence[Any]) -> tuple[list[Any], Structure]:
-        """The call's result, taken apart, with `inputs` in place of the arrays and numbers in args."""
+        """The call's result, taken apart, with `inputs` in place of the arrays and numbers in
+        args."""
         leaves, structure = flatten(self.args)
         remaining = iter(inputs)
         values = [next(remaining) if is_input(leaf) else leaf for leaf in leaves]
@@ -70,7 +71,8 @@ class Program:
         return inputs
 
     def complex_step(self, position: int) -> float | None:
-        """The derivative along a direction by complex step; None where NumPy does not keep to complex numbers."""
+        """The derivative along a direction by complex step; None where NumPy does not keep to
+        complex numbers."""
         if any(map(np.iscomplexobj, [*self.leaves, *self.seeds])):
             return None
         try:
@@ -91,7 +93,8 @@ class Program:
 
     @cached_property
     def recorded(self) -> tuple[Graph, list[Any], Structure]:
-        """The graph of the value; the leaves of what the call returned, Tensors among them; its structure."""
+        """The graph of the value; the leaves of what the call returned, Tensors among them; its
+        structure."""
         started = self._run()
         graph = started.recording.finish([tensor._value for tensor in started.tensors])
         return graph, started.leaves, started.structure
@@ -109,7 +112,8 @@ class Program:
         return any(value.type.dtype.name in LOW_PRECISION for value in self.recorded[0].values())
 
     def _differentiated(self, order: int) -> tuple[Graph, list[bool]]:
-        """The graph of the gradients, or of those of <gradients, others>; which of them are not None."""
+        """The graph of the gradients, or of those of <gradients, others>; which of them are not
+        None."""
         started = self._run()
         xs = [started.inputs[number] for number in self.moving]
         found = _gradients(started, started.tensors, xs, "seed")
@@ -177,7 +181,8 @@ def _gradients(
 
 
 def extrapolated(function: Callable[[float], float], step: float) -> float:
-    """The derivative at zero by central differences at three steps, errors of order 2 and 4 removed."""
+    """The derivative at zero by central differences at three steps, errors of order 2 and 4
+    removed."""
     one, half, quarter = (
         (function(h) - function(-h)) / (2 * h) for h in (step, step / 2, step / 4)
     )
@@ -226,7 +231,8 @@ def draw(rng: np.random.Generator, leaf: Any) -> Any:
 
 
 def cast(leaf: Any, dtypes: dict[str, Any]) -> Any:
-    """An array or NumPy scalar in the dtype that `dtypes` has for its own; anything else as it is."""
+    """An array or NumPy scalar in the dtype that `dtypes` has for its own; anything else as it
+    is."""
     kind = type_of(leaf)
     if kind is None or kind.form == "weak":
         return leaf

@@ -107,7 +107,6 @@ TAKE = [
     Sample("take", lambda x: np.take(x, [True, False]), (normal(4),)),
     Sample("take", lambda x, i: np.take(x, i, axis=0) ** 2, (normal(4, 2), TWO)),
     Sample("take", lambda x, i: x.take(i), (normal(4), np.int64(1))),
-    Sample("take", lambda i: np.take(np.arange(4.0), i), (TWO,)),
     Sample("take", lambda x, i: np.take(x, i, mode="wrap"), (normal(4), np.array([-7, 5]))),
     Sample("take", lambda x, i: np.take(x, i, mode="clip"), (normal(4), np.array([-7, 5]))),
     Sample("take", lambda x: np.take(x, np.argmin(x)), (distinct(4),)),

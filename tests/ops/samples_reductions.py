@@ -30,7 +30,9 @@ def layouts(op, call, make, **fields):
 def axes(op, function, make, **fields):
     """The call along one axis, several, none and all, with and without keepdims."""
     return [
-        Sample(op, lambda x: function(x, axis=0), (make(3, 4),), zero_size=((make(2, 0),),), **fields),
+        Sample(
+            op, lambda x: function(x, axis=0), (make(3, 4),), zero_size=((make(2, 0),),), **fields
+        ),
         Sample(op, lambda x: function(x, axis=-1), (make(3, 4),), zero_size=NO_ROWS, **fields),
         Sample(op, lambda x: function(x, 1), (make(2, 3, 2),), **fields),
         Sample(op, lambda x: function(x, axis=(0, 2)), (make(2, 3, 2),), **fields),
@@ -88,7 +90,7 @@ EXTREMES = [
     Sample("min", lambda x: np.amin(x), (distinct(3, 4),)),
     Sample("min", lambda x: x.min(axis=0), (INTEGERS,)),
     Sample("min", lambda x: np.minimum.reduce(x, axis=1), (distinct(3, 2),)),
-    # At a tie the shares are equal; along a direction that moves the tied elements together that is the derivative.
+    # Tied elements that move together: equal shares add up to the derivative.
     Sample("max", lambda t: np.max(TIED * t, axis=1), (np.float64(1.3),)),
     Sample("min", lambda t: np.min(-TIED * t), (np.float64(1.3),)),
 ]
@@ -112,7 +114,12 @@ PLACES = [
     for name, function in (("argmax", np.argmax), ("argmin", np.argmin))
     for sample in (
         *layouts(name, function, distinct),
-        Sample(name, lambda x, f=function: f(x, axis=0), (distinct(3, 4),), zero_size=(np.ones((2, 0)),)),
+        Sample(
+            name,
+            lambda x, f=function: f(x, axis=0),
+            (distinct(3, 4),),
+            zero_size=(np.ones((2, 0)),),
+        ),
         Sample(name, lambda x, f=function: f(x, -1), (distinct(3, 4),)),
         Sample(name, lambda x, f=function: f(x, axis=1, keepdims=True), (distinct(3, 4),)),
         Sample(name, lambda x, f=function: f(x, keepdims=True), (distinct(3, 4),)),
@@ -216,7 +223,9 @@ WEIGHTED = [
     Sample("average", lambda x: np.average(x, axis=0, keepdims=True), (normal(3, 4),)),
     Sample("average", lambda x, w: np.average(x, weights=w), (normal(3, 4), positive(3, 4))),
     Sample("average", lambda x, w: np.average(x, 1, w), (normal(3, 4), positive(4))),
-    Sample("average", lambda x, w: np.average(x, -1, w, keepdims=True), (normal(3, 4), positive(4))),
+    Sample(
+        "average", lambda x, w: np.average(x, -1, w, keepdims=True), (normal(3, 4), positive(4))
+    ),
     Sample(
         "average",
         lambda x, w: np.average(x, axis=(2, 0), weights=w),
@@ -243,7 +252,9 @@ DIFFERENCES = [
     Sample("diff", lambda x: np.diff(x, 4), (normal(2, 3),)),
     Sample("diff", lambda x: np.diff(x, prepend=0), (SINGLE,)),
     Sample("diff", lambda x, y: np.diff(x, axis=0, append=y), (normal(3, 2), normal(1, 2))),
-    Sample("diff", lambda x, y: np.diff(x, prepend=y, append=2.0 * y), (normal(5), np.float64(0.3))),
+    Sample(
+        "diff", lambda x, y: np.diff(x, prepend=y, append=2.0 * y), (normal(5), np.float64(0.3))
+    ),
     Sample("diff", lambda y: np.diff([1.0, 2.0, 4.0], prepend=y), (np.array(0.3),)),
     Sample("diff", lambda x: np.diff(x), (MASK,)),
     Sample("diff", lambda x: np.diff(x, axis=0), (INTEGERS,)),

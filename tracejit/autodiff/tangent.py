@@ -1,10 +1,12 @@
 """Forward mode: `tangents(ys, xs, xs_dot)` appends tangent nodes to the graph being recorded.
 
-The mirror image of `adjoint`: the nodes are walked in program order, and each op's `jvp` says what becomes of the
-tangents of its operands. Everything that is common to all ops happens here and only here:
+The mirror image of `adjoint`: the nodes are walked in program order, and each op's `jvp` says what
+becomes of the tangents of its operands. Everything that is common to all ops happens here and only
+here:
 
-- `"linear"` is the op itself on the tangents, zeros standing in where an operand has none; `"bilinear"` is
-  the op with one operand at a time replaced by its tangent; rules are called per operand; contributions add up;
+- `"linear"` is the op itself on the tangents, zeros standing in where an operand has none;
+  `"bilinear"` is the op with one operand at a time replaced by its tangent; rules are called per
+  operand; contributions add up;
 - a tangent is broadcast and cast to the shape and dtype of its primal;
 - nothing is conjugated: a tangent is a direction, not a gradient;
 - a value that is not floating or complex, or that no path connects to an x, has no tangent (None).
@@ -33,8 +35,8 @@ def tangents(
 ) -> list[Tensor | None]:
     """The derivative of each y when the xs move along xs_dot; None where unconnected.
 
-    `ys`, `xs` and `xs_dot` belong to one recording; xs_dot have the types of the xs. Raises NoGradientError
-    where the path meets an op without a rule.
+    `ys`, `xs` and `xs_dot` belong to one recording; xs_dot have the types of the xs. Raises
+    NoGradientError where the path meets an op without a rule.
     """
     recording: Recording = (ys or xs)[0]._recording
     return ForwardPass(recording, [y._value for y in ys]).run(xs, xs_dot)
@@ -44,7 +46,8 @@ class ForwardPass:
     """One traversal: which nodes matter, and the tangent of each value so far."""
 
     def __init__(self, recording: Recording, ys: Sequence[Value]) -> None:
-        """A forward pass over the nodes of `recording` as they are now, as far as `ys` need them."""
+        """A forward pass over the nodes of `recording` as they are now, as far as `ys` need
+        them."""
         self.recording = recording
         self.ys = ys
         self.tangents: dict[Value, Tensor] = {}
@@ -95,7 +98,8 @@ class ForwardPass:
                 self._name(self.tangents[result], result)
 
     def _contributions(self, node: Node) -> Iterable[Any]:
-        """Summands of the tangents of a node's results, a tuple each where there are several results."""
+        """Summands of the tangents of a node's results, a tuple each where there are several
+        results."""
         operands = [Tensor(operand, self.recording) for operand in node.operands]
         dots = [self.tangents.get(operand) for operand in node.operands]
         if node.op.jvp == "linear":
@@ -116,14 +120,15 @@ class ForwardPass:
                 yield rule(dot, y, *operands, **node.params)
 
     def _zeros(self, operand: Tensor) -> Any:
-        """Zeros, of its form, in place of an operand that does not move; itself if it cannot move."""
+        """Zeros, of its form, in place of an operand that does not move; itself if it cannot
+        move."""
         if not operand.type.is_inexact:
             return operand
         if operand.type.form == "weak":
             return PYTHON_TYPES[operand.dtype.kind](0)
         if operand.type.form == "scalar":
             return operand.dtype.type(0)
-        return np.zeros_like(operand)  # type: ignore[call-overload]
+        return np.zeros_like(operand)
 
     def _add(self, value: Value, tangent: Tensor) -> None:
         known = self.tangents.get(value)

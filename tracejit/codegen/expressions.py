@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -120,17 +121,23 @@ class Expressions:
 
     def bind(self, template: str) -> str:
         """`template` with np.NAME written NAME, the names noted for the module's head."""
-        self.imports.update(_NUMPY_NAME.findall(template))
-        return _NUMPY_NAME.sub(r"\1", template)
+        text, names = _bound(template)
+        self.imports.update(names)
+        return text
+
+
+@lru_cache(4096)
+def _bound(template: str) -> tuple[str, list[str]]:
+    return _NUMPY_NAME.sub(r"\1", template), _NUMPY_NAME.findall(template)
 
 
 def _others_decide(node: Node) -> bool:
     """Whether an operand that is no constant has the result's dtype anyway, so that numbers may
     be weak."""
-    if node.op.batch != "elementwise":
+    kinds = {value.type.dtype for value in node.operands if isinstance(value, Constant)}
+    if not kinds or node.op.batch != "elementwise":
         return False
     result: ArrayType = node.results[0].type
-    kinds = {value.type.dtype for value in node.operands if isinstance(value, Constant)}
     return any(
         not isinstance(value, Constant)
         and value.type.form != "weak"

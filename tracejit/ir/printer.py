@@ -58,12 +58,11 @@ def location_text(where: Location) -> str:
 
 
 def parameter_text(value: Any) -> str:
-    """A parameter as printed: a literal, a dtype's letters or a function's name."""
+    """A parameter as printed: a literal, a dtype's letters, a function's or a marker's name."""
     if isinstance(value, np.dtype):
         return dtype_letters(value)
-    if callable(value):
-        return getattr(value, "__name__", type(value).__name__)
-    return repr(value)
+    name = getattr(value, "__name__", None)
+    return repr(value) if name is None else str(name)
 
 
 def constant_text(constant: Constant) -> str:
@@ -186,15 +185,12 @@ def _literal(text: str) -> Any:
 
 
 def _number(text: str) -> bool | int | float | complex:
-    """The number with this repr; unlike ast.literal_eval, nan, inf and the signs of zeros included."""
+    """The number with this repr: as ast.literal_eval, but for nan, inf and signs of zeros."""
     if text in ("True", "False"):
         return text == "True"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return complex(text)
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    return complex(text) if text.strip("()").endswith("j") else float(text)
 
 
 def _value(graph: Graph, known: Mapping[str, Value], word: str) -> Value:

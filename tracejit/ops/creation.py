@@ -81,13 +81,14 @@ def plain_number(value: Any) -> Any:
 
 
 def filled(shape: Shape, fill: Any, dtype: np.dtype[Any]) -> str:
-    """Source of an array full of one number: np.zeros((3, 4)), np.full((3,), 2.0, np.float32)."""
+    """Source of an array full of one number: np.zeros((3, 4)), np.full(3, 2.0, np.float32)."""
+    sizes = shape[0] if len(shape) == 1 else shape
     if type(fill) is int and fill in (0, 1):
-        text = f"{'np.ones' if fill else 'np.zeros'}({shape!r}"
+        text = f"{'np.ones' if fill else 'np.zeros'}({sizes!r}"
         return text + (")" if dtype == np.float64 else f", {literal(dtype)})")
     if dtype.kind == "f" and type(fill) is int:
         fill = float(fill)
-    text = f"np.full({shape!r}, {_number(fill)}"
+    text = f"np.full({sizes!r}, {_number(fill)}"
     return text + (")" if np.asarray(fill).dtype == dtype else f", {literal(dtype)})")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import as_array
 from tracejit.ops.op import Each, answer, defop
 from tracejit.ops.products import array_or_scalar, common_dtype
 
@@ -27,13 +28,13 @@ def _einsum_call(subscripts: str, /, *operands: Any, optimize: bool = False) -> 
         raise TypeError("subscripts must be a string such as 'ij,jk->ik'")
     if type(optimize) is not bool:
         raise TypeError(f"optimize={optimize!r} is not supported, only False and True")
-    labels, output = explicit_subscripts(subscripts, [np.ndim(x) for x in operands])
-    factors = list(operands)
+    factors = [as_array(x) for x in operands]
+    labels, output = explicit_subscripts(subscripts, [np.ndim(x) for x in factors])
     for number, letters in enumerate(labels):
         if len(set(letters)) < len(letters):
             if optimize:
                 raise TypeError("optimize=True with a letter twice in one operand is not supported")
-            factors[number], labels[number] = _diagonals(operands[number], letters)
+            factors[number], labels[number] = _diagonals(factors[number], letters)
     if len(factors) == 1 and output and set(labels[0]) == set(output):
         return _ordered(factors[0], labels[0], output)
     params: dict[str, Any] = {"subscripts": f"{','.join(labels)}->{output}"}

@@ -66,10 +66,18 @@ def _joined_type(*types: ArrayType, axis: int) -> ArrayType:
     return ArrayType((*first[:axis], length, *first[axis + 1 :]), dtype)
 
 
+def _of_several(call: str, types: Sequence[ArrayType], axis: int) -> str:
+    """Source of a call of a tuple of operands."""
+    comma = "," if len(types) == 1 else ""
+    return f"{call}(({{operands}}{comma})" + (", axis={axis})" if axis else ")")
+
+
 def _piece(number: int, g: Any, y: Any, *operands: Any, axis: int) -> Any:
     """The part of a joined array that came from operand `number`."""
     start = sum(operand.shape[axis] for operand in operands[:number])
-    return g[(ALL,) * axis + (slice(start, start + operands[number].shape[axis]),)]
+    last = number == len(operands) - 1
+    part = slice(start or None, None if last else start + operands[number].shape[axis])
+    return g[(ALL,) * axis + (part,)]
 
 
 concatenate = defop(
@@ -78,9 +86,7 @@ concatenate = defop(
     infer=_joined_type,
     vjp=Each(_piece),
     jvp="linear",
-    source=lambda types, axis: (
-        "np.concatenate(({operands},), axis={axis})" if axis else "np.concatenate(({operands},))"
-    ),
+    source=lambda types, axis: _of_several("np.concatenate", types, axis),
     cost=lambda *types, axis: sum(type.size for type in types),
 )
 
@@ -100,19 +106,15 @@ def _stacked_type(*types: ArrayType, axis: int) -> ArrayType:
     return ArrayType((*shape[:axis], len(types), *shape[axis:]), dtype)
 
 
-def _stack_source(types: Sequence[ArrayType], axis: int) -> str:
-    if not types[0].shape:
-        return "np.array(({operands},))"
-    return "np.stack(({operands},), axis={axis})" if axis else "np.stack(({operands},))"
-
-
 stack = defop(
     np.stack,
     canonical=_stack_call,
     infer=_stacked_type,
     vjp=Each(lambda number, g, y, *operands, axis: g[(ALL,) * axis + (number,)]),
     jvp="linear",
-    source=_stack_source,
+    source=lambda types, axis: _of_several(
+        "np.stack" if types[0].shape else "np.array", types, axis
+    ),
     cost=lambda *types, axis: sum(type.size for type in types),
 )
 

@@ -64,6 +64,11 @@ def each(x: Any) -> Any:
     return np.expand_dims(x, (-2, -1)) if x.ndim else x
 
 
+def identity_like(a: Any) -> Any:
+    """The identity for each matrix in a stack."""
+    return np.triu(np.tril(np.ones_like(a)))
+
+
 def cubic(*types: ArrayType, **params: Any) -> int:
     """The cost of a decomposition: some operations for each element and each row."""
     return 2 * types[0].size * max(types[0].shape[-1:], default=1)
@@ -172,7 +177,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if shape[-1] != shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     if power == 0:
-        return np.zeros_like(a) + np.eye(shape[-1], dtype=a.dtype)
+        return identity_like(a)
     if power < 0:
         a, power = np.linalg.inv(a), -power
     if power == 3:
@@ -202,19 +207,21 @@ def _pinv_type(a: ArrayType, rcond: float | None = None) -> ArrayType:
 
 def _pinv_vjp(g: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
     """Golub and Pereyra, The differentiation of pseudo-inverses (1973), formula 4.12, transposed."""
-    h, t = conj(g).mT, conj(p).mT
-    left = h @ p @ t
-    right = t @ p @ h
-    return conj(left - a @ (p @ left) + right - (right @ p) @ a - t @ h.mT @ t) if p.dtype.kind != "c" else conj(
-        left - a @ (p @ left) + right - (right @ p) @ a - t @ conj(g) @ t
-    )
+    adjoint = conj(p).mT
+    left = g.mT @ p @ adjoint
+    right = adjoint @ p @ g.mT
+    left = left - a @ (p @ left)
+    right = right - (right @ p) @ a
+    return conj(left + right - adjoint @ conj(g) @ adjoint)
 
 
 def _pinv_jvp(v: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
-    h, t = conj(v).mT, conj(p).mT
-    left = p @ t @ h
-    right = h @ t @ p
-    return left - (left @ a) @ p + right - p @ (a @ right) - p @ v @ p
+    adjoint = conj(p).mT
+    left = p @ adjoint @ conj(v).mT
+    right = conj(v).mT @ adjoint @ p
+    left = left - (left @ a) @ p
+    right = right - p @ (a @ right)
+    return left + right - p @ v @ p
 
 
 pinv = defop(
@@ -284,17 +291,10 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))
 
 
-@composite(np.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum of a diagonal."""
-    keywords = {} if dtype is None else {"dtype": dtype}
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, **keywords)
-
-
 @composite(np.linalg.trace)
 def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of a diagonal of each matrix."""
-    return trace(x, offset, -2, -1, dtype)
+    return np.trace(x, offset, -2, -1, **({} if dtype is None else {"dtype": dtype}))
 
 
 # Cholesky factors

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -160,7 +160,14 @@ def _compiled(text: str) -> Any:
 def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:
     """A template with its parameters written out and {operands} expanded, {0}, {1}, ... and {out}
     left."""
+    if not params:
+        return _expanded(text, count)
     filled = {key: literal(value) for key, value in params.items()}
+    return _expanded(text, count, **filled)
+
+
+@lru_cache(4096)
+def _expanded(text: str, count: int, /, **filled: str) -> str:
     places = {str(number): f"{{{number}}}" for number in range(count)}
     operands = ", ".join(places.values())
     return text.format(*places.values(), operands=operands, out="{out}", **filled)

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.forms import as_array
+from tracejit.ops.creation import as_array
+from tracejit.ops.forms import as_array as number_as_array
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
 from tracejit.ops.op import Op, Rules, answer, composite, defop
 
@@ -132,6 +133,7 @@ dot_number = _bilinear(
 
 def _matmul_call(x1: Any, x2: Any, /) -> Any:
     """matmul of two arrays: the op for their numbers of axes."""
+    x1, x2 = as_array(x1), as_array(x2)
     match np.ndim(x1), np.ndim(x2):
         case (0, _) | (_, 0):
             raise ValueError("matmul takes arrays of at least one dimension; numbers multiply by *")
@@ -146,6 +148,7 @@ def _matmul_call(x1: Any, x2: Any, /) -> Any:
 
 def _dot_call(a: Any, b: Any) -> Any:
     """np.dot or ndarray.dot of two operands: the op for their numbers of axes."""
+    a, b = as_array(a), as_array(b)
     match np.ndim(a), np.ndim(b):
         case (0, _) | (_, 0):
             return dot_number(a, b)
@@ -166,8 +169,9 @@ answer(np.dot, _dot_call)
 
 
 def _array(x: Any) -> Any:
-    """`x`, an array also where it is a number."""
-    return x if np.ndim(x) else as_array(x)
+    """`x`, an array also where it is a number or a list."""
+    x = as_array(x)
+    return x if np.ndim(x) else number_as_array(x)
 
 
 def _vdot_type(a: ArrayType, b: ArrayType) -> ArrayType:
@@ -248,6 +252,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
 @composite(np.inner)
 def inner(a: Any, b: Any) -> Any:
     """Sums of products over the last axes, each vector of a with each of b: np.dot with b transposed."""
+    a, b = as_array(a), as_array(b)
     if np.ndim(a) and np.ndim(b) > 1:
         return np.dot(a, np.swapaxes(b, -1, -2))
     return np.dot(a, b)
@@ -255,9 +260,8 @@ def inner(a: Any, b: Any) -> Any:
 
 def as_vector(x: Any) -> Any:
     """The elements of `x`, a Python number too, in one axis."""
-    if np.ndim(x) == 1:
-        return x
-    return np.reshape(_array(x), (np.size(x),))
+    x = _array(x)
+    return x if np.ndim(x) == 1 else np.reshape(x, (np.size(x),))
 
 
 outer = _bilinear(
@@ -288,6 +292,7 @@ def _axis_list(axes: Any) -> list[int]:
 @composite(np.tensordot, np.linalg.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sums over pairs of axes: one product of two matrices, as NumPy makes it."""
+    a, b = _array(a), _array(b)
     pair = axes if hasattr(axes, "__iter__") else (range(-axes, 0), range(axes))
     first, second = map(_axis_list, pair)
     if len(set(first)) != len(first) or len(set(second)) != len(second):
@@ -307,7 +312,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def _ordered(x: Any, axes: list[int]) -> Any:
-    return np.transpose(x, axes) if axes else _array(x)
+    return np.transpose(x, axes) if axes else x
 
 
 def _sizes(x: Any, axes: Sequence[int]) -> list[int]:
@@ -317,8 +322,9 @@ def _sizes(x: Any, axes: Sequence[int]) -> list[int]:
 @composite(np.kron)
 def kron(a: Any, b: Any) -> Any:
     """Each element of `a` times the whole of `b`, as blocks of one array."""
+    a, b = _array(a), _array(b)
     if not np.ndim(a) or not np.ndim(b):
-        return _array(a) * _array(b)
+        return a * b
     axes = max(np.ndim(a), np.ndim(b))
     sizes = [(1,) * (axes - np.ndim(x)) + np.shape(x) for x in (a, b)]
     blocks = np.reshape(a, [n for size in sizes[0] for n in (size, 1)])
@@ -350,6 +356,7 @@ def _cross_call(
 
 
 def _last(x: Any, axis: int) -> Any:
+    x = as_array(x)
     return x if axis == -1 else np.moveaxis(x, axis, -1)
 
 
@@ -369,7 +376,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
         return np.dot(arrays[0], arrays[1])
-    chain = list(arrays)
+    chain = [as_array(array) for array in arrays]
     first_is_vector, last_is_vector = np.ndim(chain[0]) == 1, np.ndim(chain[-1]) == 1
     if first_is_vector:
         chain[0] = np.expand_dims(chain[0], 0)
@@ -384,7 +391,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     product = _chain_product(chain, _chain_splits(sizes), 0, len(chain) - 1)
     if first_is_vector and last_is_vector:
         return product[0, 0]
-    return np.reshape(product, -1) if first_is_vector or last_is_vector else product
+    return np.ravel(product) if first_is_vector or last_is_vector else product
 
 
 def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:

@@ -117,7 +117,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     axis = normalize_axis(axis, np.ndim(arr))
     size = arr.shape[axis]
     places = np.asarray(np.arange(size)[obj] if isinstance(obj, slice) else known(obj, "obj"))
-    places = np.flatnonzero(places) if places.dtype == bool else places
+    if places.dtype == bool:
+        places = np.flatnonzero(places)
+    elif not places.size:
+        places = places.astype(np.intp)
     values = cast(at_least(1, as_array(values)), arr.dtype)
     values = np.reshape(values, (1,) * (arr.ndim - np.ndim(values)) + np.shape(values))
     if not places.ndim:
@@ -174,6 +177,7 @@ def _pad_places(mode: Any) -> Callable[..., Any]:
     """Padding with elements of the array itself."""
 
     def handler(array: Any, widths: list[list[int]]) -> Any:
+        array = array if widths else array[...]
         for axis, width in enumerate(widths):
             if any(width):
                 places = np.pad(np.arange(np.shape(array)[axis]), width, mode=mode)

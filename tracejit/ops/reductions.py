@@ -1,9 +1,10 @@
 """Reductions and scans along axes.
 
-A reduction's parameters are canonical: `axis` a sorted tuple of numbers from 0 on, `keepdims` there only when True,
-`dtype` only when it is not the one NumPy accumulates in anyway. A scan has one axis; of a flattened array it is
-that of the raveled one. Ties of max and min share the cotangent equally. The rules of prod and cumprod multiply
-the other factors and never divide, so they are right where factors are zero, to any order.
+The parameters of a reduction are canonical: `axis` a sorted tuple of numbers from 0 on,
+`keepdims` there only when True, `dtype` only when it is not the one NumPy accumulates in anyway.
+A scan has one axis; a scan of a flattened array is one of the raveled array. Ties of max and min
+share the cotangent equally. The rules of prod and cumprod multiply the other factors and never
+divide, so they are right where factors are zero, to any order.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def kept(keepdims: Any) -> dict[str, Any]:
 
 
 def expand(v: Any, axis: Axes, keepdims: bool) -> Any:
-    """The result of a reduction over `axis`, with axes put back where broadcasting would not find them."""
+    """A result of reducing `axis`, its axes put back unless broadcasting finds them anyway."""
     return v if keepdims or axis == tuple(range(len(axis))) else np.expand_dims(v, axis)
 
 
@@ -116,21 +117,21 @@ def along(axis: int, part: slice) -> tuple[slice, ...]:
     return (slice(None),) * axis + (part,)
 
 
-def _shifted(x: Any, axis: int) -> Any:
-    """x moved on by one along an axis, a one put first: what comes before each element."""
+def _after_one(x: Any, axis: int, part: slice) -> Any:
+    """A one, and then `part` of an axis of x."""
     ones = np.ones_like(x[along(axis, slice(1))])
-    return np.concatenate((ones, x[along(axis, slice(-1))]), axis)
+    return np.concatenate((ones, x[along(axis, part)]), axis)
 
 
 def _other_factors(x: Any, axis: int) -> Any:
     """For each element the product of the others along an axis."""
-    before = np.cumprod(_shifted(x, axis), axis)
-    after = np.flip(np.cumprod(_shifted(np.flip(x, axis), axis), axis), axis)
-    return before * after
+    before = np.cumprod(_after_one(x, axis, slice(-1)), axis)
+    after = np.cumprod(_after_one(x, axis, slice(None, 0, -1)), axis)
+    return before * np.flip(after, axis)
 
 
 def _partials(x: Any, axis: Axes, dtype: Any) -> list[Any]:
-    """Factors whose product is d prod(x, axis) / dx: one axis after the other, smallest array first."""
+    """Factors whose product is d prod(x, axis) / dx, one for each axis, smallest array first."""
     if dtype is not None:
         x = x.astype(dtype)
     factors = []
@@ -250,25 +251,26 @@ def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
 
 
 def _recurrence(a: Any, s: Any, axis: int) -> Any:
-    """The solution of t[k] = s[k] + a[k - 1] * t[k - 1], by doubling the distance: no division, few steps."""
-    distance, length = 1, s.shape[axis]
-    while distance < length:
-        head, tail = along(axis, slice(distance)), along(axis, slice(distance, None))
-        before = along(axis, slice(-distance))
-        s = np.concatenate((s[head], s[tail] + a * s[before]), axis)
-        if 2 * distance < length:
-            a = a[tail] * a[before]
+    """The solution of t[k] = s[k] + a[k] * t[k + 1], in steps that double the distance."""
+    distance = 1
+    while distance < s.shape[axis]:
+        head, later = along(axis, slice(-distance)), along(axis, slice(distance, None))
+        tail = along(axis, slice(-distance, None))
+        s = np.concatenate((s[head] + a * s[later], s[tail]), axis)
+        a = a[head] * a[later]
         distance *= 2
     return s
 
 
 def _cumprod_vjp(g: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
-    later = np.flip(x[along(axis, slice(1, None))], axis)
-    return _shifted(y, axis) * np.flip(_recurrence(later, np.flip(g, axis), axis), axis)
+    later = x[along(axis, slice(1, None))]
+    return _after_one(y, axis, slice(-1)) * _recurrence(later, g, axis)
 
 
 def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
-    return _recurrence(x[along(axis, slice(1, None))], v * _shifted(y, axis), axis)
+    later = x[along(axis, slice(None, 0, -1))]
+    moved = np.flip(v * _after_one(y, axis, slice(-1)), axis)
+    return np.flip(_recurrence(later, moved, axis), axis)
 
 
 cumsum = _scan(

@@ -78,12 +78,12 @@ def _partition_call(a: Any, kth: Any, axis: Any = -1) -> tuple[tuple[Any], dict[
     if axis is None:
         a, axis = np.reshape(a, -1), 0
     ranks: Any = kth if np.ndim(kth) else (kth,)
-    params = {"kth": tuple(map(operator.index, ranks)), "axis": normalize_axis(axis, np.ndim(a))}
-    size = np.shape(a)[params["axis"]]
-    for rank in params["kth"]:
+    kth, axis = tuple(map(operator.index, ranks)), normalize_axis(axis, np.ndim(a))
+    size = np.shape(a)[axis]
+    for rank in kth:
         if not -size <= rank < size:
             raise ValueError(f"kth(={rank}) out of bounds ({size})")
-    return (a,), params
+    return (a,), {"kth": kth, "axis": axis}
 
 
 def _moved(values: Any, before: Any, after: Any, axis: int) -> Any:

@@ -1,8 +1,8 @@
 """The same elements in another shape, order of axes or dtype.
 
-Ops that only look at memory in another way cost nothing and may share it with their operand (`alias`). Axes are
-canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are all `transpose`. Order is C; Fortran's
-is refused.
+Ops that only look at memory in another way cost nothing and may share it with their operand
+(`alias`). Axes are canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are all
+`transpose`. Order is C; Fortran's is refused.
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ answer(np.size, lambda a, axis=None: math.prod(a.shape) if axis is None else a.s
 
 
 def viewed(x: ArrayType, shape: Shape) -> ArrayType:
-    """The type of a method of x that gives another shape; of a NumPy scalar, a scalar if still 0-d."""
+    """The type of what a method of x makes of it: of a NumPy scalar, a scalar if still 0-d."""
     return ArrayType(shape, x.dtype, "scalar" if x.form == "scalar" and not shape else "array")
 
 
 def _view(
-    *numpy: Any, source: str | Callable[..., str], infer: Callable[..., ArrayType], vjp: Any, **fields: Any
+    *numpy: Any,
+    source: str | Callable[..., str],
+    infer: Callable[..., ArrayType],
+    vjp: Any,
+    **fields: Any,
 ) -> Op:
     """The op of a linear function whose result may share memory with its operand."""
     return defop(
@@ -68,7 +72,7 @@ def _order_c(order: str) -> None:
 
 def _sizes(shape: Any) -> list[int]:
     """A shape given as a number or a sequence of numbers."""
-    if isinstance(shape, (tuple, list, np.ndarray)) and np.ndim(shape):
+    if isinstance(shape, (tuple, list)) or (type(shape) is np.ndarray and shape.ndim):
         return [operator.index(size) for size in shape]
     return [operator.index(shape)]
 
@@ -84,7 +88,7 @@ def _reshape_call(a: Any, shape: Any, order: str = "C", *, copy: bool | None = N
     known = math.prod(size for size in target if size >= 0)
     for k in unknown:
         target[k] = np.size(a) // known if known else -1
-    if math.prod(target) != np.size(a):
+    if math.prod(target) != np.size(a) or min(target, default=0) < 0:
         raise ValueError(f"cannot reshape array of size {np.size(a)} into shape {tuple(target)}")
     return (a,), {"shape": tuple(target)}
 
@@ -273,7 +277,9 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     axis = normalize_axis(axis, ndim)
     place = start + ndim if start < 0 else start
     if not 0 <= place <= ndim:
-        raise AxisError(f"'start' arg requires {-ndim} <= start < {ndim + 1}, but {start} was passed in")
+        raise AxisError(
+            f"'start' arg requires {-ndim} <= start < {ndim + 1}, but {start} was passed in"
+        )
     return np.moveaxis(a, axis, place - (axis < place))
 
 
@@ -301,9 +307,7 @@ def _each(arrays: Sequence[Any], ndim: int, shape: Callable[[Shape], Shape]) -> 
     return reshaped if len(reshaped) != 1 else reshaped[0]
 
 
-def _astype_call(
-    x: Any, dtype: Any, *, casting: str = "unsafe", copy: bool | None = True
-) -> Call:
+def _astype_call(x: Any, dtype: Any, *, casting: str = "unsafe", copy: bool | None = True) -> Call:
     target = np.dtype(dtype)
     if target.kind not in "biufc":
         raise TypeError(f"dtype {target} is not supported")
@@ -327,17 +331,10 @@ astype = defop(
 # np.copy keeps the order of memory and makes an array of a scalar; the method does neither.
 copy = defop(
     np.copy,
-    canonical=lambda a: ((a,), {}),
-    infer=lambda x: x.with_form("array"),
-    vjp=lambda g, y, x: g,
+    canonical=lambda a: ((a,), {"order": "K"}),
+    infer=lambda x, order: x if order == "C" else x.with_form("array"),
+    vjp=lambda g, y, x, order: g,
     jvp="linear",
-    source="np.array({0})",
+    source=lambda types, order: "{0}.copy()" if order == "C" else "np.array({0})",
 )
-copy_method = defop(
-    np.ndarray.copy,
-    name="copy_method",
-    infer=lambda x: x,
-    vjp=lambda g, y, x: g,
-    jvp="linear",
-    source="{0}.copy()",
-)
+answer(np.ndarray.copy, lambda a: copy(a, order="C"))

@@ -1,8 +1,8 @@
 """Means, variances and ranges: formulas, with NumPy's own order of operations and so its bits.
 
-NumPy divides by the count of elements in double precision and rounds to the dtype of the sum afterwards; float16
-is summed in float32 by mean, but not by var; integers are taken as float64. `std` is an op because its derivative
-at a standard deviation of zero, by convention zero, does not come out of the formula.
+NumPy divides by the count of elements in double precision and then rounds to the dtype of the sum;
+float16 is summed in float32 by mean, but not by var; integers are taken as float64. `std` is an op
+because its derivative at zero, by convention zero, does not come out of the formula.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _count(a: Any, axis: Any) -> int:
 
 
 def _over(total: Any, count: Any) -> Any:
-    """total / count in double precision, rounded to total's dtype, which a float16 or complex64 would show."""
+    """total / count, divided in double precision where rounding to total's dtype would show it."""
     plain = "f" if type(count) is int and count <= _EXACT_IN_FLOAT32 else ""
     if total.dtype.char in plain + "dDgG":
         return total / count
@@ -100,7 +100,7 @@ def _std_call(
     default = np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     if dtype is not None and (np.dtype(dtype).kind != "f" or default.kind == "c"):
         raise TypeError(f"dtype={np.dtype(dtype)} for {a.dtype} is not supported")
-    params = {"axis": normalize_axes(axis, np.ndim(a))}
+    params: dict[str, Any] = {"axis": normalize_axes(axis, np.ndim(a))}
     freedom = float(_freedom(ddof, correction))
     if freedom:
         params["ddof"] = int(freedom) if freedom.is_integer() else freedom
@@ -135,7 +135,7 @@ def _std_source(
 def _std_factors(
     y: Any, x: Any, axis: Axes, ddof: float, dtype: Any, keepdims: bool
 ) -> tuple[Any, Any]:
-    """The conjugate distances to the mean, and what they are divided by: infinity where y is zero."""
+    """The conjugate distances to the mean, and their divisor: infinity where y is zero."""
     count = _count(x, axis)
     distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
     if distances.dtype.kind == "c":
@@ -189,7 +189,7 @@ def ptp(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 @composite(np.average)
 def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = False) -> Any:
-    """The weighted mean. Weights that sum to zero give nan or inf, where NumPy raises ZeroDivisionError."""
+    """The weighted mean. Weights that sum to zero give nan or inf, where NumPy raises."""
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     a = as_array(a)

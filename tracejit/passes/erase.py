@@ -17,6 +17,8 @@ from tracejit.passes.rebuild import rebuild
 
 def erase_markers(graph: Graph) -> Graph:
     """`graph` with every override and identity replaced by its values."""
+    if not any(node.op is OVERRIDE for node in graph.nodes):
+        return graph
     return rebuild(graph, _erase)
 
 

@@ -84,6 +84,8 @@ def _unbroadcast(value: Value) -> Value | None:
 
 def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """x * 1.0 and 1.0 * x are x; x / 1.0 is x."""
+    if node.results[0].type.dtype.kind == "c":  # inf * (1 + 0j) is inf + nan*j
+        return None
     for position, other in ((1, 0), (0, 1)):
         one = operands[position]
         if node.op.name == "divide" and position == 0:
@@ -97,8 +99,8 @@ def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
 
 
 def _twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """x + x is 2 * x."""
-    if operands[0] is not operands[1] or not operands[0].type.is_inexact:
+    """x + x is 2 * x, but for complex numbers: 2 + 0j multiplies by the zero, too."""
+    if operands[0] is not operands[1] or operands[0].type.dtype.kind != "f":
         return None
     if operands[0].type.form == "weak":
         return None

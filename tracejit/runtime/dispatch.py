@@ -49,20 +49,34 @@ class Entry(NamedTuple):
     guard: Callable[[], bool] | None
     outputs: Sequence[Output]
 
+    def fits(self, call: Call) -> bool:
+        """Whether this is the entry of a call like `call`, some of whose arrays may be specs."""
+        if call.structures != self.call.structures:
+            return False
+        pairs = zip(self.call.leaves, call.leaves, strict=True)
+        return all(self._takes(*pair) for pair in pairs) and (self.guard is None or self.guard())
+
+    def _takes(self, mine: Leaf, other: Leaf) -> bool:
+        if mine.role != other.role or mine.type is not other.type:
+            return False
+        if mine.role == "static":
+            return type(mine.value) is type(other.value) and bool(mine.value == other.value)
+        return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)
+
 
 class Space:
-    """The globals of a generated entry: objects under short names."""
+    """The globals of a generated entry: objects under names that no parameter of a user's has."""
 
     def __init__(self) -> None:
-        """Only what every entry uses."""
-        self.names: dict[str, Any] = {"_ndarray": np.ndarray, "_MISS": MISS}
+        """Nothing bound yet."""
+        self.names: dict[str, Any] = {}
 
     def bind(self, thing: Any) -> str:
         """A name for `thing`; the same thing has one name."""
         for name, known in self.names.items():
             if known is thing:
                 return name
-        name = f"_{len(self.names)}"
+        name = f"_tj_{len(self.names)}"
         self.names[name] = thing
         return name
 
@@ -74,7 +88,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         checks += conditions(structure, parameter, space.bind)
     spelled: dict[str, str] = {}
     for leaf in entry.call.leaves:
-        spelled[leaf.name] = leaf.path if leaf.path == leaf.argument else f"_v_{leaf.name}"
+        spelled[leaf.name] = leaf.path if leaf.path == leaf.argument else f"_tj_{leaf.name}"
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
     if entry.guard is not None:
         checks.append(f"{space.bind(entry.guard)}()")
@@ -91,9 +105,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     lines = [f"def {name}({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
     lines += [f"        {line}" for line in _run(called, entry, space)]
-    lines.append("    return _MISS")
+    lines.append(f"    return {space.bind(MISS)}")
     exec(compile("\n".join(lines), f"<tracejit entry of {name}>", "exec"), space.names)
-    made: Callable[..., Any] = space.names[name]
+    made: Callable[..., Any] = space.names.pop(name)
     return made
 
 
@@ -106,12 +120,12 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     assert leaf.type is not None
     if leaf.role == "array":
         dtype = space.bind(leaf.type.dtype)
-        yield f"type({first}) is _ndarray"
+        yield f"{space.bind(type)}({first}) is {space.bind(np.ndarray)}"
         yield f"{text}.shape == {leaf.type.shape!r}"
         yield f"({text}.dtype is {dtype} or {text}.dtype == {dtype})"
         return
     kind = leaf.type.dtype.type if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
-    yield f"type({first}) is {space.bind(kind)}"
+    yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
     if leaf.name in fixed:
         yield _number_check(text, fixed[leaf.name], space)
 
@@ -120,14 +134,14 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
     if value is None or isinstance(value, bool):
         return f"{first} is {value!r}"
     held = space.bind(value)
-    kind = space.bind(type(value))
-    return f"({first} is {held} or (type({text}) is {kind} and {text} == {held}))"
+    kind = f"{space.bind(type)}({text}) is {space.bind(type(value))}"
+    return f"({first} is {held} or ({kind} and {text} == {held}))"
 
 
 def _number_check(text: str, value: Any, space: Space) -> str:
     """Equality of numbers to the bit: 0.0 is not -0.0, nan is nan."""
     if isinstance(value, complex) or value != value or (value == 0 and isinstance(value, float)):
-        return f"repr({text}) == {repr(value)!r}"
+        return f"{space.bind(repr)}({text}) == {repr(value)!r}"
     if isinstance(value, float) and not math.isfinite(value):
         return f"{text} == {space.bind(value)}"
     return f"{text} == {value!r}"
@@ -138,11 +152,11 @@ def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
     if len(entry.outputs) == 1 and entry.outputs[0] == Output(LEAF, [("result", ())]):
         yield f"return {called}"
         return
-    yield f"_result = {called}"
+    yield f"_tj_result = {called}"
     parts = []
     for output in entry.outputs:
         leaves = (
-            "_result" + "".join(f"[{k}]" for k in value) if kind == "result" else space.bind(value)
+            "_tj_result" + "".join(f"[{k}]" for k in value) if kind == "result" else space.bind(value)
             for kind, value in output.leaves
         )
         parts.append(construction(output.structure, leaves, space.bind))

@@ -256,6 +256,10 @@ class Tensor:
         """A 1-D copy."""
         return self._handle(np.ravel, (self,), {} if order == "C" else {"order": order})
 
+    def compress(self, condition: Any, axis: int | None = None) -> Any:
+        """The elements where a condition holds, as np.compress."""
+        return self._handle(np.compress, (condition, self), {"axis": axis})
+
     def astype(self, dtype: Any, **kwargs: Any) -> Any:
         """The elements cast to another dtype."""
         return self._handle(np.astype, (self, np.dtype(dtype)), kwargs)
@@ -308,7 +312,6 @@ class Tensor:
     argsort = method_of(np.argsort)
     nonzero = method_of(np.nonzero)
     searchsorted = method_of(np.searchsorted)
-    compress = method_of(np.compress)
     choose = method_of(np.choose)
     round = method_of(np.round)
     conj = conjugate = method_of(np.conjugate)

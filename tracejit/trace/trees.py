@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 class Structure(NamedTuple):
     """A container's class, its keys (dict keys, field names or positions) and the structures
-    inside; a leaf has no class."""
+    inside; a leaf has no class. `order` is how a dict lists its keys: whoever walks through the
+    dict can see it."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
+    order: tuple[Any, ...] = ()
 
     @property
     def size(self) -> int:
@@ -62,7 +64,8 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         inner, structure = flatten(_child(value, key))
         leaves += inner
         children.append(structure)
-    return leaves, Structure(type(value), keys, tuple(children))
+    order = tuple(value) if type(value) is dict else ()
+    return leaves, Structure(type(value), keys, tuple(children), order)
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -78,12 +81,23 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
 
 
 def _assemble(part: Structure, values: list[Any]) -> Any:
-    if part.cls is dict:
-        return dict(zip(part.keys, values, strict=True))
     if part.cls in (list, tuple):
         return part.cls(values)
+    by_key = dict(zip(part.keys, values, strict=True))
+    if part.cls is dict:
+        return {key: by_key[key] for key in part.order}
     assert part.cls is not None
-    return part.cls(**dict(zip(part.keys, values, strict=True)))
+    return _restored(part.cls, **by_key)
+
+
+def _restored(cls: type, /, **fields: Any) -> Any:
+    """The NamedTuple or dataclass with these fields; what its __init__ does not take is set."""
+    known = getattr(cls, "__dataclass_fields__", {})
+    late = {name: fields.pop(name) for name in [*fields] if name in known and not known[name].init}
+    made = cls(**fields)
+    for name, value in late.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def map_tree(function: Callable[[Any], Any], value: Any) -> Any:
@@ -129,11 +143,11 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
     """Python conditions, in order, under which `root` has this structure."""
     if structure.cls is None:
         return
-    yield f"type({root}) is {bind(structure.cls)}"
+    yield f"{bind(type)}({root}) is {bind(structure.cls)}"
     if structure.cls is dict:
-        yield f"{root}.keys() == {bind(frozenset(structure.keys))}"
+        yield f"{bind(tuple)}({root}) == {bind(structure.order)}"
     elif structure.cls in (list, tuple):
-        yield f"len({root}) == {len(structure.keys)}"
+        yield f"{bind(len)}({root}) == {len(structure.keys)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
         yield from conditions(child, _step(structure, root, key, bind), bind)
 
@@ -144,10 +158,14 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
         return next(leaves)
     parts = [construction(child, leaves, bind) for child in structure.children]
     if structure.cls is dict:
-        keys = [_key(key, bind) for key in structure.keys]
-        return "{" + ", ".join(map("{}: {}".format, keys, parts)) + "}"
+        by_key = dict(zip(structure.keys, parts, strict=True))
+        pairs = [f"{_key(key, bind)}: {by_key[key]}" for key in structure.order]
+        return "{" + ", ".join(pairs) + "}"
     if structure.cls is list:
         return f"[{', '.join(parts)}]"
     if structure.cls is tuple:
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-    return f"{bind(structure.cls)}({', '.join(map('{}={}'.format, structure.keys, parts))})"
+    fields = ", ".join(map("{}={}".format, structure.keys, parts))
+    if dataclasses.is_dataclass(structure.cls):
+        return f"{bind(_restored)}({bind(structure.cls)}, {fields})"
+    return f"{bind(structure.cls)}({fields})"

@@ -1,0 +1,302 @@
+"""numpy.linalg: eigenvalues of symmetric matrices, singular values, QR.
+
+A gradient through values alone (eigenvalues, singular values) is right wherever they differ. Vectors are determined up
+to a sign, and complex ones up to a phase that NumPy happens to choose: a gradient through complex vectors is refused.
+That of real ones divides by the differences of the values, so it is infinite or nan where two are equal. `eigh` reads
+one triangle of its operand, and its gradient is zero in the other (see `linalg`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.types import ArrayType
+from tracejit.ops.linalg import (
+    check_matrix,
+    check_square,
+    cubic,
+    hermitian,
+    identity_like,
+    linalg_dtype,
+    lower_half,
+    real_dtype,
+)
+from tracejit.ops.op import answer, defop
+from tracejit.ops.products import conj
+
+
+def _costs(times: int) -> Callable[..., int]:
+    return lambda *types, **params: times * cubic(*types)
+
+
+def _inverse_gaps(values: Any) -> Any:
+    """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
+    gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
+    identity = identity_like(gaps)
+    return 1.0 / (gaps + identity) - identity
+
+
+def _total(first: Any, second: Any) -> Any:
+    """The sum of two terms, either of which may be missing."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
+
+
+def _refuse_unless_real(dtype: np.dtype[Any], op: str) -> None:
+    if dtype.kind == "c":
+        raise fail("no-rule", None, op=f"the vectors of {op} of complex matrices")
+
+
+# Eigenvalues
+
+
+def _eigh_type(a: ArrayType, uplo: str = "L") -> tuple[ArrayType, ArrayType]:
+    check_square(a)
+    dtype = linalg_dtype(a)
+    return ArrayType(a.shape[:-1], real_dtype(dtype)), ArrayType(a.shape, dtype)
+
+
+def _triangle(x: Any, uplo: str) -> Any:
+    """The lower half of a Hermitian matrix, or its upper half."""
+    return lower_half(x) if uplo == "L" else conj(lower_half(conj(x).mT)).mT
+
+
+def _eigenvalues_vjp(g: Any, vectors: Any) -> Any:
+    return (conj(vectors) * np.expand_dims(g, -2)) @ vectors.mT
+
+
+def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
+    """Giles, An extended collection of matrix derivative results (2008), section 3.1."""
+    (g_values, g_vectors), (values, vectors) = g, y
+    change = None if g_values is None else _eigenvalues_vjp(g_values, vectors)
+    if g_vectors is not None:
+        _refuse_unless_real(vectors.dtype, "eigh")
+        turn = _inverse_gaps(values) * (vectors.mT @ g_vectors)
+        change = _total(change, vectors @ turn @ vectors.mT)
+    return _triangle(change + conj(change).mT, uplo)
+
+
+def _moved(v: Any, uplo: str) -> Any:
+    """The change of the Hermitian matrix that NumPy makes of the triangle it reads."""
+    return hermitian(v if uplo == "L" else conj(v).mT)
+
+
+def _eigenvalues_jvp(v: Any, vectors: Any, uplo: str) -> Any:
+    return np.real(np.sum(conj(vectors) * (_moved(v, uplo) @ vectors), axis=-2))
+
+
+def _eigh_jvp(v: Any, y: Any, a: Any, uplo: str = "L") -> tuple[Any, Any]:
+    values, vectors = y
+    _refuse_unless_real(vectors.dtype, "eigh")
+    change = vectors.mT @ _moved(v, uplo) @ vectors
+    return (
+        np.diagonal(change, 0, -2, -1),
+        vectors @ (_inverse_gaps(values) * change),
+    )
+
+
+def _eigh_source(function: str) -> Callable[..., str]:
+    return lambda types, uplo="L": (
+        f"np.linalg.{function}({{0}})" if uplo == "L" else f"np.linalg.{function}({{0}}, 'U')"
+    )
+
+
+def _eigh_call(a: Any, UPLO: str = "L") -> tuple[tuple[Any], dict[str, Any]]:  # noqa: N803
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return (a,), {"uplo": "U"} if UPLO.upper() == "U" else {}
+
+
+eigh = defop(
+    name="eigh",
+    canonical=_eigh_call,
+    infer=_eigh_type,
+    vjp=_eigh_vjp,
+    jvp=_eigh_jvp,
+    source=_eigh_source("eigh"),
+    cost=_costs(9),
+)
+eigvalsh = defop(
+    np.linalg.eigvalsh,
+    canonical=_eigh_call,
+    infer=lambda a, uplo="L": _eigh_type(a)[0],
+    vjp=lambda g, y, a, uplo="L": _triangle(
+        2.0 * _eigenvalues_vjp(g, np.linalg.eigh(a, uplo)[1]), uplo
+    ),
+    jvp=lambda v, y, a, uplo="L": _eigenvalues_jvp(v, np.linalg.eigh(a, uplo)[1], uplo),
+    source=_eigh_source("eigvalsh"),
+    cost=_costs(4),
+)
+EighResult: Any = type(np.linalg.eigh(np.eye(1)))
+answer(np.linalg.eigh, lambda *args, **keywords: EighResult(*eigh.record_call(*args, **keywords)))
+
+
+# Singular values
+
+
+def _svd_type(a: ArrayType, full: bool) -> tuple[ArrayType, ArrayType, ArrayType]:
+    check_matrix(a)
+    *stack, rows, columns = a.shape
+    dtype, size = linalg_dtype(a), min(rows, columns)
+    left, right = (rows, columns) if full else (size, size)
+    return (
+        ArrayType((*stack, rows, left), dtype),
+        ArrayType((*stack, size), real_dtype(dtype)),
+        ArrayType((*stack, right, columns), dtype),
+    )
+
+
+def _singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
+    size = g.shape[-1]
+    if u.shape[-1] != size:
+        u = u[..., :size]
+    if vh.shape[-2] != size:
+        vh = vh[..., :size, :]
+    return (conj(u) * np.expand_dims(g, -2)) @ conj(vh)
+
+
+def _refuse_vectors(a: Any, full: bool) -> None:
+    _refuse_unless_real(a.dtype, "svd")
+    if full and a.shape[-2] != a.shape[-1]:
+        raise fail("no-rule", None, op="the vectors of svd with full_matrices=True")
+
+
+def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
+    """Townsend, Differentiating the singular value decomposition (2016)."""
+    (g_u, g_s, g_vh), (u, s, vh) = g, y
+    change = None if g_s is None else _singular_values_vjp(g_s, u, vh)
+    if g_u is None and g_vh is None:
+        return change
+    _refuse_vectors(a, full)
+    gaps = _inverse_gaps(s * s)
+    row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
+    if g_u is not None:
+        turn = u.mT @ g_u
+        inner = u @ ((gaps * (turn - turn.mT)) * row)
+        if u.shape[-2] > u.shape[-1]:
+            inner = inner + (g_u - u @ turn) / row
+        change = _total(change, inner @ vh)
+    if g_vh is not None:
+        turn = vh @ g_vh.mT
+        inner = (column * (gaps * (turn - turn.mT))) @ vh
+        if vh.shape[-1] > vh.shape[-2]:
+            inner = inner + (g_vh - turn.mT @ vh) / column
+        change = _total(change, u @ inner)
+    return change
+
+
+def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
+    _refuse_vectors(a, full)
+    u, s, vh = y
+    gaps = _inverse_gaps(s * s)
+    row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
+    change = u.mT @ v @ vh.mT
+    u_dot = u @ (gaps * (change * row + column * change.mT))
+    vh_dot = (gaps * (column * change + change.mT * row)).mT @ vh
+    if u.shape[-2] > u.shape[-1]:
+        u_dot = u_dot + (v @ vh.mT - u @ change) / row
+    if vh.shape[-1] > vh.shape[-2]:
+        vh_dot = vh_dot + (u.mT @ v - change @ vh) / column
+    return u_dot, np.diagonal(change, 0, -2, -1), vh_dot
+
+
+def _reduced_svd(a: Any) -> Any:
+    return svd(a, full=False)
+
+
+def _svdvals_jvp(v: Any, y: Any, a: Any) -> Any:
+    u, _, vh = _reduced_svd(a)
+    return np.real(np.sum(conj(u) * (v @ conj(vh).mT), axis=-2))
+
+
+svd = defop(
+    name="svd",
+    infer=_svd_type,
+    vjp=_svd_vjp,
+    jvp=_svd_jvp,
+    source=lambda types, full: (
+        "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
+    ),
+    cost=_costs(10),
+)
+svdvals = defop(
+    name="svdvals",
+    infer=lambda a: _svd_type(a, False)[1],
+    vjp=lambda g, y, a: _singular_values_vjp(g, *_reduced_svd(a)[::2]),
+    jvp=_svdvals_jvp,
+    source="np.linalg.svd({0}, compute_uv=False)",
+    cost=_costs(4),
+)
+SVDResult: Any = type(np.linalg.svd(np.eye(1)))
+
+
+def _svd_call(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """The decomposition, or its values alone."""
+    return SVDResult(*svd(a, full=bool(full_matrices))) if compute_uv else svdvals(a)
+
+
+answer(np.linalg.svd, _svd_call)
+answer(np.linalg.svdvals, lambda x, /: svdvals(x))
+
+
+# QR
+
+
+def _qr_type(a: ArrayType) -> tuple[ArrayType, ArrayType]:
+    check_matrix(a)
+    *stack, rows, columns = a.shape
+    dtype, size = linalg_dtype(a), min(rows, columns)
+    return ArrayType((*stack, rows, size), dtype), ArrayType((*stack, size, columns), dtype)
+
+
+def _refuse_unless_tall(a: Any) -> None:
+    _refuse_unless_real(a.dtype, "qr")
+    if a.shape[-2] < a.shape[-1]:
+        raise fail("no-rule", None, op="qr of matrices of more columns than rows")
+
+
+def _qr_vjp(g: Any, y: Any, a: Any) -> Any:
+    """Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2018), 4.3."""
+    _refuse_unless_tall(a)
+    (g_q, g_r), (q, r) = g, y
+    inner = None if g_r is None else r @ g_r.mT
+    if g_q is not None:
+        inner = _total(inner, -(g_q.mT @ q))
+    total = _total(g_q, q @ hermitian(inner))
+    return np.linalg.solve(r, total.mT).mT
+
+
+def _qr_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
+    _refuse_unless_tall(a)
+    q, r = y
+    quotient = np.linalg.solve(r.mT, v.mT).mT
+    inner = q.mT @ quotient
+    lower = np.tril(inner, -1)
+    turn = lower - lower.mT
+    return q @ (turn - inner) + quotient, (inner - turn) @ r
+
+
+qr = defop(
+    name="qr",
+    infer=_qr_type,
+    vjp=_qr_vjp,
+    jvp=_qr_jvp,
+    source="np.linalg.qr({0})",
+    cost=_costs(2),
+)
+QRResult: Any = type(np.linalg.qr(np.eye(1)))
+
+
+def _qr_call(a: Any, mode: str = "reduced") -> Any:
+    """The reduced decomposition: the other modes are refused."""
+    if mode != "reduced":
+        raise TypeError(f"mode={mode!r} is not supported, only 'reduced'")
+    return QRResult(*qr(a))
+
+
+answer(np.linalg.qr, _qr_call)

@@ -1,0 +1,191 @@
+"""Norms of vectors and matrices.
+
+`norm` is the op of the 2-norm, the Frobenius norm and other p-norms; its gradient is zero where the norm is zero. The
+1-norm, the norms by a maximum and those by singular values are compositions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array
+from tracejit.ops.infer import normalize_axis, reduced_shape
+from tracejit.ops.linalg import real_dtype
+from tracejit.ops.op import composite, defop
+from tracejit.ops.products import array_or_scalar, conj
+
+
+def _norm_type(
+    x: ArrayType, axis: tuple[int, ...] | None = None, ord: Any = 2, keepdims: bool = False
+) -> ArrayType:
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    dtype = real_dtype(x.dtype) if x.is_inexact else np.dtype(np.float64)
+    return array_or_scalar(reduced_shape(x.shape, axes, keepdims), dtype)
+
+
+def _norm_source(
+    types: Any, axis: tuple[int, ...] | None = None, ord: Any = 2, keepdims: bool = False
+) -> str:
+    parts = ["{0}"]
+    if ord != 2:
+        parts.append("{ord}")
+    if axis is not None:
+        parts.append("axis={axis}" if len(axis) > 1 else f"axis={axis[0]}")
+    if keepdims:
+        parts.append("keepdims=True")
+    return f"np.linalg.norm({', '.join(parts)})"
+
+
+def _nonzero(x: Any) -> Any:
+    """`x`, one in place of zero."""
+    return np.where(x == 0, 1.0, x)
+
+
+def _over(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
+    """A result of the norm, with the axes it was taken over as ones."""
+    return x if axis is None or keepdims or not x.ndim else np.expand_dims(x, axis)
+
+
+def _derivative(
+    y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims: bool
+) -> Any:
+    """The derivative of a p-norm by the elements of x, other than by 2."""
+    share = np.abs(x) / _over(_nonzero(y), axis, keepdims)
+    return np.sign(conj(x)) * share ** (ord - 1)
+
+
+def _norm_vjp(
+    g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
+) -> Any:
+    if ord == 2:
+        return _over(g / _nonzero(y), axis, keepdims) * conj(x)
+    return _over(g, axis, keepdims) * _derivative(y, x, axis, ord, keepdims)
+
+
+def _norm_jvp(
+    v: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
+) -> Any:
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    if ord == 2:
+        return np.sum(np.real(conj(x) * v), axis=axes, keepdims=keepdims) / _nonzero(y)
+    change = _derivative(y, x, axis, ord, keepdims) * v
+    return np.sum(np.real(change), axis=axes, keepdims=keepdims)
+
+
+norm_op = defop(
+    name="norm",
+    infer=_norm_type,
+    vjp=_norm_vjp,
+    jvp=_norm_jvp,
+    source=_norm_source,
+    cost=lambda x, **params: 2 * x.size,
+)
+
+
+@composite(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of a vector or matrix, or of all vectors or matrices along an axis or two."""
+    _check_order(ord)
+    x = as_array(x)
+    ndim = np.ndim(x)
+    if axis is None and (
+        ord is None or (ord in ("f", "fro") and ndim == 2) or (ord == 2 and ndim == 1)
+    ):
+        total = norm_op(x)
+        return np.reshape(total, (1,) * ndim) if keepdims else total
+    axes = _axes(axis, ndim)
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _check_order(ord: Any) -> None:
+    if ord is not None and type(ord) not in (int, float, str):
+        raise TypeError(f"ord={ord!r} is not supported, only numbers and names")
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(normalize_axis(one, ndim) for one in (axis if type(axis) is tuple else (axis,)))
+
+
+def _keywords(keepdims: bool) -> dict[str, Any]:
+    return {"keepdims": True} if keepdims else {}
+
+
+def _vector_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    keywords = _keywords(keepdims)
+    if ord is None or ord == 2:
+        return norm_op(x, axis=axis, **keywords)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order {ord!r} for vectors")
+    x = x if x.dtype.kind in "fc" else np.astype(x, np.dtype(np.float64))
+    if ord == math.inf:
+        return np.max(np.abs(x), axis=axis, **keywords)
+    if ord == -math.inf:
+        return np.min(np.abs(x), axis=axis, **keywords)
+    if ord == 0:
+        return np.sum(np.astype(x != 0, real_dtype(x.dtype)), axis=axis, **keywords)
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axis, **keywords)
+    return norm_op(x, axis=axis, ord=ord, **keywords)
+
+
+def _matrix_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    rows, columns = axis
+    if rows == columns:
+        raise ValueError("Duplicate axes given.")
+    if ord is None or ord in ("f", "fro"):
+        return norm_op(x, axis=axis, **_keywords(keepdims))
+    x = x if x.dtype.kind in "fc" else np.astype(x, np.dtype(np.float64))
+    if ord in (2, -2, "nuc"):
+        values = np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1)))
+        reduce = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        result = reduce(values, axis=-1)
+    elif ord in (1, -1, math.inf, -math.inf):
+        summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = np.sum(np.abs(x), axis=summed)
+        reduce = np.max if ord > 0 else np.min
+        result = reduce(sums, axis=chosen - (chosen > summed))
+    else:
+        raise ValueError("Invalid norm order for matrices.")
+    if keepdims:
+        return np.reshape(result, reduced_shape(x.shape, axis, True))
+    return result
+
+
+@composite(np.linalg.vector_norm)
+def vector_norm(
+    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
+    """The norm of all elements, or along any number of axes, flattened."""
+    x = as_array(x)
+    shape = np.shape(x)
+    axes = _axes(axis, len(shape))
+    if axis is None:
+        x, along = np.ravel(x), 0
+    elif type(axis) is tuple:
+        rest = [k for k in range(len(shape)) if k not in axes]
+        size = math.prod(shape[k] for k in axes)
+        x = np.reshape(np.transpose(x, [*axes, *rest]), (size, *[shape[k] for k in rest]))
+        along = 0
+    else:
+        along = axes[0]
+    result = norm(x, ord, along)
+    return np.reshape(result, reduced_shape(shape, axes, True)) if keepdims else result
+
+
+@composite(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norm of a matrix, or of each in a stack."""
+    if np.ndim(x) < 2:
+        raise AxisError(-2, np.ndim(x))
+    return norm(x, ord, (-2, -1), keepdims)
