@@ -217,7 +217,7 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
     axes = (*range(extra), *[axis + extra for axis in stretched])
     if axes:
-        cotangent = np.sum(cotangent, axis=axes)
+        cotangent = np.sum(cotangent, axis=axes, keepdims=extra <= 0)
     aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))
     if cotangent.shape != aligned:
         cotangent = np.reshape(cotangent, aligned)

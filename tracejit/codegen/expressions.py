@@ -82,24 +82,24 @@ class Expressions:
         """A constant where it is used: a literal, or the name it has at the module's head."""
         if constant.type.form == "array":
             return constant.name
-        number = constant.data if constant.type.form == "weak" else constant.data.item()
-        text = self.number(number)
+        text = self.number(constant.data)
         if constant.type.form == "scalar" and strong:
             return self.bind(f"{literal(constant.type.dtype)}({text})")
-        return text if isinstance(number, bool) or not str(text).startswith("-") else f"({text})"
+        return f"({text})" if text.startswith("-") else text
 
     def scalar(self, number: Any) -> str:
         """A NumPy scalar or 0-d array as source: a Python number where that has the same dtype."""
-        text = self.number(number.item())
+        text = self.number(number[()])
         if number.dtype == np.asarray(number.item()).dtype:
             return text
         return self.bind(f"{literal(number.dtype)}({text})")
 
     def array_literal(self, constant: Constant) -> str | None:
-        """The definition of a small array constant; None for a large one."""
+        """The definition of an array constant that is small or regular; None for another."""
         data: Any = constant.data
-        if data.size > INLINE_ELEMENTS or data.dtype.kind == "c":
-            return None
+        regular = self._regular(data)
+        if regular is not None or data.size > INLINE_ELEMENTS or data.dtype.kind == "c":
+            return regular
         if data.dtype.kind == "f" and data.dtype.itemsize > 8:
             return None
         text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(data.tolist()))
@@ -108,8 +108,27 @@ class Expressions:
         shape = "" if data.size else f".reshape({data.shape})"
         return self.bind(f"np.array({text}{dtype}){shape}")
 
+    def _regular(self, data: Any) -> str | None:
+        """np.full or np.arange, where they make exactly these bytes."""
+        if data.size < 3 or data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
+            return None
+        flat = np.ascontiguousarray(data).reshape(-1)
+        if (flat.view(np.uint8).reshape(flat.size, -1) == flat[:1].view(np.uint8)).all():
+            dtype = f", {literal(data.dtype)}"
+            return self.bind(f"np.full({data.shape}, {self.number(flat[0])}{dtype})")
+        if data.ndim == 1 and data.dtype == np.arange(1).dtype:
+            start, step = int(data[0]), int(data[1]) - int(data[0])
+            stop = start + step * data.size
+            if step and np.array_equal(np.arange(start, stop, step), data):
+                bounds = [start, stop, step] if step != 1 else [start, stop] if start else [stop]
+                return self.bind(f"np.arange({', '.join(map(str, bounds))})")
+        return None
+
     def number(self, number: Any) -> str:
-        """A Python number as source."""
+        """A number as Python source; float32 in as few digits as it has."""
+        if isinstance(number, np.generic):
+            short = number.dtype.kind == "f" and number.dtype.itemsize < 8 and np.isfinite(number)
+            number = float(str(number)) if short else number.item()
         if isinstance(number, float) and not math.isfinite(number):
             sign = "-" if number < 0 else ""
             return self.bind(sign + ("np.nan" if math.isnan(number) else "np.inf"))

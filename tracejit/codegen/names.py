@@ -26,7 +26,8 @@ def variables(plan: Plan, reserved: Iterable[str]) -> dict[Value, str]:
         names.give(value, -1)
     for number, node in enumerate(plan.statements):
         for value in node.results:
-            names.place(value, number)
+            # Statements of several lines read operands after the first of them has named the result.
+            names.place(value, number if node.op.statements is None else number - 1)
     return names.known
 
 

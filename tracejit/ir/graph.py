@@ -256,7 +256,7 @@ class Graph:
             return value.label
         if value.derived is not None:
             primal, suffix = value.derived
-            return (primal.name or primal.label) + suffix
+            return (primal.label or primal.name) + suffix
         return "out" if is_output else ""
 
     def __repr__(self) -> str:

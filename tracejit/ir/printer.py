@@ -171,6 +171,13 @@ def _split_parameters(text: str) -> tuple[list[str], dict[str, Any]]:
     return pieces[0].split(), params
 
 
+class FunctionName(str):
+    """A parameter read back from a function's name; printed as such, without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def _literal(text: str) -> Any:
     if re.fullmatch(r"[fiubc]\d+", text):
         return np.dtype(text)
@@ -181,7 +188,7 @@ def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return text
+        return FunctionName(text)
 
 
 def _number(text: str) -> bool | int | float | complex:

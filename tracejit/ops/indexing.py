@@ -125,12 +125,17 @@ def _simplified(entries: list[Any], rest: int) -> Index:
 
 
 def is_unique(*arrays: Any) -> bool:
-    """Whether index arrays name no place twice; False where data or the size of an axis decides."""
+    """Whether index arrays name no place twice; False where data or the size of an axis decides.
+
+    Among arrays of one shape, one that is known and names no place twice decides for all:
+    `x[np.arange(n), labels]`.
+    """
     several = [array for array in arrays if np.ndim(array)]
-    if any(map(is_recorded, several)):
+    known = [array for array in several if not is_recorded(array)]
+    if len(known) < len(several) and (not known or len({np.shape(a) for a in several}) > 1):
         return False
     keys = np.zeros((), np.intp)
-    for array in np.broadcast_arrays(*several):
+    for array in np.broadcast_arrays(*known):
         if array.size:
             low, high = int(array.min()), int(array.max())
             if low < 0 <= high:

@@ -12,13 +12,15 @@ differentiates by, so that the same array read another way is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import defop
 
 
-class Marker(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Marker:
     """The user's gradient at one place.
 
     `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for
@@ -33,6 +35,7 @@ class Marker(NamedTuple):
 
     @property
     def __name__(self) -> str:
+        """What the printed graph says: nothing that differs from run to run."""
         return self.name
 
 

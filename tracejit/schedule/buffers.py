@@ -24,8 +24,8 @@ class Storages:
         self._foreign = set(inputs)
         for node in nodes:
             if node.op.alias is not None:
-                for result in node.results:
-                    self._root[result] = node.operands[node.op.alias]
+                root = self.root(node.operands[node.op.alias])
+                self._root.update(dict.fromkeys(node.results, root))
 
     def root(self, value: Value) -> Value:
         """The value whose allocation holds `value`."""

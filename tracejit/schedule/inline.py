@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tracejit.ir.graph import Constant, Node, Value
 
 INLINE_BELOW = 256
-EXPRESSION_OPS = 6
+EXPRESSION_OPS = 4
 VIEW_USES = 3
 
 

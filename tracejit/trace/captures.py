@@ -9,20 +9,23 @@ contents. A guard that fails makes the function record again, so a kernel is nev
 A captured array that is an operand becomes a hidden argument of the kernel, read at each call.
 What NumPy computes from a captured array before that is a constant of the kernel; the comparison
 of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES spread elements;
-read-only arrays are not compared.
+arrays that nobody can write to are not compared.
 
-Not seen: what C code, properties of foreign packages, the clock or the environment answer.
+Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
+of them. Not seen: what C code, properties of foreign packages, the clock or the environment answer.
 """
 
 from __future__ import annotations
 
 import dis
 import functools
+import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections import UserDict, UserList, deque
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,12 +37,16 @@ SAMPLE_ABOVE = 2**20
 SAMPLES = 4096
 LEAVES = 1000
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
+# Python calls these when an object is made, shown or dropped, not when it is used.
+ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
 _FOREIGN = (
     PACKAGE,
-    str(Path(np.__file__).parent),
+    str(Path(np.__file__).parent) + os.sep,
     sysconfig.get_path("stdlib"),
     sysconfig.get_path("platstdlib"),
-    "<",
+    "<frozen ",
 )
 _SITE = sysconfig.get_path("purelib")
 
@@ -52,6 +59,12 @@ def is_foreign(filename: str) -> bool:
     )
 
 
+def _is_foreign_module(name: str) -> bool:
+    """The same of a module; one without a file is the user's, unless Python comes with it."""
+    filename = getattr(sys.modules.get(name), "__file__", None)
+    return is_foreign(filename) if filename else name in sys.stdlib_module_names
+
+
 class Captures:
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
@@ -60,9 +73,10 @@ class Captures:
         self.roots = list(roots)
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self._words: set[str] = set()
-        count = -1
-        while count != len(self._words):
-            count = len(self._words)
+        self._looks_up = False
+        before = None
+        while before != (len(self._words), self._looks_up):
+            before = len(self._words), self._looks_up
             self._begin()
             for root in self.roots:
                 self._visit(root, self._bind(root), "self", check=False)
@@ -84,7 +98,7 @@ class Captures:
             return None
         lines = ["def guards_hold():", "    try:", "        return (", "            True"]
         lines += [f"            and {check}" for check in self._checks]
-        lines += ["        )", "    except (LookupError, AttributeError, ValueError):"]
+        lines += ["        )", "    except (LookupError, AttributeError, TypeError, ValueError):"]
         lines += ["        return False"]
         space = dict(self._space)
         exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
@@ -128,11 +142,17 @@ class Captures:
         elif kind is functools.partial:
             for part in ("func", "args", "keywords"):
                 self._visit(getattr(value, part), f"{place}.{part}", part, check=False)
-        elif kind in (list, tuple, dict, set, frozenset):
+        elif isinstance(value, CONTAINERS):
             self._container(value, place, name)
+            if kind not in CONTAINERS:
+                self._instance(value, place)
+        elif isinstance(value, (UserDict, UserList)):
+            self._visit(value.data, f"{place}.data", name)
         elif kind is ModuleType:
             self._module(value, place)
-        elif not isinstance(value, type):
+        elif isinstance(value, type):
+            self._class(value, place)
+        else:
             self._instance(value, place)
 
     def _plain_check(self, value: Any, place: str) -> str:
@@ -145,9 +165,10 @@ class Captures:
 
     def _array(self, array: np.ndarray, place: str, name: str) -> None:
         self.arrays[id(array)] = (name, array)
-        if array.flags.writeable and array.dtype.hasobject is False:
-            sample = self._bind(array_sample(array))
-            self._checks[f"_same({self._bind(array)}, {sample})"] = None
+        if can_change(array):
+            held = self._bind(array)
+            self._checks[f"{held}.shape == {array.shape}"] = None
+            self._checks[f"_same({held}, {self._bind(array_sample(array))})"] = None
 
     def _function(self, function: FunctionType) -> None:
         wrapped = vars(function).get("__wrapped__")
@@ -158,6 +179,8 @@ class Captures:
                 return
         names, attributes = code_names(function.__code__)
         self._words |= attributes
+        self._looks_up |= not LOOKUPS.isdisjoint(names | attributes)
+        self._defaults(function)
         held = self._bind(function.__globals__)
         for word in sorted(names & function.__globals__.keys()):
             self._visit(function.__globals__[word], f"{held}[{word!r}]", word)
@@ -169,8 +192,22 @@ class Captures:
                 continue
             self._visit(value, f"{self._bind(cell)}.cell_contents", word)
 
+    def _defaults(self, function: FunctionType) -> None:
+        """The defaults of a helper; those of the function itself are arguments."""
+        if any(function is getattr(root, "__func__", root) for root in self.roots):
+            return
+        code, own = function.__code__, self._bind(function)
+        values = function.__defaults__ or ()
+        first = code.co_argcount - len(values)
+        for k, value in enumerate(values):
+            if type(value) not in PLAIN:
+                self._visit(value, f"{own}.__defaults__[{k}]", code.co_varnames[first + k])
+        for word, value in (function.__kwdefaults__ or {}).items():
+            if type(value) not in PLAIN:
+                self._visit(value, f"{own}.__kwdefaults__[{word!r}]", word)
+
     def _module(self, module: ModuleType, place: str) -> None:
-        if is_foreign(getattr(module, "__file__", None) or "<") or module.__name__ == "tracejit":
+        if _is_foreign_module(module.__name__):
             return
         for word in sorted(self._words & vars(module).keys()):
             self._visit(vars(module)[word], f"{place}.{word}", word)
@@ -193,12 +230,20 @@ class Captures:
         known = self._bind(keys) if isinstance(value, dict) else str(len(keys))
         own = f"list({place})" if isinstance(value, dict) else f"len({place})"
         self._checks[f"{own} == {known}"] = None
+        fields = getattr(type(value), "_fields", None)
         for key in keys:
-            element = f"{name}_{key}" if not str(key).isidentifier() else str(key)
+            word = str(fields[key] if fields else key)
+            element = word if word.isidentifier() else f"{name}_{word}"
             self._visit(value[key], f"{place}[{self._key(key)}]", element)
 
     def _key(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self._bind(key)
+
+    def _spelled(self, names: Collection[str]) -> set[str]:
+        """Those of some attributes that the code reads."""
+        if self._looks_up:
+            return {name for name in names if not name.startswith("__")}
+        return self._words.intersection(names)
 
     def _instance(self, value: Any, place: str) -> None:
         """Attributes and methods of an object that the code's names reach."""
@@ -206,20 +251,46 @@ class Captures:
         wrapped = own.get("__wrapped__")
         if wrapped is not None:
             self._visit(wrapped, f"{place}.__wrapped__", "function", check=False)
-        if is_foreign(getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<"):
+        if type(value).__module__.startswith("tracejit."):
             return
-        for word in sorted(self._words & own.keys()):
+        if own:
+            self._checks[f"len({place}.__dict__) == {len(own)}"] = None
+        for word in sorted(self._spelled(own)):
             self._visit(own[word], f"{place}.__dict__[{word!r}]", word)
+        hidden = set(own)
         for cls in type(value).__mro__:
-            for word in sorted((self._words | {"__call__"}) & vars(cls).keys()):
-                member = vars(cls)[word]
-                member = getattr(member, "fget", getattr(member, "__func__", member))
-                if isinstance(member, FunctionType) and id(member) not in self._visited:
-                    self._visited.add(id(member))
-                    self._function(member)
-                elif isinstance(member, (*PLAIN, np.ndarray, list, dict, tuple)):
-                    if word in self._words and word not in own:
-                        self._visit(member, f"{place}.{word}", word)
+            for word in sorted(self._spelled(vars(cls)) - hidden):
+                if isinstance(vars(cls)[word], MemberDescriptorType) and hasattr(value, word):
+                    self._visit(getattr(value, word), f"{place}.{word}", word)
+            self._members(cls, place, hidden, ASIDE)
+
+    def _class(self, cls: type, place: str) -> None:
+        """Attributes and methods of a class, of which the code may make instances."""
+        hidden: set[str] = set()
+        for base in cls.__mro__:
+            self._members(base, place, hidden, frozenset())
+
+    def _members(self, cls: type, place: str, hidden: set[str], aside: frozenset[str]) -> None:
+        """What `cls` defines and the code spells, or Python calls unspelled; `hidden` are the
+        names that come from elsewhere, those of `cls` from here on among them."""
+        if _is_foreign_module(cls.__module__):
+            return
+        implicit = {word for word in vars(cls) if word[:2] == word[-2:] == "__"} - aside
+        for word in sorted(self._spelled(vars(cls)) | implicit):
+            member = vars(cls)[word]
+            code = getattr(member, "fget", None) or getattr(member, "func", None)
+            code = code or getattr(member, "__func__", member)
+            if not isinstance(code, FunctionType):
+                code = getattr(code, "__wrapped__", code)
+            if isinstance(code, FunctionType):
+                if isinstance(member, FunctionType) and word not in hidden | implicit:
+                    self._checks[f"{self._bind(cls)}.{word} is {self._bind(member)}"] = None
+                if id(code) not in self._visited:
+                    self._visited.add(id(code))
+                    self._function(code)
+            elif word not in hidden | implicit and not hasattr(type(member), "__get__"):
+                self._visit(member, f"{place}.{word}", word)
+        hidden.update(vars(cls))
 
 
 @functools.cache
@@ -240,12 +311,25 @@ def code_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(names), frozenset(attributes)
 
 
+def can_change(array: Any) -> bool:
+    """Whether the memory of `array` can be written to, through itself or what it is a view of."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return array is not None and not isinstance(array, bytes)
+
+
 def array_sample(array: np.ndarray) -> np.ndarray:
     """A private copy of the elements that are compared, as unsigned bytes."""
     return _sampled(array).copy()
 
 
 def _sampled(array: np.ndarray) -> np.ndarray:
+    if 0 in array.strides:  # broadcast: an axis holds one element many times
+        array = array[tuple(slice(None if stride else 1) for stride in array.strides)]
+    if array.dtype.hasobject:
+        array = np.array([id(element) for element in array.flat])
     if array.nbytes > SAMPLE_ABOVE:
         array = array.reshape(-1)[:: max(1, array.size // SAMPLES)]
     flat: Any = np.ascontiguousarray(array).reshape(-1)

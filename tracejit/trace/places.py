@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -21,8 +22,8 @@ from tracejit.errors import Where
 from tracejit.ir.graph import Location
 
 TEXT_LIMIT = 76
-PACKAGE = str(Path(__file__).parents[1])
-_INTERNAL_FOLDERS = (PACKAGE, str(Path(np.__file__).parent))
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_INTERNAL_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 _internal: dict[str, bool] = {}
 
