@@ -36,6 +36,7 @@ class Refusal(Exception):
     """A command that cannot be carried out: why, and the exit code."""
 
     def __init__(self, why: str, code: int = 2) -> None:
+        """`why` is shown to the user, who then sees `code`."""
         super().__init__(why)
         self.code = code
 

@@ -66,7 +66,8 @@ class Function:
         self.python = python
         self.request = request
         self.signature = signature_of(python)
-        self.name = _identifier(options.name or getattr(python, "__name__", type(python).__name__))
+        known = options.name or getattr(python, "__name__", None) or type(python).__name__
+        self.name = _identifier(known)
         self.options = options
         self._static = _static_names(self.signature, options)
         self.kernels: list[Kernel] = []

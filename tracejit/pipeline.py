@@ -149,7 +149,7 @@ def _forward_and_backward(
             backward,
             [(len(bars), len(bars) == 1)],
             len(residuals),
-            {seed.name: one},
+            {seed: one},
         ),
         Body(
             "value_and_grad",

@@ -22,7 +22,7 @@ F8 = np.dtype("f8")
 
 def loss(x: Any, w: Any) -> Any:
     h = np.tanh(x * w + 1.0)
-    return np.sum(h, axis=(0, 1))
+    return np.sum(h)
 
 
 def read_back(graph: Graph) -> Graph:
@@ -41,7 +41,7 @@ def test_a_graph_is_printed_a_node_a_line() -> None:
         "  h_1  f8[2,3] = multiply x w                       # loss:1  h = np.tanh(x * w + 1.0)",
         "  h_2  f8[2,3] = add h_1 1.0",
         "  h    f8[2,3] = tanh h_2",
-        "  out  f8      = sum h  axis=(0, 1)                 # loss:2  return np.sum(h, axis=(0, 1))",
+        "  out  f8      = sum h  axis=(0, 1)                 # loss:2  return np.sum(h)",
     ]
 
 

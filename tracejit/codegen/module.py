@@ -120,17 +120,18 @@ def _function(
     _gather_constants(plan, constants)
     names = variables(plan, reserved | set(constants))
     spell = Expressions(names.__getitem__, plan.inlined)
-    parameters = [names[value] for value in plan.inputs]
+    parameters = [
+        f"{names[value]}={spell.scalar(body.defaults[value])}"
+        if value in body.defaults
+        else names[value]
+        for value in plan.inputs
+    ]
     lines = []
     if body.unpacked is not None:
         unpacked, parameters = parameters[: body.unpacked], parameters[body.unpacked :]
         if unpacked:
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
-    parameters = [
-        f"{name}={spell.scalar(body.defaults[name])}" if name in body.defaults else name
-        for name in parameters
-    ]
     previous = None
     for node in plan.statements:
         if node.where is not None and node.where != previous:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -152,9 +152,12 @@ class Graph:
         self._constants: dict[tuple[Any, ...], Constant] = {}
 
     def add_input(self, name: str, type: ArrayType) -> Value:
-        """A new input called `name`."""
+        """A new input called `name`, with a number where another input has that name."""
+        taken = {value.name for value in self.inputs}
+        numbered = (f"{name}_{number}" for number in count(2))
         value = Value(type)
-        value.label = value.base = value.name = name
+        value.label = name if name not in taken else next(n for n in numbered if n not in taken)
+        value.base = value.name = value.label
         self.inputs.append(value)
         return value
 

@@ -8,6 +8,7 @@ What NumPy leaves uninitialised (`np.empty_like`) is zero here.
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable
@@ -94,7 +95,7 @@ def filled(shape: Shape, fill: Any, dtype: np.dtype[Any]) -> str:
 
 def _number(number: Any) -> str:
     """A Python number as source, nan and inf included."""
-    if isinstance(number, complex):
+    if isinstance(number, complex) and not cmath.isfinite(number):
         return f"complex({_number(number.real)}, {_number(number.imag)})"
     if isinstance(number, float) and not math.isfinite(number):
         return "np.nan" if math.isnan(number) else "np.inf" if number > 0 else "-np.inf"

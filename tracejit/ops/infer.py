@@ -5,6 +5,7 @@ Errors are ValueError with the problem alone; the recorder adds the user's call 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -77,7 +78,7 @@ def ufunc_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
 
 def normalize_axis(axis: Any, ndim: int) -> int:
     """`axis` as a number from 0 on; AxisError if there is no such axis."""
-    number = int(axis.__index__())
+    number = operator.index(axis)
     if not -ndim <= number < ndim:
         raise AxisError(number, ndim)
     return number % ndim

@@ -294,7 +294,10 @@ answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))
 @composite(np.linalg.trace)
 def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of a diagonal of each matrix."""
-    return np.trace(x, offset, -2, -1, **({} if dtype is None else {"dtype": dtype}))
+    return np.trace(x, offset, -2, -1, dtype)
+
+
+answer(np.linalg.matrix_transpose, lambda x, /: np.matrix_transpose(x))
 
 
 # Cholesky factors

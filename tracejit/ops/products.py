@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array
+from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
 from tracejit.ops.op import Op, Rules, answer, composite, defop
@@ -171,7 +171,7 @@ answer(np.dot, _dot_call)
 def _array(x: Any) -> Any:
     """`x`, an array also where it is a number or a list."""
     x = as_array(x)
-    return x if np.ndim(x) else number_as_array(x)
+    return x if type_in_call(x).form == "array" else number_as_array(x)
 
 
 def _vdot_type(a: ArrayType, b: ArrayType) -> ArrayType:

@@ -195,8 +195,6 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Of each place, the choice whose condition holds there first."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
-    if not len(condlist):
-        raise ValueError("select with an empty condition list is not possible")
     conditions = [as_array(condition) for condition in condlist]
     for number, condition in enumerate(conditions):
         if type_in_call(condition).dtype.kind != "b":

@@ -156,7 +156,9 @@ def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
     parts = []
     for output in entry.outputs:
         leaves = (
-            "_tj_result" + "".join(f"[{k}]" for k in value) if kind == "result" else space.bind(value)
+            "_tj_result" + "".join(f"[{k}]" for k in value)
+            if kind == "result"
+            else space.bind(value)
             for kind, value in output.leaves
         )
         parts.append(construction(output.structure, leaves, space.bind))

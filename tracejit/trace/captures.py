@@ -322,14 +322,15 @@ def can_change(array: Any) -> bool:
 
 def array_sample(array: np.ndarray) -> np.ndarray:
     """A private copy of the elements that are compared, as unsigned bytes."""
-    return _sampled(array).copy()
+    sample: np.ndarray = _sampled(array).copy()
+    return sample
 
 
 def _sampled(array: np.ndarray) -> np.ndarray:
-    if 0 in array.strides:  # broadcast: an axis holds one element many times
-        array = array[tuple(slice(None if stride else 1) for stride in array.strides)]
     if array.dtype.hasobject:
         array = np.array([id(element) for element in array.flat])
+    if 0 in array.strides:  # broadcast: an axis holds one element many times
+        array = array[tuple(slice(None if stride else 1) for stride in array.strides)]
     if array.nbytes > SAMPLE_ABOVE:
         array = array.reshape(-1)[:: max(1, array.size // SAMPLES)]
     flat: Any = np.ascontiguousarray(array).reshape(-1)

@@ -33,6 +33,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     def forward(self: Any, other: Any) -> Any:
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](self, other)
+        if getattr(type(other), "__array_ufunc__", other) is None and other is not None:
+            return NotImplemented
         return self._handle(function, (self, other), {})
 
     def reflected(self: Any, other: Any) -> Any:

@@ -127,9 +127,7 @@ class Recording:
         """The input that stands for a captured array."""
         known = self.hidden.get(id(array))
         if known is None:
-            taken = {value.name for value in self.graph.inputs}
-            unique = name if name not in taken else f"{name}_{len(taken)}"
-            value = self.graph.add_input(unique, ArrayType(array.shape, array.dtype))
+            value = self.graph.add_input(name, ArrayType(array.shape, array.dtype))
             known = self.hidden[id(array)] = (value, array)
         return known[0]
 

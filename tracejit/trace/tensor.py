@@ -21,6 +21,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.op import HANDLERS
 from tracejit.trace.operators import POWER, binary, method_of, refused, unary
 
+_CALLED = re.compile(r"^[\w.<>]+\(\) ")
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -92,6 +93,12 @@ class Tensor:
     def __hash__(self) -> int:
         return id(self)
 
+    def __copy__(self) -> Any:
+        return self if self.type.form == "weak" else self._handle(np.copy, (self,), {})
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
     # NumPy's protocols
 
     def __tracejit_record__(
@@ -142,7 +149,11 @@ class Tensor:
             ) from None
         except TypeError as error:
             keyword = _KEYWORD.search(str(error))
-            problem = f"the keyword {keyword[1]} is not supported" if keyword else str(error)
+            problem = (
+                f"the keyword {keyword[1]} is not supported"
+                if keyword
+                else (_CALLED.sub("it ", str(error)))
+            )
             raise fail(
                 "unsupported-call",
                 self._recording.here(),
@@ -242,10 +253,14 @@ class Tensor:
 
     # ndarray's methods whose arguments differ from the function's
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """The same elements in another shape, as np.reshape."""
-        target = shape[0] if len(shape) == 1 else shape
-        return self._handle(np.reshape, (self, target), {} if order == "C" else {"order": order})
+        target = shape[:1] if len(shape) == 1 else (shape,) if shape else ()
+        return self._handle(np.reshape, (self, *target), kwargs)
+
+    def copy(self) -> Any:
+        """A copy in C order; a NumPy scalar stays one."""
+        return self._handle(np.ndarray.copy, (self,), {})
 
     def transpose(self, *axes: Any) -> Any:
         """Axes permuted, as np.transpose."""
@@ -308,7 +323,6 @@ class Tensor:
     take = method_of(np.take)
     trace = method_of(np.trace)
     diagonal = method_of(np.diagonal)
-    copy = method_of(np.copy)
     argsort = method_of(np.argsort)
     nonzero = method_of(np.nonzero)
     searchsorted = method_of(np.searchsorted)
