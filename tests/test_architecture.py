@@ -34,6 +34,7 @@ RANKS = {
     "kernel": 9,
     "pipeline": 9,
     "function": 9,
+    "differentiate": 9,
     "variable": 9,
     "gradients": 9,
     "markers": 9,
@@ -52,7 +53,14 @@ RUNTIME_DEPENDENCIES = {"numpy", "astor"}
 MAY_IMPORT_EXTRAS = {"tracejit.cli", "tracejit.demo"}
 
 # A module is tested by the file of the same place and name under tests/, or by the one named here.
-TESTED_ELSEWHERE: dict[str, str] = {}
+TESTED_ELSEWHERE: dict[str, str] = {
+    f"tracejit.ops.{area}": "tests/ops/test_table.py"
+    for area in (
+        "arithmetic", "choices", "comparison", "complex", "creation", "diagonals", "einsum",
+        "exponential", "factorizations", "forms", "indexing", "joining", "linalg", "markers",
+        "norms", "products", "rearranging", "selection", "trigonometric", "ufuncs", "weak",
+    )
+}  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
 
 # Calls that import the module they name. At rank 10 that is how something optional is deferred.

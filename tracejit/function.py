@@ -25,9 +25,16 @@ from tracejit.runtime.notes import add_note
 from tracejit.trace.captures import Captures
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.signature import Call, Leaf, bind_arguments, signature_of, take_apart
+from tracejit.trace.signature import (
+    Call,
+    Leaf,
+    bind_arguments,
+    leaf_names,
+    signature_of,
+    take_apart,
+)
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten
+from tracejit.trace.trees import LEAF, flatten, labels
 
 VALUE = Request()
 
@@ -171,7 +178,9 @@ class Function:
             call = take_apart(arguments, self.name, space.bind)
             differentiated = self._roles(call)[1]
             values = [
-                recording.source(leaf.value) if leaf.name in differentiated else leaf.value
+                recording.source(leaf.value, leaf.name)
+                if leaf.name in differentiated
+                else leaf.value
                 for leaf in call.leaves
             ]
             arguments = call.rebuild(values)
@@ -265,13 +274,16 @@ class Function:
         returns."""
         tensors: list[Tensor] = []
         leaves: list[tuple[str, Any]] = []
-        for leaf in answer.value:
+        names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
+        for leaf, name in zip(answer.value, names, strict=True):
             if type(leaf) is np.ndarray:
                 leaf = Tensor(recording.lift(leaf), recording)
             if type(leaf) is not Tensor:
                 leaves.append(("fixed", leaf))
                 continue
             leaf = Tensor(recording.lift(leaf), recording)
+            if answer.value_structure is not LEAF:
+                leaf._value.name_result(name)
             leaves.append(("result", len(tensors)))
             tensors.append(leaf)
         count = len(tensors)

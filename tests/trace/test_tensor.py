@@ -123,6 +123,17 @@ def test_unary_operators_are_numpys(symbol: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(interpret(graph, VECTOR)[0], symbol(VECTOR))
 
 
+@pytest.mark.parametrize("number", [3, 2.5, -2.5])
+def test_divmod_is_numpys_and_pythons(number: Any) -> None:
+    def f(x: Any, n: Any) -> Any:
+        return [*divmod(x, 2.0), *divmod(7.0, x), *divmod(x, n), *divmod(7, n)]
+
+    graph, _ = record(f, VECTOR, number)
+    for actual, expected in zip(interpret(graph, VECTOR, number), f(VECTOR, number), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+        assert type(actual) is type(expected)
+
+
 def test_matmul_is_numpys_from_both_sides() -> None:
     weights = np.arange(12.0).reshape(3, 4)
     for call in (lambda x: x @ weights, lambda x: weights.T @ x.T, lambda x: weights.T @ x[0]):
@@ -158,6 +169,8 @@ def test_a_number_is_read_when_python_needs_it() -> None:
         assert np.asarray(lr).tolist() == 0.5
         assert [*range(n)] == [0, 1, 2]
         assert lr.item() == 0.5
+        assert lr.is_integer() is False
+        assert n.bit_length() == 2
         return x
 
     started = run(f, VECTOR, 3, 0.5)

@@ -27,10 +27,12 @@ WIDTH = 96
 class Body(NamedTuple):
     """One function of the module.
 
+    In `docstring`, {results} stands for the names of the first group of results.
+
     `unpacked` are the inputs that arrive as the tuple `residuals`, before the other parameters.
     `groups` says how the plan's results, then what it keeps, are returned: each entry is the
     number of values in a tuple, one alone written without the tuple where `bare`. `defaults` maps
-    parameters to NumPy scalars.
+    inputs to NumPy scalars or 0-d arrays.
     """
 
     name: str
@@ -38,7 +40,7 @@ class Body(NamedTuple):
     plan: Plan
     groups: Sequence[tuple[int, bool]]
     unpacked: int | None = None
-    defaults: Mapping[str, Any] = {}
+    defaults: Mapping[Value, Any] = {}
 
 
 class Module(NamedTuple):
@@ -140,8 +142,15 @@ def _function(
         lines += _statement(node, plan, names, spell)
     lines.append("return " + _returned(body, spell))
     imports |= spell.imports
-    indented = "\n    ".join([repr(body.docstring), *lines])
+    docstring = body.docstring.format(results=_names(plan, names, body.groups[0][0]))
+    indented = "\n    ".join([repr(docstring), *lines])
     return f"def {body.name}({', '.join(parameters)}):\n    {indented}\n"
+
+
+def _names(plan: Plan, names: Mapping[Value, str], count: int) -> str:
+    """What the first results are called."""
+    words = [names.get(value, "a constant") for value in plan.results[:count]]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
 def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:

@@ -82,6 +82,11 @@ class Value:
             return True
         return self.derived is not None and bool(self.derived[0].label)
 
+    def name_result(self, name: str) -> None:
+        """Be called `name`, as a result, unless it has a name already."""
+        if self.node is not None and not self.is_named:
+            self.label = name
+
     def take_name(self, other: Value) -> None:
         """Be called what `other` is called, unless there is a name of its own already."""
         if self.node is None or self is other or self.is_named:

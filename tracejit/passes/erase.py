@@ -17,7 +17,7 @@ from tracejit.passes.rebuild import rebuild
 
 def erase_markers(graph: Graph) -> Graph:
     """`graph` with every override and identity replaced by its values."""
-    if not any(node.op is OVERRIDE for node in graph.nodes):
+    if not any(node.op in (OVERRIDE, IDENTITY) for node in graph.nodes):
         return graph
     return rebuild(graph, _erase)
 

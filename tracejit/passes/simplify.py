@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ops.op import OPS
+from tracejit.ir.types import ArrayType
+from tracejit.ops.op import OPS, Op
 from tracejit.passes.rebuild import rebuild
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
@@ -36,7 +37,10 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
     if len(node.results) != 1:
         return None
     operands = _without_broadcasts(node, operands)
-    for rule in (*RULES.get(node.op.name, ()), _fold):
+    folded = _fold(graph, node.op, operands, node.params, node.results[0].type)
+    if folded is not None:
+        return (folded,)
+    for rule in RULES.get(node.op.name, ()):
         value = rule(graph, node, operands)
         if value is not None:
             assert value.type is node.results[0].type, (node, value)
@@ -45,10 +49,27 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
 
 
 def _emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any) -> Value:
-    """A new single-result node at the place of `like`."""
+    """The value of a new single-result node at the place of `like`, folded where it is constant."""
     types = OPS[op].result_types([value.type for value in operands], params)
+    folded = _fold(graph, OPS[op], operands, params, types[0])
+    if folded is not None:
+        return folded
     node = graph.emit(OPS[op], operands, params, types, like.where, like.region, like.tapes)
     return node.results[0]
+
+
+def _fold(
+    graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
+) -> Value | None:
+    """A small result of constants alone is a constant."""
+    if not operands or type.size > FOLD_ELEMENTS or op.effect:
+        return None
+    numbers = [value.data for value in operands if isinstance(value, Constant)]
+    if len(numbers) < len(operands):
+        return None
+    with np.errstate(all="ignore"):
+        constant = graph.constant(op.evaluate(*numbers, **params))
+    return constant if constant.type is type else None
 
 
 def _made_by(value: Value, *ops: str) -> Node | None:
@@ -163,6 +184,17 @@ def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) ->
     return _emit(graph, node, "broadcast_to", (made.operands[0],), shape=node.params["shape"])
 
 
+def _view_of_scalar(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """Another shape of one number that was broadcast is that number broadcast to it."""
+    made = _made_by(operands[0], "broadcast_to")
+    result = node.results[0].type
+    if made is None or made.operands[0].type.shape != () or result.form != "array":
+        return None
+    if node.op.name == "getitem" and len(operands) > 1:
+        return None
+    return _emit(graph, node, "broadcast_to", made.operands, shape=result.shape)
+
+
 def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     made = _made_by(operands[0], "transpose")
     if made is None:
@@ -185,30 +217,19 @@ def _sum_of_ones(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value
     return _emit(graph, node, "reshape", (source,), shape=result.shape)
 
 
-def _fold(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A small result of constants alone is a constant."""
-    result = node.results[0].type
-    if not operands or result.size > FOLD_ELEMENTS or node.op.effect:
-        return None
-    if not all(isinstance(value, Constant) for value in operands):
-        return None
-    with np.errstate(all="ignore"):
-        data = node.op.evaluate(*[value.data for value in operands], **node.params)  # type: ignore[attr-defined]
-    constant = graph.constant(data)
-    return _same_type(node, constant)
-
-
 RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one,),
     "divide": (_identity_of_one,),
     "negative": (_double_negation,),
     "add": (_twice, _add_negative),
     "subtract": (_add_negative,),
-    "reshape": (_no_change, _reshape_of_view),
-    "expand_dims": (_no_change, _reshape_of_view),
-    "squeeze": (_no_change, _reshape_of_view),
+    "reshape": (_no_change, _view_of_scalar, _reshape_of_view),
+    "expand_dims": (_no_change, _view_of_scalar, _reshape_of_view),
+    "squeeze": (_no_change, _view_of_scalar, _reshape_of_view),
     "broadcast_to": (_no_change, _broadcast_of_view),
     "astype": (_no_change,),
-    "transpose": (_identity_axes, _transpose_twice),
+    "transpose": (_identity_axes, _view_of_scalar, _transpose_twice),
+    "getitem": (_view_of_scalar,),
+    "ravel": (_view_of_scalar,),
     "sum": (_sum_of_ones,),
 }

@@ -131,8 +131,8 @@ class Recording:
             known = self.hidden[id(array)] = (value, array)
         return known[0]
 
-    def source(self, argument: Any) -> Any:
-        """An argument to differentiate by, as a value of its own; Python floats as float64 scalars.
+    def source(self, argument: Any, name: str) -> Any:
+        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
 
         What has no derivative stays as it is, for the caller to refuse.
         """
@@ -147,7 +147,9 @@ class Recording:
         if value.type.form == "weak":
             tensor = as_scalar(tensor, dtype=value.type.dtype)
         self.identities += 1
-        return IDENTITY(tensor, number=self.identities)
+        distinct: Tensor = IDENTITY(tensor, number=self.identities)
+        distinct._value.label = name
+        return distinct
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""

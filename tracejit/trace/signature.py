@@ -129,13 +129,14 @@ def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], s
     )
 
 
-def leaf_names(words: list[tuple[str, ...]]) -> list[str]:
+def leaf_names(words: list[tuple[str, ...]], whole: bool = False) -> list[str]:
     """A variable name per leaf: its last key if that is a name and unique, else all keys joined."""
     short = [path[-1] for path in words]
     counts = Counter(short)
     names: list[str] = []
     for path, last in zip(words, short, strict=True):
-        name = last if last.isidentifier() and counts[last] == 1 else "_".join(path)
+        short_enough = not whole and last.isidentifier() and counts[last] == 1
+        name = last if short_enough else "_".join(path)
         name = "".join(letter if letter.isalnum() else "_" for letter in name)
         if keyword.iskeyword(name) or not name.isidentifier() or name in names:
             name = f"{name}_{len(names)}" if name[:1].isalpha() else f"a_{name}_{len(names)}"

@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Value
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.op import HANDLERS
 from tracejit.trace.operators import POWER, binary, method_of, refused, unary
 
@@ -356,11 +356,19 @@ class Tensor:
     __abs__ = unary("abs", np.absolute)
     __invert__ = unary("~", np.invert)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __getitem__(self, index: Any) -> Any:
         return self._handle(operator.getitem, (self, index), {})
 
     def __getattr__(self, name: str) -> Any:
-        """Any other attribute of ndarray, refused by name."""
+        """Any other attribute: of a number, read under a guard; of ndarray, refused by name."""
+        if self.type.form == "weak" and hasattr(PYTHON_TYPES[self.dtype.kind], name):
+            return self._number(operator.attrgetter(name), f"{{}}.{name}")
         if hasattr(np.ndarray, name) and not name.startswith("__"):
             raise fail("unsupported-function", self._recording.here(), function=f"ndarray.{name}")
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
