@@ -31,7 +31,9 @@ AT = [
     shaped("matmul", at, (3, 4), (4, 2), zero_size=(EMPTY, np.zeros((3, 2)))),
     shaped("matmul", at, (3, 4), (4, 2), zero_size=(np.zeros((3, 0)), np.zeros((0, 2)))),
     shaped("matmul", at, (1, 1), (1, 1)),
-    shaped("matmul", at, (2, 3, 4), (2, 4, 2), zero_size=(np.zeros((0, 3, 4)), np.zeros((1, 4, 2)))),
+    shaped(
+        "matmul", at, (2, 3, 4), (2, 4, 2), zero_size=(np.zeros((0, 3, 4)), np.zeros((1, 4, 2)))
+    ),
     shaped("matmul", at, (2, 3, 4), (4, 2), zero_size=(np.zeros((0, 3, 4)), np.zeros((4, 2)))),
     shaped("matmul", at, (3, 4), (2, 4, 2)),
     shaped("matmul", at, (2, 1, 3, 4), (5, 4, 2)),
@@ -140,11 +142,20 @@ CONJUGATED = [  # complex step would conjugate the first operand
     Sample("vdot", np.vdot, (INTEGERS, normal(6)), holomorphic=False),
     Sample("vdot", np.vdot, (SINGLE_VECTOR, SINGLE_VECTOR), holomorphic=False),
     shaped("vecdot", np.vecdot, (4,), (4,), holomorphic=False),
-    shaped("vecdot", np.vecdot, (2, 3, 4), (3, 4), zero_size=(np.zeros((2, 0, 4)), np.zeros(4)), holomorphic=False),
+    shaped(
+        "vecdot",
+        np.vecdot,
+        (2, 3, 4),
+        (3, 4),
+        zero_size=(np.zeros((2, 0, 4)), np.zeros(4)),
+        holomorphic=False,
+    ),
     shaped("vecdot", np.vecdot, (2, 1, 4), (3, 4), holomorphic=False),
     shaped("vecdot", lambda x, y: np.vecdot(x, y, axis=0), (4, 3), (4, 3), holomorphic=False),
     shaped("vecdot", lambda x, y: np.linalg.vecdot(x, y), (3, 4), (4,), holomorphic=False),
-    shaped("vecdot", lambda x, y: np.linalg.vecdot(x, y, axis=0), (4, 3), (4, 3), holomorphic=False),
+    shaped(
+        "vecdot", lambda x, y: np.linalg.vecdot(x, y, axis=0), (4, 3), (4, 3), holomorphic=False
+    ),
     Sample("vecdot", np.vecdot, (complex_normal(2, 3), complex_normal(3)), holomorphic=False),
     Sample("vecdot", np.vecdot, (normal(2, 3), complex_normal(3)), holomorphic=False),
     Sample("vecdot", np.vecdot, (SINGLE, SINGLE_VECTOR), holomorphic=False),
@@ -153,11 +164,20 @@ CONJUGATED = [  # complex step would conjugate the first operand
 if hasattr(np, "matvec"):
     CONJUGATED += [
         shaped("matvec", np.matvec, (3, 4), (4,)),
-        shaped("matvec", np.matvec, (2, 3, 4), (2, 4), zero_size=(np.zeros((0, 3, 4)), np.zeros(4))),
+        shaped(
+            "matvec", np.matvec, (2, 3, 4), (2, 4), zero_size=(np.zeros((0, 3, 4)), np.zeros(4))
+        ),
         shaped("matvec", np.matvec, (3, 4), (2, 4)),
         Sample("matvec", np.matvec, (complex_normal(3, 4), complex_normal(4))),
         shaped("vecmat", np.vecmat, (3,), (3, 4), holomorphic=False),
-        shaped("vecmat", np.vecmat, (2, 3), (2, 3, 4), zero_size=(np.zeros((0, 3)), np.ones((3, 4))), holomorphic=False),
+        shaped(
+            "vecmat",
+            np.vecmat,
+            (2, 3),
+            (2, 3, 4),
+            zero_size=(np.zeros((0, 3)), np.ones((3, 4))),
+            holomorphic=False,
+        ),
         shaped("vecmat", np.vecmat, (2, 3), (3, 4), holomorphic=False),
         Sample("vecmat", np.vecmat, (complex_normal(3), complex_normal(3, 4)), holomorphic=False),
     ]

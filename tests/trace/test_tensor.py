@@ -92,13 +92,16 @@ def test_a_0d_array_has_no_length_and_is_not_iterated(call: Callable[[Any], Any]
 
 OPERATORS = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-    operator.pow, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
+    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
 ]  # fmt: skip
 OTHERS = [2, 2.5, np.float32(2.5), np.float64(2.5), np.array(2.5), np.arange(1, 4), [1.0, 2.0, 3.0]]
 
 
-@pytest.mark.parametrize("symbol", OPERATORS, ids=lambda function: function.__name__)
-@pytest.mark.parametrize("other", OTHERS, ids=repr)
+@pytest.mark.parametrize(
+    ("symbol", "other"),
+    [(symbol, other) for symbol in OPERATORS for other in OTHERS]
+    + [(operator.pow, other) for other in (2, 2.5, np.arange(1, 4), [1.0, 2.0, 3.0])],
+)
 def test_operators_are_numpys_from_both_sides(symbol: Callable[..., Any], other: Any) -> None:
     x = np.abs(VECTOR).astype(np.float32)
     for call in (lambda x: symbol(x, other), lambda x: symbol(other, x)):
@@ -391,7 +394,7 @@ def test_an_attribute_that_ndarray_has_not_is_an_attribute_error() -> None:
         (np.array([1, "a", None], object), UnsupportedError),
         (np.ma.array([1.0, 2.0, 3.0]), ArgumentError),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_an_operand_that_is_no_array_of_numbers_is_refused(other: Any, error: type) -> None:
     assert type(refused(lambda x: x + other, VECTOR)) is error

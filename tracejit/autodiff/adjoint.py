@@ -215,7 +215,8 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     extra = cotangent.ndim - len(shape)
     sizes = (1,) * -extra + cotangent.shape[max(extra, 0) :]
     stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
-    axes = (*range(extra), *[axis + extra for axis in stretched])
+    extended = [axis for axis in range(extra) if cotangent.shape[axis] != 1]
+    axes = (*extended, *[axis + extra for axis in stretched])
     if axes:
         cotangent = np.sum(cotangent, axis=axes, keepdims=extra <= 0)
     aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))

@@ -8,20 +8,18 @@ check.
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.codegen.expressions import Expressions
+from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.names import variables
 from tracejit.codegen.source import COMMENT, to_source
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
 from tracejit.schedule.plan import Plan
-
-WIDTH = 96
 
 
 class Body(NamedTuple):
@@ -50,12 +48,20 @@ class Module(NamedTuple):
     constants: dict[str, np.ndarray]
 
 
-def render(header: str, signature: Mapping[str, Any], bodies: Sequence[Body]) -> Module:
-    """The module with docstring `header`, the dictionary SIGNATURE and these functions."""
+class _Text(NamedTuple):
+    """One function as source, and the names of its variables."""
+
+    source: str
+    names: Mapping[Value, str]
+
+
+def render(facts: Facts, bodies: Sequence[Body]) -> Module:
+    """The module with these functions, the first of which is forward, and `facts` at its head."""
     imports: set[str] = set()
     constants: dict[str, Constant] = {}
     reserved = {"residuals", "SIGNATURE", "constants", "load"} | _numpy_names(bodies)
     functions = [_function(body, reserved, imports, constants) for body in bodies]
+    names = functions[0].names
     spell = Expressions(str, set())
     lines: list[str] = []
     large: dict[str, np.ndarray] = {}
@@ -74,29 +80,10 @@ def render(header: str, signature: Mapping[str, Any], bodies: Sequence[Body]) ->
     if imports:
         head.append(f"from numpy import {', '.join(sorted(imports))}")
     head += ["'#:'", "SIGNATURE = '@signature@'", *lines]
-    tree = ast.parse("\n".join(head + functions))
+    tree = ast.parse("\n".join([*head, *(function.source for function in functions)]))
     text = to_source(tree).partition("\n")[2]
-    text = text.replace("'@signature@'", _dictionary(signature), 1)
-    return Module(f'"""{header}"""\n{text}', large)
-
-
-def _dictionary(signature: Mapping[str, Any]) -> str:
-    """A dictionary of dictionaries and tuples of strings as source, wrapped to the page."""
-    lines = ["{"]
-    for key, part in signature.items():
-        pairs = isinstance(part, Mapping)
-        texts = [f'"{k}": "{v}"' for k, v in part.items()] if pairs else [f'"{v}"' for v in part]
-        body = ", ".join(texts) + ("," if len(texts) == 1 and not pairs else "")
-        start, end = "{}" if pairs else "()"
-        if len(body) < WIDTH - 12 - len(key):
-            lines.append(f'    "{key}": {start}{body}{end},')
-            continue
-        lines.append(f'    "{key}": {start}')
-        lines += textwrap.wrap(
-            body, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False
-        )
-        lines.append(f"    {end},")
-    return "\n".join([*lines, "}"])
+    text = text.replace("'@signature@'", signature(facts, names), 1)
+    return Module(f'"""{header(facts, names)}"""\n{text}', large)
 
 
 def _numpy_names(bodies: Sequence[Body]) -> set[str]:
@@ -117,7 +104,7 @@ def _numpy_names(bodies: Sequence[Body]) -> set[str]:
 
 def _function(
     body: Body, reserved: set[str], imports: set[str], constants: dict[str, Constant]
-) -> str:
+) -> _Text:
     plan = body.plan
     _gather_constants(plan, constants)
     names = variables(plan, reserved | set(constants))
@@ -144,7 +131,7 @@ def _function(
     imports |= spell.imports
     docstring = body.docstring.format(results=_names(plan, names, body.groups[0][0]))
     indented = "\n    ".join([repr(docstring), *lines])
-    return f"def {body.name}({', '.join(parameters)}):\n    {indented}\n"
+    return _Text(f"def {body.name}({', '.join(parameters)}):\n    {indented}\n", names)
 
 
 def _names(plan: Plan, names: Mapping[Value, str], count: int) -> str:

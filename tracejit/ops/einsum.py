@@ -66,7 +66,9 @@ def explicit_subscripts(subscripts: str, axes: Sequence[int]) -> tuple[list[str]
         once = sorted(letter for letter in set(counts) if counts.count(letter) == 1)
         output = "..." + "".join(once)
     elif spread and "..." not in output:
-        raise ValueError(f"{subscripts!r} gives the output no '...' for the dimensions of the inputs")
+        raise ValueError(
+            f"{subscripts!r} gives the output no '...' for the dimensions of the inputs"
+        )
     labels = [
         text.replace("...", spread[len(spread) - width :])
         for width, text in zip(widths, labels, strict=True)
@@ -141,7 +143,9 @@ def _einsum_vjp(
 ) -> Any:
     """The product of g and the other operands, summed over what operand `number` does not have."""
     labels, output = _split(subscripts)
-    others = [(x, text) for k, (x, text) in enumerate(zip(operands, labels, strict=True)) if k != number]
+    others = [
+        (x, text) for k, (x, text) in enumerate(zip(operands, labels, strict=True)) if k != number
+    ]
     reached = output + "".join(text for _, text in others)
     target = "".join(letter for letter in labels[number] if letter in reached)
     if not others:
@@ -151,9 +155,7 @@ def _einsum_vjp(
     else:
         factors = [(g, output), *others] if output else others
         inputs = ",".join(text for _, text in factors)
-        cotangent = np.einsum(
-            f"{inputs}->{target}", *[x for x, _ in factors], optimize=optimize
-        )
+        cotangent = np.einsum(f"{inputs}->{target}", *[x for x, _ in factors], optimize=optimize)
         cotangent = cotangent if output else g * cotangent
     return _spread(cotangent, target, labels[number])
 

@@ -255,11 +255,16 @@ def _trace_of_quotient(v: Any, a: Any) -> Any:
     return np.sum(np.linalg.inv(a).mT * v, axis=(-2, -1))
 
 
+def _imaginary(z: Any) -> Any:
+    """The imaginary part times i."""
+    return 0.5 * (z - conj(z))
+
+
 def _slogdet_vjp(g: Any, y: Any, a: Any) -> Any:
     """Of both results; a real sign is constant, a complex one turns with the imaginary part."""
     turned, g_log = g
     if turned is not None and y[0].dtype.kind == "c":
-        turn = np.imag(turned * y[0]) * 1j
+        turn = _imaginary(turned * y[0])
         g_log = turn if g_log is None else g_log + turn
     return None if g_log is None else each(g_log) * np.linalg.inv(a).mT
 
@@ -267,7 +272,7 @@ def _slogdet_vjp(g: Any, y: Any, a: Any) -> Any:
 def _slogdet_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
     change = _trace_of_quotient(v, a)
     if y[0].dtype.kind == "c":
-        return y[0] * (np.imag(change) * 1j), np.real(change)
+        return y[0] * _imaginary(change), np.real(change)
     return np.zeros_like(y[0]), change
 
 

@@ -51,9 +51,7 @@ def _over(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
     return x if axis is None or keepdims or not x.ndim else np.expand_dims(x, axis)
 
 
-def _derivative(
-    y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims: bool
-) -> Any:
+def _derivative(y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims: bool) -> Any:
     """The derivative of a p-norm by the elements of x, other than by 2."""
     share = np.abs(x) / _over(_nonzero(y), axis, keepdims)
     return np.sign(conj(x)) * share ** (ord - 1)
@@ -163,9 +161,7 @@ def _matrix_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any
 
 
 @composite(np.linalg.vector_norm)
-def vector_norm(
-    x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
-) -> Any:
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of all elements, or along any number of axes, flattened."""
     x = as_array(x)
     shape = np.shape(x)

@@ -199,9 +199,7 @@ def _vecdot_type(a: ArrayType, b: ArrayType) -> ArrayType:
     return array_or_scalar(broadcast_shapes(a.shape[:-1], b.shape[:-1]), common_dtype(a, b))
 
 
-def _vecdot_call(
-    x1: Any, x2: Any, /, *, axis: int = -1
-) -> tuple[tuple[Any, Any], dict[str, Any]]:
+def _vecdot_call(x1: Any, x2: Any, /, *, axis: int = -1) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """vecdot along the last axis: any other is moved there."""
     return (_last(x1, axis), _last(x2, axis)), {}
 
@@ -350,7 +348,9 @@ def _cross_call(
     a, b = _last(a, axisa), _last(b, axisb)
     sizes = (np.shape(a)[-1], np.shape(b)[-1])
     if sizes != (3, 3):
-        raise ValueError(f"cross products are of 3 and 3 elements, not of {sizes[0]} and {sizes[1]}")
+        raise ValueError(
+            f"cross products are of 3 and 3 elements, not of {sizes[0]} and {sizes[1]}"
+        )
     product = cross3(a, b)
     return product if axisc == -1 else np.moveaxis(product, -1, axisc)
 

@@ -205,18 +205,6 @@ def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
     return _emit(graph, node, "transpose", made.operands, axes=axes)
 
 
-def _sum_of_ones(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A sum over axes of length one only drops them."""
-    source, result = operands[0], node.results[0].type
-    if any(source.type.shape[axis] != 1 for axis in node.params["axis"]):
-        return None
-    if source.type.dtype != result.dtype or result.form != "array":
-        return None
-    if result.shape == source.type.shape:
-        return _same_type(node, source)
-    return _emit(graph, node, "reshape", (source,), shape=result.shape)
-
-
 RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one,),
     "divide": (_identity_of_one,),
@@ -231,5 +219,4 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "transpose": (_identity_axes, _view_of_scalar, _transpose_twice),
     "getitem": (_view_of_scalar,),
     "ravel": (_view_of_scalar,),
-    "sum": (_sum_of_ones,),
 }

@@ -31,16 +31,19 @@ _internal: dict[str, bool] = {}
 def user_frame() -> FrameType | None:
     """The innermost frame that is neither tracejit's nor NumPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        inside = _internal.get(filename)
-        if inside is None:
-            inside = filename.startswith(_INTERNAL_FOLDERS) and filename not in _USER_FILES
-            _internal[filename] = inside
-        if not inside:
-            return frame
+    while frame is not None and is_internal(frame):
         frame = frame.f_back
-    return None
+    return frame
+
+
+def is_internal(frame: FrameType) -> bool:
+    """Whether a frame runs code of tracejit or NumPy."""
+    filename = frame.f_code.co_filename
+    inside = _internal.get(filename)
+    if inside is None:
+        inside = filename.startswith(_INTERNAL_FOLDERS) and filename not in _USER_FILES
+        _internal[filename] = inside
+    return inside
 
 
 class SourceFile:

@@ -281,7 +281,9 @@ class Namer:
         """An operation is being recorded in `frame`."""
         line, instruction = frame.f_lineno, frame.f_lasti
         before = self._position.get(frame)
-        if before is not None and (before[0] != line or instruction <= before[1]):
+        if before is None:
+            self._visit_callers(frame)
+        elif before[0] != line or instruction <= before[1]:
             self._read(frame)
         self._position[frame] = (line, instruction)
 
@@ -298,6 +300,20 @@ class Namer:
     def forget(self) -> None:
         """Let the frames go."""
         self._position.clear()
+
+    def _visit_callers(self, frame: FrameType) -> None:
+        """Take note of the user's functions that called this one: their names go before its own."""
+        caller = frame.f_back
+        found: list[FrameType] = []
+        while caller is not None and caller not in self._position:
+            if places.is_internal(caller):
+                break
+            found.append(caller)
+            caller = caller.f_back
+        if caller in self._position:
+            self._read(caller)
+        for one in reversed(found):
+            self._position[one] = (one.f_lineno, one.f_lasti)
 
     def _read(self, frame: FrameType) -> None:
         if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:

@@ -1,0 +1,201 @@
+"""Where an operation stands in the user's code."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interpret import record
+from tracejit.trace.places import (
+    TEXT_LIMIT,
+    SourceFile,
+    location,
+    source_file,
+    user_frame,
+    where,
+    where_of,
+)
+
+VECTOR = np.arange(3.0)
+
+
+def cited(call: Callable[..., Any]) -> list[tuple[str, str]]:
+    """Function and line, and the text, of every node that a call records."""
+    graph, _ = record(call, VECTOR)
+    return [(node.where.short, node.where.text) for node in graph.nodes if node.where]
+
+
+def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that does nothing."""
+    return function
+
+
+def test_a_line_is_counted_from_the_def() -> None:
+    def f(x: Any) -> Any:
+        h = np.exp(x)
+
+        return h * 2.0
+
+    assert cited(f) == [("f:1", "h = np.exp(x)"), ("f:3", "return h * 2.0")]
+
+
+def test_decorators_do_not_count() -> None:
+    @decorated
+    @decorated
+    def f(x: Any) -> Any:
+        return np.exp(x)
+
+    assert cited(f) == [("f:1", "return np.exp(x)")]
+
+
+def test_a_statement_of_several_lines_is_one_line_of_text() -> None:
+    def f(x: Any) -> Any:
+        h = np.exp(
+            x,
+        )
+        return (
+            h
+            + 1.0  # one
+        )
+
+    texts = [text for _, text in cited(f)]
+    assert texts == ["h = np.exp(x)", "return h + 1.0"]
+
+
+def test_a_compound_statement_is_cited_without_its_body() -> None:
+    def f(x: Any) -> Any:
+        for element in np.exp(x):
+            x = x + element
+        with np.errstate(all="ignore"):
+            return x
+
+    texts = [text for _, text in cited(f)]
+    assert texts[0] == "for element in np.exp(x):"
+    assert texts[-1] == "x = x + element"
+
+
+def test_a_statement_behind_a_colon_is_cited_alone() -> None:
+    def f(x: Any) -> Any:
+        if x.ndim: x = np.exp(x)  # noqa: E701
+        return x  # fmt: skip
+
+    assert cited(f) == [("f:1", "x = np.exp(x)")]
+
+
+def test_a_lambda_is_cited_with_its_statement() -> None:
+    found = cited(lambda x: np.exp(x))
+    assert found == [("lambda:0", "found = cited(lambda x: np.exp(x))")]
+
+
+def test_a_method_is_cited_by_its_name() -> None:
+    class Layer:
+        def __call__(self, x: Any) -> Any:
+            return np.exp(x)
+
+    layer = Layer()
+    graph, _ = record(lambda x: layer(x), VECTOR)
+    assert graph.nodes[0].where is not None
+    assert graph.nodes[0].where.function == f"{__name__}.__call__"
+    assert graph.nodes[0].where.short == "__call__:1"
+
+
+def test_a_long_text_is_cut() -> None:
+    def f(x: Any) -> Any:
+        return np.exp(x) + np.exp(x) + np.exp(x) + np.exp(x) + np.exp(x) + np.exp(x) + np.exp(x)
+
+    for _, text in cited(f):
+        assert len(text) <= TEXT_LIMIT
+        assert text.endswith(" ...")
+
+
+def test_numpys_frames_are_not_the_users() -> None:
+    """The mean of NumPy's own Python code would call the ufunc from numpy/_core/_methods.py."""
+
+    def f(x: Any) -> Any:
+        return np.mean(x) + x.mean()
+
+    assert {place for place, _ in cited(f)} == {"f:1"}
+
+
+def test_the_users_frame_is_the_innermost_that_is_not_ours() -> None:
+    assert user_frame() is sys._getframe()
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Callable[[str], dict[str, Any]]:
+    """Runs a text as a file of its own and answers its names."""
+
+    def load(text: str) -> dict[str, Any]:
+        path = tmp_path / "user.py"
+        path.write_text(text, encoding="utf-8")
+        linecache.checkcache(str(path))
+        source_file.cache_clear()
+        space: dict[str, Any] = {"np": np, "__name__": "user"}
+        exec(compile(text, str(path), "exec"), space)
+        return space
+
+    return load
+
+
+def test_a_text_may_hold_any_character(module: Any) -> None:
+    space = module("def f(x):\n    'ééé'; é = np.exp(x)  # é\n    return é\n")
+    assert cited(space["f"])[0] == ("f:1", "é = np.exp(x)")
+
+
+def test_a_place_is_found_again_in_the_file(module: Any) -> None:
+    space = module("\n\n@(lambda f: f)\ndef f(x):\n    y = 1.0\n    return np.exp(x)\n")
+    graph, _ = record(space["f"], VECTOR)
+    place = where_of(graph.nodes[0].where, graph.files)
+    assert place is not None
+    assert place.lineno == 6
+    assert place.filename.endswith("user.py")
+    assert place.text == "return np.exp(x)"
+    assert str(place) == "  user.py:6   return np.exp(x)"
+
+
+def test_a_place_that_is_not_known_is_none() -> None:
+    graph, _ = record(lambda x: np.exp(x), VECTOR)
+    assert where_of(None, graph.files) is None
+    assert where_of(graph.nodes[0].where, {}) is None
+    assert where(None) is None
+
+
+def test_a_file_that_does_not_parse_has_lines_only() -> None:
+    source = SourceFile(["def f(:\n", "    x = 1\n"])
+    assert source.text(2) == "x = 1"
+    assert source.text(9) == ""
+    assert source.defs == {}
+
+
+def test_code_without_a_file_has_lines_only(module: Any) -> None:
+    space: dict[str, Any] = {"np": np}
+    exec("def f(x):\n\n    return np.exp(x)\n", space)
+    assert cited(space["f"]) == [("f:2", "")]
+
+
+def test_the_running_line_has_columns_where_python_knows_them() -> None:
+    def f() -> Any:
+        return where(user_frame())
+
+    place = f()
+    assert place.text == "        return where(user_frame())"
+    if sys.version_info >= (3, 11):
+        expression = place.text[place.column : place.end_column]
+        assert expression == "where(user_frame())"
+    else:
+        assert place.column is None
+
+
+def test_a_location_does_not_say_where_the_file_is(tmp_path: Path) -> None:
+    place, (filename, first) = location(sys._getframe())
+    assert place.function == f"{__name__}.test_a_location_does_not_say_where_the_file_is"
+    assert place.line == 1
+    assert place.text.startswith("place, (filename, first) = location(")
+    assert Path(filename) == Path(__file__)
+    assert first == test_a_location_does_not_say_where_the_file_is.__code__.co_firstlineno
