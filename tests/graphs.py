@@ -107,6 +107,8 @@ def _step(random: Random, tensors: Sequence[Any]) -> Any:
         if kind == 2:
             number = random.choice(NUMBERS)
             return random.choice(BINARY)(*random.sample((one, number), 2))
+        if one.type.form == "weak":
+            return _in_form(one)
         if kind == 3:
             return random.choice(OTHERS)(one)
         return random.choice(VIEWS)(one)

@@ -86,11 +86,11 @@ def run(call: Callable[..., Any], *args: Any, name: str = "") -> Run:
                 inputs.append(leaves[number])
         replaced.append(unflatten(structure, leaves))
     try:
-        result = call(*replaced)
+        # No name for the result: a recording takes note of the names in all functions that run.
+        return Run(recording, inputs, *flatten(call(*replaced)))
     except BaseException:
         recording.abandon()
         raise
-    return Run(recording, inputs, *flatten(result))
 
 
 def record(call: Callable[..., Any], *args: Any, name: str = "") -> tuple[Graph, Structure]:

@@ -142,6 +142,12 @@ ERRORS: dict[str, Row] = {
         "NumPy raises the same error on arrays of these shapes.",
         "{fix}",
     ),
+    "random": Row(
+        UnsupportedError,
+        "{function} drew random numbers from {generator} while it was recorded.",
+        "the numbers drawn now would be frozen into every later call.",
+        "draw them outside the function and pass them as an argument.",
+    ),
     "leaked": Row(
         LeakedTensorError,
         "a Tensor recorded in {function} was used after that recording had ended.",

@@ -17,7 +17,6 @@ import numpy as np
 from tracejit.cache.store import Store, default_path
 from tracejit.differentiate import Answer, Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, without_frames
-from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
 from tracejit.pipeline import Recorded, generate, key_of, name_of
 from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
@@ -80,7 +79,7 @@ class Function:
         self.kernels: list[Kernel] = []
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
-        self._made: dict[Callable[..., Any], tuple[Entry, Kernel]] = {}
+        self._made: list[tuple[Entry, Kernel]] = []
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
@@ -129,10 +128,10 @@ class Function:
             arguments = bind_arguments(self.signature, self.name, args, kwargs)
             space = Space()
             call = self._take_apart(arguments, space)
-            for entry, kernel in list(self._made.values()):
-                if entry.fits(call):
+            for made, kernel in list(self._made):
+                if made.fits(call):
                     return kernel
-            return self._made[self._specialise(call, space)][1]
+            return self._specialise(call, space)[2]
         except TracejitError as error:
             raise without_frames(error, PACKAGE) from None
 
@@ -152,11 +151,10 @@ class Function:
         if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.request.transform:
             return self.python(*args, **kwargs)
         space = Space()
-        entry = self._specialise(self._take_apart(arguments, space), space)
+        entry, made, _ = self._specialise(self._take_apart(arguments, space), space)
         result = entry(*args, **kwargs)
         if result is MISS:  # another thread has changed what was read while recording
-            unguarded = self._made[entry][0]._replace(guard=None)
-            result = make_entry(unguarded, space, self.name)(*args, **kwargs)
+            result = make_entry(made._replace(guard=None), space, self.name)(*args, **kwargs)
         return result
 
     def _misfit(
@@ -196,14 +194,14 @@ class Function:
                     self._dynamic.add(leaf.path)
         return call
 
-    def _specialise(self, call: Call, space: Space) -> Callable[..., Any]:
+    def _specialise(self, call: Call, space: Space) -> tuple[Callable[..., Any], Entry, Kernel]:
         """Record for `call`, make its kernel, and enter it in front of the others."""
         objects = [leaf.value for leaf in call.leaves if leaf.role == "static"]
         captures = Captures([self.python, *objects])
         recording = Recording(self.name, captures)
         fixed, differentiated = self._roles(call)
         try:
-            with recording:
+            with recording, captures.refusing_draws(self.name):
                 values = [
                     self._argument(leaf, recording, fixed, differentiated) for leaf in call.leaves
                 ]
@@ -220,6 +218,7 @@ class Function:
             recording.abandon()
             raise
         self.tracing_count += 1
+        baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
         kernel = self._kernel(recorded)
         inputs = dict(zip((leaf.name for leaf in call.leaves), values, strict=True))
         for name, tensor in inputs.items():
@@ -227,17 +226,27 @@ class Function:
                 fixed[name] = recording.reads[tensor._value]
         target = kernel.value_and_grad if self.request.transform else kernel.forward
         guard = captures.guard()
-        if guard is not None and not guard():
-            # The function changes what it reads: a counter, a list that it appends to. Such effects
-            # happen while recording only, so it is what they have left that must stay.
-            guard = Captures(captures.roots).guard()
-        arrays = [array for _, array in recording.hidden.values()]
-        made = Entry(self.signature, call, target, fixed, differentiated, arrays, guard, outputs)
+        # A function that changes what it reads (a counter, a list that it appends to) has a kernel
+        # for this one call.
+        lasting = guard is None or guard()
+        made = Entry(
+            signature=self.signature,
+            call=call,
+            target=target,
+            fixed=fixed,
+            baked=baked,
+            differentiated=differentiated,
+            hidden=[array for _, array in recording.hidden.values()],
+            guard=guard if lasting else None,
+            outputs=outputs,
+        )
         entry = make_entry(made, space, self.name)
-        self.kernels.append(kernel)
-        self._made[entry] = made, kernel
-        self._entries = (entry, *self._entries)
-        return entry
+        if lasting or not self.kernels or self.kernels[-1].key != kernel.key:
+            self.kernels.append(kernel)
+        if lasting:
+            self._made.append((made, kernel))
+            self._entries = (entry, *self._entries)
+        return entry, made, kernel
 
     def _roles(self, call: Call) -> tuple[dict[str, Any], frozenset[str]]:
         """Numbers that are static, by leaf name, and the leaves that are differentiated."""
@@ -265,8 +274,8 @@ class Function:
         if leaf.role == "static" or leaf.name in fixed:
             return leaf.value
         assert leaf.type is not None
-        if leaf.role == "number" and leaf.name in differentiated and type(leaf.value) is float:
-            return recording.argument(leaf.name, ArrayType((), np.dtype("f8"), "scalar"))
+        if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
+            return recording.argument(leaf.name, leaf.type.with_form("scalar"))
         return recording.argument(leaf.name, leaf.type, leaf.value)
 
     def _finish(self, answer: Answer, recording: Recording) -> tuple[list[Output], Recorded]:

@@ -22,7 +22,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.op import literal
 
 _NUMPY_NAME = re.compile(r"\bnp\.(\w+)")
-_INFIX = re.compile(r"\{0\} (\S+) \{1\}")
+_ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
 class Expressions:
@@ -67,7 +67,8 @@ class Expressions:
         `target`."""
         operands = self.operands(node)
         into = self.name_of(buffer)
-        infix = _INFIX.fullmatch(str(node.op.source))
+        types = [value.type for value in node.operands]
+        infix = _ARITHMETIC.fullmatch(node.op.template(types, node.params))
         if infix is not None and target == into:
             first, second = operands
             if node.operands[0] is buffer:
@@ -138,7 +139,7 @@ class Expressions:
             math.isfinite(number.real) and math.isfinite(number.imag)
         ):
             return f"complex({self.number(number.real)}, {self.number(number.imag)})"
-        return repr(number)
+        return self.bind(repr(number))
 
     def bind(self, template: str) -> str:
         """`template` with np.NAME written NAME, the names noted for the module's head."""

@@ -134,16 +134,15 @@ clip_max = defop(
 def _clip_call(
     a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> Any:
-    if (a_min is not None or a_max is not None) and (min is not None or max is not None):
-        raise ValueError("the bounds are given twice, as a_min or a_max and as min or max")
-    a = as_array(a)
-    low = as_array(min if a_min is None else a_min) if (a_min, min) != (None, None) else None
-    high = as_array(max if a_max is None else a_max) if (a_max, max) != (None, None) else None
-    if low is not None and high is not None:
-        return clip(a, low, high)
-    if low is not None:
-        return clip_min(a, low)
-    return np.positive(a) if high is None else clip_max(a, high)
+    bounds = [bound for bound in (a_min, a_max, min, max) if bound is not None]
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if len(bounds) > (low is not None) + (high is not None):
+        raise ValueError("a bound is given twice, by a_min or a_max and by min or max")
+    if low is None and high is None:
+        return np.positive(a)
+    if high is None:
+        return clip_min(a, as_array(low))
+    return clip_max(a, as_array(high)) if low is None else clip(a, as_array(low), as_array(high))
 
 
 answer(np.clip, _clip_call)

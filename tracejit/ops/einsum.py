@@ -1,9 +1,9 @@
 """`einsum`: sums of products by index letters.
 
-A call is brought to one explicit form first: no spaces, no ellipsis, an output, no letter twice in one operand
-(a diagonal is taken instead). What only permutes axes is a transposition. The cotangent of an operand is the product
-of the output's cotangent with the other operands; of two factors it is a matrix product where letters are summed
-and an elementwise one where none is, whatever the forward call was.
+A call is brought to one explicit form first: no spaces, no ellipsis, an output, no letter twice in
+an operand (its diagonal is taken instead). What only permutes axes is a transposition. The
+cotangent of an operand is the product of the output's cotangent with the other operands. Of two
+factors that is a matrix product where letters are summed and an elementwise one where none is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _einsum_call(subscripts: str, /, *operands: Any, optimize: bool = False) -> 
 
 
 def explicit_subscripts(subscripts: str, axes: Sequence[int]) -> tuple[list[str], str]:
-    """The letters of each operand, of which `axes` lists the numbers of axes, and those of the output.
+    """The letters of each operand, which has as many axes as `axes` says, and of the output.
 
     >>> explicit_subscripts("...ij, jk", [3, 2])
     (['aij', 'jk'], 'aik')
@@ -114,7 +114,7 @@ def letter_sizes(labels: Sequence[str], shapes: Sequence[Shape]) -> dict[str, in
 
 @cache
 def _optimized_form(subscripts: str, shapes: tuple[Shape, ...]) -> Any:
-    """Whether a result without axes is a scalar or an array: that depends on the path NumPy takes."""
+    """The form of a result without axes: it depends on the path that NumPy takes."""
     views = [np.broadcast_to(0.0, shape) for shape in shapes]
     path = np.einsum_path(subscripts, *views, optimize=True)[0]
     small = [np.zeros([min(size, 2) for size in shape]) for shape in shapes]

@@ -1,9 +1,13 @@
-"""numpy.linalg: eigenvalues of symmetric matrices, singular values, QR.
+"""numpy.linalg: Cholesky factors, eigenvalues of symmetric matrices, singular values, QR.
 
-A gradient through values alone (eigenvalues, singular values) is right wherever they differ. Vectors are determined up
-to a sign, and complex ones up to a phase that NumPy happens to choose: a gradient through complex vectors is refused.
-That of real ones divides by the differences of the values, so it is infinite or nan where two are equal. `eigh` reads
-one triangle of its operand, and its gradient is zero in the other (see `linalg`).
+`cholesky` and `eigh` read one triangle of a matrix, and the gradient is that of what they compute:
+zero in the other triangle. (G + G^T) / 2 is the symmetric form that other libraries give. The two
+agree along every symmetric direction, so what the matrix was computed from has the same gradient.
+
+A gradient through values alone (eigenvalues, singular values) is right wherever they differ.
+Vectors are determined up to a sign, and complex ones up to a phase that NumPy happens to choose: a
+gradient through complex vectors is refused. That of real ones divides by the differences of the
+values, so it is infinite or nan where two of them are equal.
 """
 
 from __future__ import annotations
@@ -19,11 +23,10 @@ from tracejit.ops.linalg import (
     check_matrix,
     check_square,
     cubic,
-    hermitian,
     identity_like,
     linalg_dtype,
-    lower_half,
     real_dtype,
+    square_type,
 )
 from tracejit.ops.op import answer, defop
 from tracejit.ops.products import conj
@@ -50,6 +53,55 @@ def _total(first: Any, second: Any) -> Any:
 def _refuse_unless_real(dtype: np.dtype[Any], op: str) -> None:
     if dtype.kind == "c":
         raise fail("no-rule", None, op=f"the vectors of {op} of complex matrices")
+
+
+# Cholesky factors
+
+
+def lower_half(x: Any) -> Any:
+    """The lower triangle with half of the diagonal: a symmetric x is the sum of this and its
+    transpose."""
+    return 0.5 * (np.tril(x) + np.tril(x, -1))
+
+
+def hermitian(x: Any) -> Any:
+    """The Hermitian matrix of which `x` is the lower half; what it has above is left out."""
+    half = lower_half(x)
+    return half + conj(half).mT
+
+
+def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
+    """Murray, Differentiation of the Cholesky decomposition (2016), for the lower triangle of a."""
+    inverse = np.linalg.inv(y)
+    return lower_half(inverse.mT @ hermitian(y.mT @ g) @ conj(inverse))
+
+
+def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
+    inverse = np.linalg.inv(y)
+    return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
+
+
+def _adjoint(x: Any) -> Any:
+    return conj(x).mT
+
+
+cholesky = defop(
+    name="cholesky",
+    infer=square_type,
+    vjp=_cholesky_vjp,
+    jvp=_cholesky_jvp,
+    source="np.linalg.cholesky({0})",
+    cost=cubic,
+)
+cholesky_upper = defop(
+    name="cholesky_upper",
+    infer=square_type,
+    vjp=lambda g, y, a: _adjoint(_cholesky_vjp(_adjoint(g), _adjoint(y), a)),
+    jvp=lambda v, y, a: _adjoint(_cholesky_jvp(_adjoint(v), _adjoint(y), a)),
+    source="np.linalg.cholesky({0}, upper=True)",
+    cost=cubic,
+)
+answer(np.linalg.cholesky, lambda a, /, *, upper=False: (cholesky_upper if upper else cholesky)(a))
 
 
 # Eigenvalues
@@ -106,7 +158,7 @@ def _eigh_source(function: str) -> Callable[..., str]:
     )
 
 
-def _eigh_call(a: Any, UPLO: str = "L") -> tuple[tuple[Any], dict[str, Any]]:  # noqa: N803
+def _eigh_call(a: Any, UPLO: str = "L") -> tuple[tuple[Any], dict[str, Any]]:
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     return (a,), {"uplo": "U"} if UPLO.upper() == "U" else {}

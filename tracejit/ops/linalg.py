@@ -1,25 +1,23 @@
-"""numpy.linalg: systems of equations, determinants, Cholesky factors, inverses, powers.
+"""numpy.linalg: systems of equations, inverses, determinants, powers and chains of products.
 
-All work on stacks of matrices. Python numbers, integers and booleans count as float64, float32 stays float32, and a
-singular matrix raises NumPy's LinAlgError when the code runs, in the gradient too:
-
-    det, slogdet    the rule divides by the matrix, so at a singular one the gradient raises, not only the value
-    cholesky, eigh  NumPy reads one triangle. The gradient is that of what NumPy computes: it is zero in the other
-                    triangle. (G + G^T) / 2 is the symmetric form that other libraries give; the two agree on every
-                    symmetric direction, so gradients of whatever the matrix is computed from are the same
-    pinv            right where the rank is the same all around the matrix; where it is not, pinv has no derivative
+All work on stacks of matrices. Integers and booleans count as float64, float32 stays float32. A
+singular matrix raises NumPy's LinAlgError when the code runs. The gradients of `det` and `slogdet`
+divide by the matrix, so they raise it where the value alone is zero or -inf. `pinv` has a
+derivative where the rank is the same all around the matrix, and there it is right.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.products import array_or_scalar, check_sizes, conj
@@ -192,6 +190,63 @@ def matrix_power(a: Any, n: int) -> Any:
     return result
 
 
+@composite(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """A chain of products in the order that NumPy finds cheapest."""
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if len(arrays) == 2:
+        return np.dot(arrays[0], arrays[1])
+    chain = [as_array(array) for array in arrays]
+    first_is_vector, last_is_vector = np.ndim(chain[0]) == 1, np.ndim(chain[-1]) == 1
+    if first_is_vector:
+        chain[0] = np.expand_dims(chain[0], 0)
+    if last_is_vector:
+        chain[-1] = np.expand_dims(chain[-1], 1)
+    for array in chain:
+        if np.ndim(array) != 2:
+            raise np.linalg.LinAlgError(
+                f"{np.ndim(array)}-dimensional array given. Array must be two-dimensional"
+            )
+    sizes = [np.shape(chain[0])[0], *[np.shape(array)[1] for array in chain]]
+    product = _chain_product(chain, _chain_splits(sizes), 0, len(chain) - 1)
+    if first_is_vector and last_is_vector:
+        return product[0, 0]
+    return np.ravel(product) if first_is_vector or last_is_vector else product
+
+
+def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each part of a chain of matrices of sizes[k] x sizes[k + 1].
+
+    Cormen et al., Introduction to Algorithms, 15.2.
+    """
+    count = len(sizes) - 1
+    if count == 3:  # where both orders cost the same, NumPy begins on the right
+        m, k, n, p = sizes
+        left = m * k * n + m * n * p < k * n * p + m * k * p
+        return {(0, 2): 1 if left else 0, (0, 1): 0, (1, 2): 1}
+    costs = {(i, i): 0 for i in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            totals = [
+                costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                for k in range(i, j)
+            ]
+            costs[i, j] = min(totals)
+            splits[i, j] = i + totals.index(costs[i, j])
+    return splits
+
+
+def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if i == j:
+        return chain[i]
+    middle = splits[i, j]
+    left, right = (i, middle), (middle + 1, j)
+    return np.dot(_chain_product(chain, splits, *left), _chain_product(chain, splits, *right))
+
+
 # Pseudo-inverse
 
 
@@ -206,7 +261,7 @@ def _pinv_type(a: ArrayType, rcond: float | None = None) -> ArrayType:
 
 
 def _pinv_vjp(g: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
-    """Golub and Pereyra, The differentiation of pseudo-inverses (1973), formula 4.12, transposed."""
+    """Golub and Pereyra, The differentiation of pseudo-inverses (1973), (4.12), transposed."""
     adjoint = conj(p).mT
     left = g.mT @ p @ adjoint
     right = adjoint @ p @ g.mT
@@ -303,51 +358,3 @@ def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 answer(np.linalg.matrix_transpose, lambda x, /: np.matrix_transpose(x))
-
-
-# Cholesky factors
-
-
-def lower_half(x: Any) -> Any:
-    """The lower triangle with half of the diagonal: x is lower_half(x) + lower_half(x).mT if symmetric."""
-    return 0.5 * (np.tril(x) + np.tril(x, -1))
-
-
-def hermitian(x: Any) -> Any:
-    """The Hermitian matrix of which `x` is the lower half; what it has above is left out."""
-    half = lower_half(x)
-    return half + conj(half).mT
-
-
-def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
-    """Murray, Differentiation of the Cholesky decomposition (2016), for the lower triangle of a."""
-    inverse = np.linalg.inv(y)
-    return lower_half(inverse.mT @ hermitian(y.mT @ g) @ conj(inverse))
-
-
-def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
-    inverse = np.linalg.inv(y)
-    return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
-
-
-def _adjoint(x: Any) -> Any:
-    return conj(x).mT
-
-
-cholesky = defop(
-    name="cholesky",
-    infer=square_type,
-    vjp=_cholesky_vjp,
-    jvp=_cholesky_jvp,
-    source="np.linalg.cholesky({0})",
-    cost=cubic,
-)
-cholesky_upper = defop(
-    name="cholesky_upper",
-    infer=square_type,
-    vjp=lambda g, y, a: _adjoint(_cholesky_vjp(_adjoint(g), _adjoint(y), a)),
-    jvp=lambda v, y, a: _adjoint(_cholesky_jvp(_adjoint(v), _adjoint(y), a)),
-    source="np.linalg.cholesky({0}, upper=True)",
-    cost=cubic,
-)
-answer(np.linalg.cholesky, lambda a, /, *, upper=False: (cholesky_upper if upper else cholesky)(a))

@@ -1,7 +1,8 @@
 """Norms of vectors and matrices.
 
-`norm` is the op of the 2-norm, the Frobenius norm and other p-norms; its gradient is zero where the norm is zero. The
-1-norm, the norms by a maximum and those by singular values are compositions.
+`norm` is the op of the 2-norm, the Frobenius norm and other p-norms, along all axes, one or two.
+Its gradient is zero where the norm is zero. The 1-norm, the norms by a maximum or minimum and those
+by singular values are compositions.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _matrix_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any
     x = x if x.dtype.kind in "fc" else np.astype(x, np.dtype(np.float64))
     if ord in (2, -2, "nuc"):
         values = np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1)))
-        reduce = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        reduce: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
         result = reduce(values, axis=-1)
     elif ord in (1, -1, math.inf, -math.inf):
         summed, chosen = (rows, columns) if abs(ord) == 1 else (columns, rows)

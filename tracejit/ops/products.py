@@ -1,12 +1,14 @@
 """Products of vectors, matrices and stacks of matrices.
 
-NumPy has two families whose results differ in the last bits where an operand is strided: `@` and `matmul` spelled
-`{0} @ {1}`, and `dot`, `inner` and `tensordot` spelled `{0}.dot({1})`. Each has an op for matrices, for a matrix and
-a vector, for a vector and a matrix and for two vectors, so that what runs is the user's own call; the two families
-share their rules. `matmul` broadcasts stacks against each other, `dot` pairs each with each.
+NumPy has two families whose results differ in the last bits where an operand is strided: `@` and
+`matmul`, spelled `{0} @ {1}`, and `dot`, `inner` and `tensordot`, spelled `{0}.dot({1})`. Each has
+an op for two matrices, for a matrix and a vector, a vector and a matrix, and two vectors, so that
+what runs is the user's own call; the families share their rules. `matmul` broadcasts stacks of
+matrices against each other, `dot` pairs each with each.
 
-A rule may return a stack where the operand is one matrix: the reverse pass sums it. Where that would first store a
-large stack, the rule flattens the stacks into rows and makes one product. None of the ops writes into an operand.
+A rule may answer a stack where the operand is one matrix: the reverse pass sums it. Where that
+would first store a large stack, the rule makes one product of the flattened stacks instead. No op
+writes into an operand.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ VECTORS: Rules = (lambda g, s, x, y: g * y, lambda g, s, x, y: g * x)
 
 
 def _bilinear(*numpy: Any, name: str = "", infer: Any, vjp: Rules, source: str, **more: Any) -> Op:
-    """A product: linear in each operand, two operations for every pair of elements that is multiplied."""
+    """A product: linear in each operand; two operations for each pair of elements multiplied."""
     more.setdefault("cost", lambda a, b: 2 * infer(a, b).size * max(a.shape[-1:], default=1))
     return defop(*numpy, name=name, infer=infer, vjp=vjp, jvp="bilinear", source=source, **more)
 
@@ -218,7 +220,7 @@ vecdot = _bilinear(
 
 
 def _stacked_type(a: ArrayType, x: ArrayType, summed: int, result: int) -> ArrayType:
-    """The infer of a matrix and a vector, each in a stack; axes of the matrix counted from its end."""
+    """The infer of a matrix and a vector, or of stacks; `summed` and `result` are a's axes."""
     if a.ndim < 2 or not x.ndim:
         raise ValueError("takes a matrix and a vector, or stacks of them")
     check_sizes(a, x, a.shape[summed], x.shape[-1])
@@ -249,9 +251,11 @@ if hasattr(np, "matvec"):  # NumPy 2.2
 
 @composite(np.inner)
 def inner(a: Any, b: Any) -> Any:
-    """Sums of products over the last axes, each vector of a with each of b: np.dot with b transposed."""
+    """Sums of products over the last axes: as NumPy makes it, np.dot with b transposed."""
     a, b = as_array(a), as_array(b)
     if np.ndim(a) and np.ndim(b) > 1:
+        dtype = np.result_type(a.dtype, b.dtype)
+        b = b if b.dtype == dtype else np.astype(b, dtype)  # cast before it is transposed
         return np.dot(a, np.swapaxes(b, -1, -2))
     return np.dot(a, b)
 
@@ -342,7 +346,7 @@ cross3 = _bilinear(
 def _cross_call(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """Cross products along the last axes, any others moved there; vectors of two elements are refused."""
+    """Cross products along the last axes, any other axis moved there; of three elements only."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = _last(a, axisa), _last(b, axisb)
@@ -367,57 +371,3 @@ answer(np.cross, _cross_call)
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product along one axis."""
     return np.cross(x1, x2, axis=axis)
-
-
-@composite(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any]) -> Any:
-    """A chain of products in the order that NumPy finds cheapest."""
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    if len(arrays) == 2:
-        return np.dot(arrays[0], arrays[1])
-    chain = [as_array(array) for array in arrays]
-    first_is_vector, last_is_vector = np.ndim(chain[0]) == 1, np.ndim(chain[-1]) == 1
-    if first_is_vector:
-        chain[0] = np.expand_dims(chain[0], 0)
-    if last_is_vector:
-        chain[-1] = np.expand_dims(chain[-1], 1)
-    for array in chain:
-        if np.ndim(array) != 2:
-            raise np.linalg.LinAlgError(
-                f"{np.ndim(array)}-dimensional array given. Array must be two-dimensional"
-            )
-    sizes = [np.shape(chain[0])[0], *[np.shape(array)[1] for array in chain]]
-    product = _chain_product(chain, _chain_splits(sizes), 0, len(chain) - 1)
-    if first_is_vector and last_is_vector:
-        return product[0, 0]
-    return np.ravel(product) if first_is_vector or last_is_vector else product
-
-
-def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each part of a chain of matrices of sizes[k] x sizes[k + 1] (Cormen et al., 15.2)."""
-    count = len(sizes) - 1
-    if count == 3:  # NumPy prefers the right product first where both orders cost the same.
-        m, k, n, p = sizes
-        left = m * k * n + m * n * p < k * n * p + m * k * p
-        return {(0, 2): 1 if left else 0, (0, 1): 0, (1, 2): 1}
-    costs = {(i, i): 0 for i in range(count)}
-    splits = {}
-    for length in range(1, count):
-        for i in range(count - length):
-            j = i + length
-            totals = [
-                costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
-                for k in range(i, j)
-            ]
-            costs[i, j] = min(totals)
-            splits[i, j] = i + totals.index(costs[i, j])
-    return splits
-
-
-def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j: int) -> Any:
-    if i == j:
-        return chain[i]
-    middle = splits[i, j]
-    left, right = (i, middle), (middle + 1, j)
-    return np.dot(_chain_product(chain, splits, *left), _chain_product(chain, splits, *right))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tracejit.ir.types import ArrayType
 from tracejit.ops.infer import ufunc_type
 from tracejit.ops.op import Op, Rule, Rules, defop
 
@@ -32,6 +33,8 @@ def elementwise(
     NumPy wants the keyword.
     """
     places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
+    call = f"np.{ufunc.__name__}({places})"
+    symbol = source or (f"{{0}} {infix} {{1}}" if infix else "")
     rules: Rules = vjp
     if deriv is not None:
         derivs = deriv if isinstance(deriv, tuple) else (deriv,)
@@ -44,10 +47,19 @@ def elementwise(
         vjp=rules,
         jvp=rules if jvp is None else jvp,
         batch="elementwise",
-        source=source or (f"{{0}} {infix} {{1}}" if infix else f"np.{ufunc.__name__}({places})"),
+        source=_by_symbol(symbol, call) if symbol else call,
         inplace=f"np.{ufunc.__name__}({places}, {out})",
         cost=lambda *types, **params: cost * max(type.size for type in types),
     )
+
+
+def _by_symbol(symbol: str, call: str) -> Callable[..., str]:
+    """The spelling by an operator; by a call where that would be arithmetic of Python numbers."""
+
+    def source(types: Sequence[ArrayType], **params: Any) -> str:
+        return call if all(type.form == "weak" for type in types) else symbol
+
+    return source
 
 
 def _chain(deriv: Rule) -> Rule:

@@ -25,14 +25,14 @@ def _python_type(function: Callable[..., Any]) -> Callable[..., ArrayType]:
     return infer
 
 
-BINARY = {
+BINARY: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "&": operator.and_,
     "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
     "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "abs": operator.abs}
+UNARY: dict[str, Callable[..., Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "abs": operator.abs}
 
 
 def _declare(function: Callable[..., Any], source: str) -> Op:

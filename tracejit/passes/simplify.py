@@ -86,21 +86,24 @@ def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value,
         return operands
     kept = list(operands)
     for position, value in enumerate(operands):
-        source = _unbroadcast(value)
+        source = _unbroadcast(node, value)
         if source is None:
             continue
         candidate = [*kept[:position], source, *kept[position + 1 :]]
-        if (
-            node.op.result_types([v.type for v in candidate], node.params)[0]
-            is node.results[0].type
-        ):
+        types = [operand.type for operand in candidate]
+        if all(type.form == "weak" for type in types):
+            continue
+        if node.op.result_types(types, node.params)[0] is node.results[0].type:
             kept = candidate
     return tuple(kept)
 
 
-def _unbroadcast(value: Value) -> Value | None:
+def _unbroadcast(node: Node, value: Value) -> Value | None:
+    """What `value` is made of by broadcasting, or by the cast that `node` makes anyway."""
     made = _made_by(value, "broadcast_to", "as_scalar")
-    return made.operands[0] if made else None
+    if made is None or made.params.get("dtype", value.type.dtype) != node.results[0].type.dtype:
+        return None
+    return made.operands[0]
 
 
 def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:

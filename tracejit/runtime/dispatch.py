@@ -44,6 +44,7 @@ class Entry(NamedTuple):
     call: Call
     target: Callable[..., Any]
     fixed: dict[str, Any]
+    baked: frozenset[str]
     differentiated: frozenset[str]
     hidden: Sequence[Any]
     guard: Callable[[], bool] | None
@@ -94,11 +95,12 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         checks.append(f"{space.bind(entry.guard)}()")
     arguments = []
     for leaf in entry.call.leaves:
-        if leaf.role == "static" or (leaf.name in entry.fixed and leaf.role == "number"):
+        if leaf.name in entry.baked:
             continue
         text = spelled[leaf.name]
         if leaf.role == "number" and leaf.name in entry.differentiated:
-            text = f"{space.bind(np.float64)}({text})"
+            assert leaf.type is not None
+            text = f"{space.bind(leaf.type.dtype.type)}({text})"
         arguments.append(text)
     arguments += [space.bind(array) for array in entry.hidden]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"

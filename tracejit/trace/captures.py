@@ -20,10 +20,12 @@ from __future__ import annotations
 import dis
 import functools
 import os
+import random
 import sys
 import sysconfig
 from collections import UserDict, UserList, deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -41,6 +43,7 @@ CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 # Python calls these when an object is made, shown or dropped, not when it is used.
 ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
+RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 _FOREIGN = (
     PACKAGE,
     str(Path(np.__file__).parent) + os.sep,
@@ -79,7 +82,21 @@ class Captures:
             before = len(self._words), self._looks_up
             self._begin()
             for root in self.roots:
-                self._visit(root, self._bind(root), "self", check=False)
+                self._visit(root, self._bind(root), "an argument", check=False)
+
+    @contextmanager
+    def refusing_draws(self, function: str) -> Iterator[None]:
+        """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
+        sources = {
+            "np.random": np.random.mtrand._rand,
+            "the module random": random,
+            **self.generators,
+        }
+        before = {name: _random_state(source) for name, source in sources.items()}
+        yield
+        for name, source in sources.items():
+            if _random_state(source) != before[name]:
+                raise fail("random", None, function=function, generator=name)
 
     def name_of(self, array: np.ndarray) -> str | None:
         """The name under which `array`, or what it is a view of, was captured; None if it was
@@ -107,6 +124,7 @@ class Captures:
 
     def _begin(self) -> None:
         self.arrays.clear()
+        self.generators: dict[str, Any] = {}
         self._checks: dict[str, None] = {}
         self._space: dict[str, Any] = {"_same": same_contents}
         self._names: dict[int, str] = {}
@@ -134,6 +152,8 @@ class Captures:
         self._visited.add(id(value))
         if kind is np.ndarray:
             self._array(value, place, name)
+        elif isinstance(value, RANDOM):
+            self.generators[name] = value
         elif kind is FunctionType:
             self._function(value)
         elif kind is MethodType:
@@ -318,6 +338,16 @@ def can_change(array: Any) -> bool:
             return True
         array = array.base
     return array is not None and not isinstance(array, bytes)
+
+
+def _random_state(source: Any) -> str:
+    """The state of a generator, comparable."""
+    if source is random:
+        return str(hash(random.getstate()))
+    if isinstance(source, np.random.RandomState):
+        state: dict[str, Any] = source.get_state(legacy=False)
+        return f"{hash(state['state']['key'].tobytes())} {state}"
+    return repr(getattr(source, "bit_generator", source).state)
 
 
 def array_sample(array: np.ndarray) -> np.ndarray:

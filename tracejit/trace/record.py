@@ -102,7 +102,7 @@ class Recording:
                 other = operand._recording.graph.name
                 raise fail("two-recordings", self.here(), function=self.graph.name, other=other)
             value: Value = operand._value
-            return self.substitutes.get(value, value)
+            return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = np.asarray(operand)
         kind = type_of(operand)
@@ -136,9 +136,7 @@ class Recording:
 
         What has no derivative stays as it is, for the caller to refuse.
         """
-        if type(argument) is float:
-            argument = np.float64(argument)
-        elif type(argument) is not Tensor and type_of(argument) is None:
+        if type(argument) is not Tensor and type_of(argument) is None:
             return argument
         value = self.lift(argument)
         if not value.type.is_inexact:

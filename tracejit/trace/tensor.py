@@ -129,12 +129,7 @@ class Tensor:
         """The user's call of a NumPy function, taken by the handler the op table has for it."""
         handler = HANDLERS.get(function)
         if handler is None:
-            if isinstance(function, tuple):
-                spelling = f"np.{function[0].__name__}.{function[1]}"
-            else:
-                module = getattr(function, "__module__", None) or "numpy"
-                spelling = f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
-            raise fail("unsupported-function", self._recording.here(), function=spelling)
+            raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
         try:
             return handler(*args, **kwargs)
         except TracejitError:
@@ -378,5 +373,8 @@ def _spelling(function: Any) -> str:
     if function is operator.getitem:
         return "indexing"
     if isinstance(function, tuple):
-        return f"np.{function[0].__name__}.{function[1]}"
-    return f"np.{function.__name__}"
+        return f"{_spelling(function[0])}.{function[1]}"
+    module = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
+        return f"the ufunc {function.__name__}"
+    return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
