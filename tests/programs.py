@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import SimpleNamespace
@@ -170,10 +171,11 @@ class Build:
 
     def evaluate(self, text: str) -> Any:
         """The expression on the samples; None where NumPy refuses it or it is not tame."""
-        with np.errstate(all="ignore"):
+        with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
             try:
                 value = eval(text, {"np": np, "tj": tj, **self.known})
-            except (SyntaxError, ValueError, IndexError, TypeError, ArithmeticError):
+            except (SyntaxError, ValueError, LookupError, TypeError, ArithmeticError, Warning):
                 return None
         array = np.asarray(value)
         if array.dtype.kind != "f" or array.size > MOST_ELEMENTS or not np.isfinite(array).all():

@@ -57,8 +57,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
         "arithmetic", "choices", "comparison", "complex", "creation", "diagonals", "einsum",
-        "exponential", "factorizations", "forms", "indexing", "joining", "linalg", "markers",
-        "norms", "products", "rearranging", "selection", "trigonometric", "ufuncs", "weak",
+        "exponential", "forms", "indexing", "joining", "markers",
+        "rearranging", "selection", "trigonometric", "ufuncs", "weak",
     )
 }  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}

@@ -34,16 +34,25 @@ VARYING = re.compile(
 
 
 class Golden(NamedTuple):
-    """One program: the function whose kernel is kept, and the calls that make it, the last of
-    which decides."""
+    """One program: a function, what is differentiated, and the calls for which kernels are made,
+    the last of which is kept."""
 
-    function: tj.Function
+    python: Callable[..., Any]
+    argnums: int | tuple[int, ...] | None
+    has_aux: bool
     calls: tuple[tuple[Any, ...], ...]
 
+    def made(self) -> tj.Function:
+        """The compiled function, which neither reads nor writes files."""
+        function: Any = tj.function(self.python, cache=False)
+        if self.argnums is None:
+            return function
+        return tj.value_and_grad(function, self.argnums, has_aux=self.has_aux)
+
     def kernel(self) -> Kernel:
-        """The kernel, generated now: no file of any cache is read."""
-        fresh = tj.Function(self.function.python, self.function.request, cache=False)
-        return [fresh.kernel(*call) for call in self.calls][-1]
+        """The kernel, generated now."""
+        function = self.made()
+        return [function.kernel(*call) for call in self.calls][-1]
 
 
 PROGRAMS: dict[str, Golden] = {}
@@ -58,10 +67,8 @@ def golden(
     """
 
     def declare(python: Callable[..., Any]) -> Callable[..., Any]:
-        function: Any = tj.function(python)
-        if argnums is not None:
-            function = tj.value_and_grad(python, argnums, has_aux=has_aux)
-        PROGRAMS[python.__name__] = Golden(function, (args, then) if then else (args,))
+        calls = (args, then) if then else (args,)
+        PROGRAMS[python.__name__] = Golden(python, argnums, has_aux, calls)
         return python
 
     return declare

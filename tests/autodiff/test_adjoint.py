@@ -30,8 +30,7 @@ def ones(started: Run, y: Tensor) -> Tensor:
 def differentiated(call: Callable[..., Any], *args: Any) -> Graph:
     """The graph of a scalar function and its gradients, which must not be None."""
     started = run(call, *args)
-    (y,) = started.tensors
-    found = gradients([y], started.inputs, [ones(started, y)])
+    found = gradients(started.tensors, started.inputs, [ones(started, started.tensors[0])])
     assert all(g is not None for g in found)
     return verify(started.finish(*found))
 

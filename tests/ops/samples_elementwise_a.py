@@ -114,32 +114,55 @@ ARITHMETIC = [
     *exact("reciprocal", lambda x: np.reciprocal(x), (SMALL,)),
 ]
 
+HALVES = np.array([[0.5, -1.45, 2.55], [-0.6, 1.4, 0.52]])
+NEAR_ONE = np.array([[1.02, 0.97, 1.0], [0.98, 1.01, 1.03]])
+
+
+def quotients(op, call):
+    """The call on dividends and divisors whose quotients stay away from integers."""
+    return [
+        Sample(op, call, args, holomorphic=False)
+        for args in (
+            (HALVES, NEAR_ONE),
+            (HALVES, -NEAR_ONE[0]),
+            (HALVES[:, :1], NEAR_ONE[0]),
+            (HALVES[0], np.asarray(-0.98)),
+            (np.asarray(2.5), np.float64(1.02)),
+            (np.float64(-2.5), np.float64(1.02)),
+            (HALVES, 1.01),
+            (2.5, NEAR_ONE),
+            (HALVES, 2),
+            (HALVES, SMALL % 4 + 1),
+            (HALVES.astype(np.float32), 1.0),
+            (HALVES.astype(np.float32), NEAR_ONE),
+        )
+    ] + exact(op, call, (INTEGERS, 2), (SMALL, -INTEGERS), (BYTES, BYTES % 2 + 1), (np.int8(-7), 2))
+
+
 QUOTIENTS = [
-    *binary("floor_divide", lambda x, y: 10 * x // y, normal, positive),
-    *binary("floor_divide", lambda x, y: np.floor_divide(7 * x, y), positive),
-    *exact("floor_divide", lambda x, y: x // y, (INTEGERS, 2), (SMALL, INTEGERS), (BYTES, MASK)),
-    *binary("remainder", lambda x, y: 10 * x % y, normal, positive, holomorphic=False),
-    *binary("remainder", lambda x, y: np.mod(9 * x, -y), positive, holomorphic=False),
-    *exact("remainder", lambda x, y: x % y, (INTEGERS, 2), (SMALL, INTEGERS), (BYTES, MASK)),
-    *binary("fmod", lambda x, y: np.fmod(10 * x, y), normal, positive, holomorphic=False),
-    *binary("fmod", lambda x, y: np.fmod(9 * x, -y), positive, holomorphic=False),
-    *exact("fmod", lambda x, y: np.fmod(x, y), (INTEGERS, 2), (SMALL, -INTEGERS)),
-    Sample("divmod", lambda x, y: np.divmod(9 * x, y), (normal(4), positive(4)), holomorphic=False),
-    *exact("divmod", lambda x, y: np.divmod(x, y), (INTEGERS, 2), (SMALL, INTEGERS)),
-    *unary("modf", lambda x: np.modf(9 * x), normal, holomorphic=False),
-    Sample("modf", lambda x: np.modf(9 * x)[1], (normal(4),), holomorphic=False),
-    Sample("modf", lambda x: np.modf(9 * x)[0], (SINGLE,), holomorphic=False),
+    *quotients("floor_divide", lambda x, y: x // y),
+    *quotients("floor_divide", lambda x, y: np.floor_divide(x, y)),
+    *quotients("remainder", lambda x, y: x % y),
+    *quotients("remainder", lambda x, y: np.mod(x, y)),
+    *quotients("fmod", lambda x, y: np.fmod(x, y)),
+    *quotients("divmod", lambda x, y: np.divmod(x, y)),
+    Sample("remainder", lambda x, y: x % y, (NEAR_ONE, NEAR_ONE * 0.6), zero_size=NO_PAIRS, order=1),
+    Sample("divmod", lambda x: np.divmod(x, 1)[0], (HALVES,), holomorphic=False),
+    *unary("modf", lambda x: np.modf(x), lambda *shape: normal(*shape) * 0.0 + 2.5),
+    Sample("modf", lambda x: np.modf(x), (HALVES,), holomorphic=False),
+    Sample("modf", lambda x: np.modf(x)[1], (HALVES,), holomorphic=False),
+    Sample("modf", lambda x: np.modf(x)[0], (HALVES.astype(np.float32),), holomorphic=False),
     *exact("modf", lambda x: np.modf(x), (INTEGERS,), (np.array([np.inf, -np.inf, np.nan, -0.0]),)),
-    *unary("frexp", lambda x: np.frexp(9 * x), normal, holomorphic=False),
-    Sample("frexp", lambda x: np.frexp(9 * x)[0], (SINGLE,), holomorphic=False),
+    *unary("frexp", lambda x: np.frexp(x), lambda *shape: normal(*shape) * 0.0 - 2.9),
+    Sample("frexp", lambda x: np.frexp(x), (np.array([0.7, -1.4, 2.9, -0.35]),), holomorphic=False),
+    Sample("frexp", lambda x: np.frexp(x)[0], (np.float32(5.6),), holomorphic=False),
+    *exact("frexp", lambda x: np.frexp(x), (INTEGERS,), (np.array([np.inf, np.nan, -0.0]),)),
     Sample("ldexp", lambda x, n: np.ldexp(x, n), (normal(2, 3), SMALL), holomorphic=False),
     Sample("ldexp", lambda x, n: np.ldexp(x, n), (SINGLE, np.int32(-3)), holomorphic=False),
     Sample("ldexp", lambda x: np.ldexp(x, 3), (normal(1)[0],), holomorphic=False),
     Sample("nextafter", lambda x: np.nextafter(x, np.inf), (normal(3),), holomorphic=False),
-    Sample(
-        "nextafter", lambda x, y: np.nextafter(x, y), (SINGLE, normal(3)), holomorphic=False
-    ),
-]  # fmt: skip
+    Sample("nextafter", lambda x, y: np.nextafter(x, y), (SINGLE, normal(3)), holomorphic=False),
+]
 
 ROOTS = [
     *unary("square", lambda x: np.square(x), normal),
@@ -187,7 +210,7 @@ POWERS = [
             (complex_normal(3), complex_normal(3)),
             (complex_normal(3), normal(3)),
             (positive(3), complex_normal(3)),
-            (BYTES, normal(2, 3)),
+            (BYTES, positive(2, 3)),
             (positive(2, 3), MASK),
             (positive(2, 3), BYTES),
             (BYTES, MASK),
@@ -219,7 +242,8 @@ POWERS = [
         for call, x in (
             (call_of(base), normal(2, 3)),
             (call_of(base), SINGLE),
-            (call_of(base), normal(1)[0]),
+            (call_of(base), np.asarray(0.7)),
+            *[(call_of(base), np.float64(0.7))] * (type(base) is not complex),
         )
     ],
     Sample("pow_of", lambda x: (-2) ** x, (complex_normal(3),)),

@@ -60,8 +60,7 @@ def test_a_statement_of_several_lines_is_one_line_of_text() -> None:
             x,
         )
         return (
-            h
-            + 1.0  # one
+            h + 1.0  # one
         )
 
     texts = [text for _, text in cited(f)]
@@ -82,7 +81,8 @@ def test_a_compound_statement_is_cited_without_its_body() -> None:
 
 def test_a_statement_behind_a_colon_is_cited_alone() -> None:
     def f(x: Any) -> Any:
-        if x.ndim: x = np.exp(x)  # noqa: E701
+        if x.ndim:
+            x = np.exp(x)  # noqa: E701
         return x  # fmt: skip
 
     assert cited(f) == [("f:1", "x = np.exp(x)")]

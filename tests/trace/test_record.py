@@ -66,7 +66,8 @@ def test_a_loop_that_rebinds_numbers_its_values() -> None:
 def test_a_loop_on_one_line_numbers_its_values() -> None:
     def f(x: Any) -> Any:
         h = x
-        for _ in range(3): h = np.exp(h)  # noqa: E701
+        for _ in range(3):
+            h = np.exp(h)  # noqa: E701
         return h  # fmt: skip
 
     assert recorded_names(f, VECTOR) == ["h", "h_1", "h_2"]

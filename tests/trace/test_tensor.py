@@ -351,9 +351,7 @@ def test_a_plain_array_does_not_take_a_recorded_element(index: Any) -> None:
         (lambda x: np.linalg.eig(x), "np.linalg.eig"),
     ],
 )
-def test_an_unsupported_function_is_refused_by_name(
-    call: Callable[[Any], Any], name: str
-) -> None:
+def test_an_unsupported_function_is_refused_by_name(call: Callable[[Any], Any], name: str) -> None:
     error = refused(call, MATRIX)
     assert type(error) is UnsupportedError
     assert str(error).startswith(f"{name} is not recorded by tracejit.\n")

@@ -75,9 +75,7 @@ class ReversePass:
                 if any(result in self.cotangents for result in node.results):
                     self._step(node, active)
         found = [self.cotangents.get(x) for x in self.xs]
-        for x, g in zip(self.xs, found, strict=True):
-            if g is not None:
-                self._name(g, x)
+        self._name_gradients(found)
         return [None if g is None else conjugate(g) for g in found]
 
     def _active(self) -> set[Value]:
@@ -154,6 +152,16 @@ class ReversePass:
             if value not in self.sources:
                 del self.cotangents[value]
         return cotangent
+
+    def _name_gradients(self, found: Sequence[Tensor | None]) -> None:
+        """Name each gradient after its x, also where it is the cotangent of something else, too."""
+        named: set[Value] = set()
+        for x, g in zip(self.xs, found, strict=True):
+            if g is not None and g._value not in named:
+                named.add(g._value)
+                if x.label:
+                    g._value.derived = None
+                self._name(g, x)
 
     def _name(self, cotangent: Tensor, value: Value) -> None:
         result = cotangent._value

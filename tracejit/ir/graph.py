@@ -264,7 +264,7 @@ class Graph:
             return value.label
         if value.derived is not None:
             primal, suffix = value.derived
-            return (primal.label or primal.name) + suffix
+            return (primal.label or primal.base or primal.name) + suffix
         return "out" if is_output else ""
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,9 +106,7 @@ hypot = elementwise(
     deriv=(lambda z, x, y: x / _length(z), lambda z, x, y: y / _length(z)),
     cost=20,
 )
-copysign = elementwise(
-    np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.copysign(1.0, y), None), cost=2
-)
+copysign = elementwise(np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.sign(z), None), cost=2)
 
 
 # Powers
@@ -219,6 +217,13 @@ def _of_number(g: Any, z: Any, x: Any, base: Any) -> Any:
     return g * (z * (math.log(base) if base > 0 else math.nan))
 
 
+def _of_source(types: Sequence[ArrayType], base: Any) -> str:
+    """base ** x, the base as a NumPy scalar where Python would take the power itself."""
+    if type(base) is complex and types[0].form == "scalar":
+        return "np.complex128({base}) ** {0}" if types[0].dtype == float else "{base} ** {0}"
+    return "({base}) ** {0}" if repr(base)[0] == "-" else "{base} ** {0}"
+
+
 power_to = defop(
     name="power_to",
     infer=lambda x, exponent: _sampled_type(np.power, x, [exponent]),
@@ -252,7 +257,7 @@ pow_of = defop(
     vjp=_of_number,
     jvp=_of_number,
     batch="elementwise",
-    source=lambda types, base: "({base}) ** {0}" if repr(base)[0] == "-" else "{base} ** {0}",
+    source=_of_source,
     cost=_cost,
 )
 

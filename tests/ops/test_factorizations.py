@@ -1,0 +1,121 @@
+"""Gradients through one triangle, through vectors known up to a sign, and at equal values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interpret import record, run
+from tests.ops.test_reductions import derivative
+from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.tangent import tangents
+from tracejit.errors import NoGradientError, ShapeError
+
+RNG = np.random.default_rng(6)
+DEFINITE = np.cov(RNG.normal(size=(3, 20))) + np.eye(3)
+WEIGHTS = RNG.normal(size=(3, 3))
+STEP = 1e-5
+
+
+def slope(function: Any, a: Any, direction: Any) -> Any:
+    """The derivative of `function` at `a` along a direction, by differences."""
+    return (function(a + STEP * direction) - function(a - STEP * direction)) / (2 * STEP)
+
+
+def factor(a: Any) -> Any:
+    """A number made of the lower Cholesky factor."""
+    return np.sum(np.linalg.cholesky(a) * WEIGHTS)
+
+
+def upper_factor(a: Any) -> Any:
+    """A number made of the upper Cholesky factor."""
+    return np.sum(np.linalg.cholesky(a, upper=True) * WEIGHTS)
+
+
+def spectrum(a: Any) -> Any:
+    """A number made of eigenvalues and eigenvectors."""
+    values, vectors = np.linalg.eigh(a)
+    return np.sum((vectors * np.sin(values)) @ vectors.T * WEIGHTS)
+
+
+@pytest.mark.parametrize("function", [factor, upper_factor, spectrum])
+def test_gradient_along_symmetric_directions_is_that_of_differences(function: Any) -> None:
+    gradient = derivative(function, DEFINITE)
+    for _ in range(3):
+        direction = RNG.normal(size=(3, 3))
+        direction = direction + direction.T
+        expected = slope(function, DEFINITE, direction)
+        assert np.isclose(np.sum(gradient * direction), expected, rtol=1e-7)
+        symmetric = (gradient + gradient.T) / 2
+        assert np.isclose(np.sum(symmetric * direction), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("function", "read"), [(factor, np.tril), (spectrum, np.tril), (upper_factor, np.triu)]
+)
+def test_gradient_is_zero_in_the_triangle_that_is_not_read(function: Any, read: Any) -> None:
+    gradient = derivative(function, DEFINITE)
+    assert np.array_equal(gradient, read(gradient))
+    assert np.array_equal(derivative(lambda a: function(read(a)), DEFINITE), gradient)
+    for i, j in np.ndindex(3, 3):
+        direction = np.zeros((3, 3))
+        direction[i, j] = 1.0
+        assert np.isclose(gradient[i, j], slope(function, DEFINITE, direction), atol=1e-8)
+
+
+def test_eigenvalues_that_coincide_have_a_gradient_but_their_vectors_have_not() -> None:
+    a = np.eye(3)
+    assert np.allclose(derivative(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2), a), 2.0 * a)
+    assert np.allclose(derivative(lambda a: np.sum(np.linalg.eigh(a)[0] ** 2), a), 2.0 * a)
+    with np.errstate(all="ignore"):
+        found = derivative(lambda a: np.sum(np.linalg.eigh(a)[1] * WEIGHTS), a)
+    assert not np.isfinite(found).all()
+
+
+def test_singular_values_of_a_full_decomposition_have_a_gradient() -> None:
+    def values(a: Any) -> Any:
+        return np.sum(np.linalg.svd(a)[1] ** 3)
+
+    for shape in ((2, 4), (4, 2)):
+        a, direction = RNG.normal(size=shape), RNG.normal(size=shape)
+        expected = slope(values, a, direction)
+        assert np.isclose(np.sum(derivative(values, a) * direction), expected, rtol=1e-7)
+
+
+COMPLEX = DEFINITE + 0.5j * (WEIGHTS - WEIGHTS.T)
+REFUSED = [
+    (lambda a: np.linalg.svd(a)[0], WEIGHTS[:2], "full_matrices=True"),
+    (lambda a: np.linalg.svd(a)[2], WEIGHTS[:, :2], "full_matrices=True"),
+    (lambda a: np.linalg.svd(a)[0], COMPLEX, "svd of complex matrices"),
+    (lambda a: np.linalg.eigh(a)[1], COMPLEX, "eigh of complex matrices"),
+    (lambda a: np.linalg.qr(a)[0], COMPLEX, "qr of complex matrices"),
+    (lambda a: np.linalg.qr(a)[1], WEIGHTS[:2], "more columns than rows"),
+]
+
+
+@pytest.mark.parametrize(("call", "a", "text"), REFUSED)
+def test_vectors_without_a_derivative_are_refused(call: Any, a: Any, text: str) -> None:
+    for forward in (False, True):
+        started = run(call, a)
+        (y,), (x,) = started.tensors, started.inputs
+        with pytest.raises(NoGradientError) as caught:
+            if forward:
+                tangents([y], [x], [started.recording.argument("v", x.type)])
+            else:
+                gradients([y], [x], [started.recording.argument("g", y.type)])
+        assert text in str(caught.value)
+
+
+def test_eigenvalues_of_complex_matrices_have_a_gradient() -> None:
+    a = COMPLEX + np.conj(COMPLEX).T
+    both = derivative(lambda a: np.sum(np.linalg.eigh(a)[0] ** 2), a)
+    values = derivative(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2), a)
+    assert np.allclose(both, values)
+    assert np.allclose((both + np.conj(both).T) / 2, 2.0 * a)
+
+
+def test_the_name_of_a_triangle_is_checked() -> None:
+    with pytest.raises(ShapeError, match="UPLO argument must be 'L' or 'U'"):
+        record(lambda a: np.linalg.eigh(a, UPLO="X"), DEFINITE)

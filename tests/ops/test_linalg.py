@@ -1,0 +1,102 @@
+"""numpy.linalg where matrices are singular or do not fit, and the types it answers in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interpret import interpret, record
+from tests.ops.test_reductions import derivative
+from tracejit.errors import ShapeError, UnsupportedError
+
+SINGULAR = np.ones((3, 3))
+
+
+@pytest.mark.parametrize("function", [np.linalg.det, lambda a: np.linalg.slogdet(a)[1]])
+def test_gradients_of_determinants_raise_where_the_matrix_is_singular(function: Any) -> None:
+    function(np.zeros((2, 2)))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        derivative(function, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("function", [np.linalg.inv, lambda a: np.linalg.solve(a, np.ones(3))])
+def test_a_singular_matrix_raises_when_the_code_runs(function: Any) -> None:
+    graph, _ = record(function, SINGULAR)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        interpret(graph, SINGULAR)
+
+
+def test_sign_of_a_real_determinant_is_constant() -> None:
+    a = np.diag([-1.0, 2.0])
+    assert derivative(lambda a: np.linalg.slogdet(a).sign * a[0, 0], a).tolist() == [
+        [-1, 0],
+        [0, 0],
+    ]
+
+
+def test_results_have_numpys_names() -> None:
+    def call(a: Any) -> Any:
+        results = (np.linalg.slogdet(a), np.linalg.eigh(a), np.linalg.svd(a), np.linalg.qr(a))
+        plain = (np.linalg.slogdet, np.linalg.eigh, np.linalg.svd, np.linalg.qr)
+        for result, function in zip(results, plain, strict=True):
+            assert type(result) is type(function(np.eye(2)))
+        return results[0].logabsdet + results[1].eigenvalues + results[2].S + results[3].R
+
+    record(call, np.eye(2))
+
+
+def test_pinv_of_a_matrix_that_keeps_its_rank_has_the_gradient_of_differences() -> None:
+    rng = np.random.default_rng(4)
+    u, v = rng.normal(size=(4, 2)), rng.normal(size=(2, 3))
+    du, dv = rng.normal(size=(4, 2)), rng.normal(size=(2, 3))
+
+    def along(t: Any) -> Any:
+        return np.sum(np.linalg.pinv((u + t * du) @ (v + t * dv), 1e-8) ** 3)
+
+    step = 1e-5
+    expected = (along(step) - along(-step)) / (2 * step)
+    assert np.isclose(derivative(along, np.float64(0.0)), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda a: np.linalg.inv(a[0]), "1-dimensional array given. Array must be at least two-"),
+        (lambda a: np.linalg.inv(a[:2]), "Last 2 dimensions of the array must be square"),
+        (lambda a: np.linalg.det(a[:2]), "Last 2 dimensions of the array must be square"),
+        (lambda a: np.linalg.slogdet(a[:2]), "Last 2 dimensions of the array must be square"),
+        (lambda a: np.linalg.cholesky(a[:2]), "Last 2 dimensions of the array must be square"),
+        (lambda a: np.linalg.eigh(a[:2]), "Last 2 dimensions of the array must be square"),
+        (lambda a: np.linalg.matrix_power(a[:2], 2), "Last 2 dimensions of the array must be"),
+        (lambda a: np.linalg.solve(a[:2], a), "Last 2 dimensions of the array must be square"),
+        (lambda a: np.linalg.solve(a, np.ones(2)), "3 is not 2"),
+        (lambda a: np.linalg.solve(a, np.ones((2, 3))), "3 is not 2"),
+        (lambda a: np.linalg.solve(a, a[0, 0]), "no dimensions"),
+        (lambda a: np.linalg.pinv(a[0]), "at least two-dimensional"),
+        (lambda a: np.linalg.tensorsolve(a, a[:2]), "is not that of those it has not"),
+        (lambda a: np.linalg.tensorinv(a, 0), "Invalid ind argument"),
+    ],
+)
+def test_shapes_that_do_not_fit(call: Any, text: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        record(call, np.eye(3))
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda a: np.linalg.matrix_power(a, 2.0), "float"),
+        (lambda a: np.linalg.pinv(a, hermitian=True), "keyword hermitian"),
+        (lambda a: np.linalg.pinv(a, rtol=1e-3), "keyword rtol"),
+        (lambda a: np.linalg.svd(a, hermitian=True), "keyword hermitian"),
+        (lambda a: np.linalg.qr(a, "complete"), "mode='complete'"),
+        (lambda a: np.linalg.inv(a.astype(np.float16)), "float16 is unsupported in linalg"),
+    ],
+)
+def test_calls_that_are_not_supported(call: Any, text: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        record(call, np.eye(3))
+    assert text in str(caught.value)
