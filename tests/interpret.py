@@ -22,9 +22,11 @@ Observer = Callable[[Node, list[Any], tuple[Any, ...]], None]
 def interpret(graph: Graph, *inputs: Any, observe: Observer | None = None) -> list[Any]:
     """The outputs of `graph` for `inputs`; `observe` sees every node with its operands and results.
 
-    Fails where a node's result is not of the type its op inferred.
+    Fails where an input or a node's result is not of the type that the graph says.
     """
     known: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    for value, given in known.items():
+        assert type_of(given) is value.type, f"{value!r} cannot be {type_of(given)!r}"
 
     def data(value: Value) -> Any:
         return value.data if isinstance(value, Constant) else known[value]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -76,8 +77,7 @@ class Program:
     @cached_property
     def loss_text(self) -> str:
         """A scalar that depends on all that the program returns, differently on each element."""
-        names = [word for word in self.results.replace("(", " ").replace(",", " ").split()]
-        values = [word for word in names if word.startswith("v") and word[1:].isdigit()]
+        values = re.findall(r"\bv\d*\b", self.results)
         return " + ".join(f"np.sum(np.sin({value} + 0.3))" for value in values)
 
     @cached_property
@@ -147,11 +147,16 @@ class Analytic:
     abs = staticmethod(lambda z: z * np.sign(np.real(z)))
     sign = staticmethod(lambda z: np.sign(np.real(z)))
     floor = staticmethod(lambda z: np.floor(np.real(z)))
+    vdot = staticmethod(lambda x, y: np.dot(np.ravel(x), np.ravel(y)))
     hypot = staticmethod(lambda x, y: np.sqrt(x * x + y * y))
     logaddexp = staticmethod(lambda x, y: np.log(np.exp(x) + np.exp(y)))
     var = staticmethod(_variance)
     std = staticmethod(lambda x, **words: np.sqrt(_variance(x, **words)))
-    linalg = SimpleNamespace(norm=lambda x, **words: np.sqrt(np.sum(x * x, **words)))
+    linalg = SimpleNamespace(
+        norm=lambda x, **words: np.sqrt(np.sum(x * x, **words)),
+        inv=np.linalg.inv,
+        solve=np.linalg.solve,
+    )
 
 
 ANALYTIC = Analytic()
@@ -202,10 +207,19 @@ class Build:
         if np.size(value) and np.max(np.abs(value)) > LARGEST:
             text = f"np.tanh(0.1 * ({text}))"
             value = self.evaluate(text)
-        name = f"v{len(self.lines)}"
+        name = self.draw(st.sampled_from((f"v{len(self.lines)}", f"v{len(self.lines)}", "v")))
+        self.known.pop(name, None)
         self.known[name] = value
         self.lines.append(f"{name} = {text}")
         return True
+
+    def repeat(self) -> None:
+        """A loop that updates the last value."""
+        name = list(self.known)[-1]
+        update = f"np.sin({name}) * 0.5 + {name}"
+        for _ in range(2):
+            self.known[name] = self.evaluate(update)
+        self.lines.append(f"for _ in range(2): {name} = {update}")
 
     def far(self, difference: Any) -> bool:
         """Whether no element is close to zero, where a kink would be."""
@@ -227,10 +241,11 @@ SMOOTH = (
 WEAK = (
     "{0} * 2", "3 * {0}", "{0} + 1.5", "1 - {0}", "{0} / 4", "2.5 / ({0} * {0} + 1)", "{0} - 0.25",
     "0.5 * {0} + 1", "{0} * True", "np.add({0}, 1)", "np.multiply(0.5, {0})", "{0} * np.pi",
+    "sum([{0} * k for k in (1, 0.25)])", "np.float64(0.5) * {0}", "{0} + np.array([0.5])",
 )  # fmt: skip
 BINARY = (
     "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1} * {1} + 1)", "np.add({0}, {1})",
-    "np.multiply({0}, {1})", "np.subtract({0}, {1})", "np.hypot({0}, {1} + 35.0)",
+    "np.multiply({0}, {1})", "np.subtract({0}, {1})", "(lambda a, b: np.tanh(a) * b)({0}, {1})", "np.hypot({0}, {1} + 35.0)",
     "np.logaddexp({0}, {1})", "np.sin({0}) * np.cos({1})", "({0} * {0} + 0.5) ** np.sin({1})",
 )  # fmt: skip
 REDUCTIONS = (
@@ -242,15 +257,15 @@ REDUCTIONS = (
 SHAPES = (
     "np.reshape({0}, -1)", "{0}.reshape(-1, 1)", "np.transpose({0})", "{0}.T", "{0}[None]",
     "{0}[..., None]", "np.expand_dims({0}, 0)", "np.squeeze({0})", "np.ravel({0})",
-    "np.repeat({0}, 2, axis=-1)", "np.tile({0}, 2)", "np.flip({0})", "np.flip({0}, axis=0)",
+    "np.repeat(np.atleast_1d({0}), 2, axis=-1)", "np.tile({0}, 2)", "np.flip({0})", "np.flip({0}, axis=0)",
     "np.roll({0}, 1, axis=0)", "np.pad({0}, 1)", "np.swapaxes({0}, 0, -1)",
     "np.moveaxis({0}, 0, -1)", "np.broadcast_to({0}, (2, *np.shape({0})))",
-    "np.atleast_2d({0})", "{0}.copy()", "np.zeros_like({0}) + {0}", "np.full_like({0}, 0.5) * {0}",
+    "np.atleast_2d({0})", "{0}.copy()", "np.cumsum({0})", "np.zeros_like({0}) + {0}", "np.full_like({0}, 0.5) * {0}",
 )  # fmt: skip
 INDICES = (
     "{0}[0]", "{0}[-1]", "{0}[1:]", "{0}[:-1]", "{0}[::-1]", "{0}[..., 0]", "{0}[..., ::2]",
     "{0}[[0, -1, 0]]", "{0}[np.array([0, 0])]", "{0}[:, 0]", "{0}[0, ..., None]",
-    "{0}[:, [0, 0, -1]]", "np.take({0}, [0, 0], axis=0)", "{0}[np.arange({0}.shape[0]) % 2 == 0]",
+    "{0}[:, [0, 0, -1]]", "sum({0}[:3])", "sum([row * 0.5 for row in {0}[:2]])", "np.take({0}, [0, 0], axis=0)", "{0}[np.arange({0}.shape[0]) % 2 == 0]",
 )  # fmt: skip
 JOINS = (
     "np.concatenate(({0}, {1}))", "np.concatenate([{0}, {1}], axis=-1)", "np.stack([{0}, {1}])",
@@ -262,6 +277,8 @@ PRODUCTS = (
     "np.inner({0}, {1})", "np.outer({0}, np.ravel({1})[:4])", "np.matmul({0}, np.sin({1}))",
     "np.einsum('ij,ij->i', {0}, {0})", "np.tensordot({0}, {1}, axes=1)", "{0}.dot({1})",
     "np.vdot({0}, np.sin({0}))", "np.einsum('...i,...i', {0}, {1})",
+    "np.linalg.inv(np.tanh({0} @ {0}.T) + 30.0 * np.eye({0}.shape[0]))",
+    "np.linalg.solve(np.tanh({0} @ {0}.T) + 30.0 * np.eye({0}.shape[0]), {1}.T)",
 )  # fmt: skip
 
 
@@ -378,7 +395,9 @@ def programs(draw: Any) -> Program:
         attempts = (build.add(draw(st.sampled_from(KINDS))(build)) for _ in range(4))
         if not any(attempts):
             build.add(f"np.sin({build.pick()})")
-    names = [line.partition(" ")[0] for line in build.lines]
+        if draw(st.integers(0, 9)) == 9:
+            build.repeat()
+    names = [name for name in build.known if name.startswith("v")]
     last, other = names[-1], draw(st.sampled_from(names))
-    form = draw(st.sampled_from(("{0}", "{0}", "({0}, {1})", "({0}, {0})", "dict( a= {0} , b= {1} )")))
+    form = draw(st.sampled_from(("{0}", "{0}", "({0}, {1})", "({0}, {0})", "dict(a={0}, b={1})")))
     return Program(build.arguments, build.lines, form.format(last, other))

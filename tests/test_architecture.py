@@ -56,7 +56,7 @@ MAY_IMPORT_EXTRAS = {"tracejit.cli", "tracejit.demo"}
 TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
-        "arithmetic", "choices", "comparison", "complex", "creation", "diagonals", "einsum",
+        "arithmetic", "choices", "comparison", "complex", "creation", "diagonals",
         "exponential", "forms", "indexing", "joining", "markers",
         "rearranging", "selection", "trigonometric", "ufuncs", "weak",
     )

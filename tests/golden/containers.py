@@ -4,8 +4,8 @@
                  params_layers_1_b, params_layers_1_w, x)
     signature    params_layers_0_b f8[3]  params_layers_0_w f8[4,3]  params_layers_1_b f8[2]
                  params_layers_1_w f8[3,2]  x f8[6,4]  ->  f8
-    gradient     params_layers_0_b, params_layers_0_w, params_layers_1_b, params_layers_1_w (x
-                 not differentiated)
+    gradient     params_layers_0_b, params_layers_0_w, params_layers_1_b, params_layers_1_w (x not
+                 differentiated)
     residuals    params_layers_1_w x x_1 x_2
     key          35f65da13851d38357339f139d70a0a7416e96766ce723432727499687ff7e24
     made for     numpy 2.4, ir 1
@@ -14,8 +14,8 @@ from numpy import add, tanh
 
 SIGNATURE = {
     "inputs": {
-        "params_layers_0_b": "f8[3]", "params_layers_0_w": "f8[4,3]", "params_layers_1_b":
-        "f8[2]", "params_layers_1_w": "f8[3,2]", "x": "f8[6,4]",
+        "params_layers_0_b": "f8[3]", "params_layers_0_w": "f8[4,3]", "params_layers_1_b": "f8[2]",
+        "params_layers_1_w": "f8[3,2]", "x": "f8[6,4]",
     },
     "outputs": ("f8",),
     "gradient": (
@@ -38,23 +38,29 @@ def forward(params_layers_0_b, params_layers_0_w, params_layers_1_b, params_laye
 
 
 def backward(residuals, out_bar=1.0):
-    """Return (params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar, params_layers_1_w_bar), the gradients, from forward's residuals."""
+    """Return (params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar,
+    params_layers_1_w_bar), the gradients, from forward's residuals.
+    """
     params_layers_1_w, x, x_1, x_2 = residuals
     # containers:3  return np.mean(x**2)
     x_bar = out_bar / 12 * (2.0 * x_2)
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
-    x_bar_1 = x_bar * (1.0 - x_2 * x_2)
-    params_layers_1_b_bar = add.reduce(x_bar_1, axis=0)
-    x_bar = x_bar_1 @ params_layers_1_w.T
-    params_layers_1_w_bar = x_1.T @ x_bar_1
-    x_bar_1 = x_bar * (1.0 - x_1 * x_1)
-    params_layers_0_b_bar = add.reduce(x_bar_1, axis=0)
-    params_layers_0_w_bar = x.T @ x_bar_1
-    return params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar, params_layers_1_w_bar
+    x_bar = x_bar * (1.0 - x_2 * x_2)
+    params_layers_1_b_bar = add.reduce(x_bar, axis=0)
+    x_bar_1 = x_bar @ params_layers_1_w.T
+    params_layers_1_w_bar = x_1.T @ x_bar
+    x_bar = x_bar_1 * (1.0 - x_1 * x_1)
+    params_layers_0_b_bar = add.reduce(x_bar, axis=0)
+    params_layers_0_w_bar = x.T @ x_bar
+    return (
+        params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar, params_layers_1_w_bar,
+    )
 
 
 def value_and_grad(params_layers_0_b, params_layers_0_w, params_layers_1_b, params_layers_1_w, x):
-    """Return out and (params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar, params_layers_1_w_bar), as forward and backward in one."""
+    """Return out and (params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar,
+    params_layers_1_w_bar), as forward and backward in one.
+    """
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
     x_1 = tanh(x @ params_layers_0_w + params_layers_0_b)
     x_2 = tanh(x_1 @ params_layers_1_w + params_layers_1_b)
@@ -62,12 +68,18 @@ def value_and_grad(params_layers_0_b, params_layers_0_w, params_layers_1_b, para
     out = add.reduce(x_2 ** 2, axis=None) / 12
     x_bar = 0.08333333333333333 * (2.0 * x_2)
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
-    x_bar_1 = x_bar * (1.0 - x_2 * x_2)
-    params_layers_1_b_bar = add.reduce(x_bar_1, axis=0)
-    x_bar = x_bar_1 @ params_layers_1_w.T
-    params_layers_1_w_bar = x_1.T @ x_bar_1
-    x_bar_1 = x_bar * (1.0 - x_1 * x_1)
-    params_layers_0_b_bar = add.reduce(x_bar_1, axis=0)
-    params_layers_0_w_bar = x.T @ x_bar_1
-    return out, (params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar, params_layers_1_w_bar)
-# tracejit sha256 1a05fe7f8366089d99fcde27fb38749da81ad35ab304e4be4d5949097b4195c3
+    x_bar = x_bar * (1.0 - x_2 * x_2)
+    params_layers_1_b_bar = add.reduce(x_bar, axis=0)
+    x_bar_1 = x_bar @ params_layers_1_w.T
+    params_layers_1_w_bar = x_1.T @ x_bar
+    x_bar = x_bar_1 * (1.0 - x_1 * x_1)
+    params_layers_0_b_bar = add.reduce(x_bar, axis=0)
+    params_layers_0_w_bar = x.T @ x_bar
+    return (
+        out,
+        (
+            params_layers_0_b_bar, params_layers_0_w_bar, params_layers_1_b_bar,
+            params_layers_1_w_bar,
+        ),
+    )
+# tracejit sha256 b74370693157090c6890926afd8eca944dac0c9f8027b2c2ed79a42d299f5783

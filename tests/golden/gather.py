@@ -22,7 +22,10 @@ def forward(table, rows):
     # gather:1  chosen = table[rows]
     chosen = table[rows]
     # gather:2  return np.sum(chosen[:, 0] * chosen[:, -1]) + np.sum(chosen[1:] ** 2)
-    out = add.reduce(chosen[:, 0] * chosen[:, -1], axis=None) + add.reduce(chosen[1:] ** 2, axis=None)
+    out = (
+        add.reduce(chosen[:, 0] * chosen[:, -1], axis=None)
+        + add.reduce(chosen[1:] ** 2, axis=None)
+    )
     return out, (rows, chosen)
 
 
@@ -63,4 +66,4 @@ def value_and_grad(table, rows):
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 04a5680445bd86dcae5beb3154c6e3b18df175423e1292b9cf243a7e001178af
+# tracejit sha256 8eeec17ad7286f53f0110656ac2e32c9bd3880e6fffdb36dfd7ba01936b44454

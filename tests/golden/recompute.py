@@ -45,18 +45,18 @@ def backward(residuals, out_bar=1.0):
     a = h @ v
     tanh(a, a)
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
-    a_bar_1 = a * a
-    exp(a_bar_1, a_bar_1)
+    a_bar = a * a
+    exp(a_bar, a_bar)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar_1 *= out_bar
-    a_bar_1 *= a
-    a_bar_1 *= 2.0
+    a_bar *= out_bar
+    a_bar *= a
+    a_bar *= 2.0
     # block:1  a = np.tanh(h @ w)
-    a_bar_2 = multiply(a, a, a)
-    subtract(1.0, a_bar_2, a_bar_2)
-    a_bar_1 *= a_bar_2
-    a_bar_2 = a_bar_1 @ v.T
-    v_bar = h.T @ a_bar_1
+    a_bar_1 = multiply(a, a, a)
+    subtract(1.0, a_bar_1, a_bar_1)
+    a_bar *= a_bar_1
+    a_bar_1 = a_bar @ v.T
+    v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
     tanh(a, a)
@@ -64,14 +64,14 @@ def backward(residuals, out_bar=1.0):
     h_1 = a * a
     exp(h_1, h_1)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar_2 *= h_1
-    a_bar_2 *= a
-    a_bar_2 *= 2.0
+    a_bar_1 *= h_1
+    a_bar_1 *= a
+    a_bar_1 *= 2.0
     # block:1  a = np.tanh(h @ w)
-    a_bar_1 = multiply(a, a, a)
-    subtract(1.0, a_bar_1, a_bar_1)
-    a_bar_2 *= a_bar_1
-    u_bar = x.T @ a_bar_2
+    a_bar_2 = multiply(a, a, a)
+    subtract(1.0, a_bar_2, a_bar_2)
+    a_bar_1 *= a_bar_2
+    u_bar = x.T @ a_bar_1
     return u_bar, v_bar
 
 
@@ -97,17 +97,17 @@ def value_and_grad(x, u, v):
     a = h @ v
     tanh(a, a)
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
-    a_bar_1 = a * a
-    exp(a_bar_1, a_bar_1)
+    a_bar = a * a
+    exp(a_bar, a_bar)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar_1 *= a
-    a_bar_1 *= 2.0
+    a_bar *= a
+    a_bar *= 2.0
     # block:1  a = np.tanh(h @ w)
-    a_bar_2 = multiply(a, a, a)
-    subtract(1.0, a_bar_2, a_bar_2)
-    a_bar_1 *= a_bar_2
-    a_bar_2 = a_bar_1 @ v.T
-    v_bar = h.T @ a_bar_1
+    a_bar_1 = multiply(a, a, a)
+    subtract(1.0, a_bar_1, a_bar_1)
+    a_bar *= a_bar_1
+    a_bar_1 = a_bar @ v.T
+    v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
     tanh(a, a)
@@ -115,13 +115,13 @@ def value_and_grad(x, u, v):
     h_1 = a * a
     exp(h_1, h_1)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar_2 *= h_1
-    a_bar_2 *= a
-    a_bar_2 *= 2.0
+    a_bar_1 *= h_1
+    a_bar_1 *= a
+    a_bar_1 *= 2.0
     # block:1  a = np.tanh(h @ w)
-    a_bar_1 = multiply(a, a, a)
-    subtract(1.0, a_bar_1, a_bar_1)
-    a_bar_2 *= a_bar_1
-    u_bar = x.T @ a_bar_2
+    a_bar_2 = multiply(a, a, a)
+    subtract(1.0, a_bar_2, a_bar_2)
+    a_bar_1 *= a_bar_2
+    u_bar = x.T @ a_bar_1
     return out, (u_bar, v_bar)
-# tracejit sha256 a8835a0a3d46956c7cb543c8f280a91c6241af21f9c41c227bdbd02f0a369d42
+# tracejit sha256 a05760e3808b56a081a131c4b5dd544c8ca344f7a0d43f742f3a914b62133103

@@ -7,18 +7,19 @@
     key          77456fc77650593bebfc411019cf75178ce6d547c06f34d468d0f44b3ccee059
     made for     numpy 2.4, ir 1
 """
-from numpy import add, float64, full, multiply, subtract, tanh
+from numpy import add, multiply, subtract, tanh, zeros
 
 SIGNATURE = {
     "inputs": {"x": "f8[10,16,4]", "w": "f8[32,32]", "u": "f8[4,32]"},
     "outputs": ("f8",),
     "gradient": ("w", "u"),
     "residuals": {
-        "x": "f8[10,16,4]", "w": "f8[32,32]", "h": "f8[16,32]", "h_1": "f8[16,32]", "h_2":
-        "f8[16,32]",
+        "x": "f8[10,16,4]", "w": "f8[32,32]", "h": "f8[16,32]", "h_1": "f8[16,32]",
+        "h_2": "f8[16,32]",
     },
 }
-c_1 = full((16, 32), 0.0, float64)
+
+c_1 = zeros((16, 32))
 
 
 def forward(x, w, u):
@@ -46,26 +47,26 @@ def backward(residuals, out_bar=1.0):
     """Return (w_bar, u_bar), the gradients, from forward's residuals."""
     x, w, h, h_1, h_2 = residuals
     # recurrence:4  return np.sum(h**2)
-    h_bar_1 = 2.0 * h_2
-    h_bar_1 *= out_bar
+    h_bar = 2.0 * h_2
+    h_bar *= out_bar
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
-    h_bar_2 = h_2 * h_2
+    h_bar_1 = h_2 * h_2
+    subtract(1.0, h_bar_1, h_bar_1)
+    h_bar *= h_bar_1
+    h_bar_1 = h_bar @ w.T
+    w_bar = h_1.T @ h_bar
+    h_bar_2 = h_1 * h_1
     subtract(1.0, h_bar_2, h_bar_2)
     h_bar_1 *= h_bar_2
-    h_bar_2 = h_bar_1 @ w.T
-    w_bar = h_1.T @ h_bar_1
-    h_bar_3 = h_1 * h_1
-    subtract(1.0, h_bar_3, h_bar_3)
-    h_bar_2 *= h_bar_3
-    h_bar_1 = x[2].T @ h_bar_1 + x[1].T @ h_bar_2
-    h_bar_3 = h_bar_2 @ w.T
-    h_bar_2 = h.T @ h_bar_2
-    w_bar += h_bar_2
-    h_bar_2 = h * h
-    subtract(1.0, h_bar_2, h_bar_2)
-    h_bar_3 *= h_bar_2
-    u_bar = h_bar_1 + x[0].T @ h_bar_3
-    w_bar_1 = c_1.T @ h_bar_3
+    h_bar_2 = x[2].T @ h_bar + x[1].T @ h_bar_1
+    h_bar = h_bar_1 @ w.T
+    h_bar_1 = h.T @ h_bar_1
+    w_bar += h_bar_1
+    h_bar_1 = h * h
+    subtract(1.0, h_bar_1, h_bar_1)
+    h_bar *= h_bar_1
+    u_bar = h_bar_2 + x[0].T @ h_bar
+    w_bar_1 = c_1.T @ h_bar
     w_bar += w_bar_1
     return w_bar, u_bar
 
@@ -91,25 +92,25 @@ def value_and_grad(x, w, u):
     # recurrence:4  return np.sum(h**2)
     out_1 = h_4 ** 2
     out = add.reduce(out_1, axis=None)
-    h_bar_1 = 2.0 * h_4
+    h_bar = 2.0 * h_4
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
-    h_bar_2 = multiply(h_4, h_4, h_4)
+    h_bar_1 = multiply(h_4, h_4, h_4)
+    subtract(1.0, h_bar_1, h_bar_1)
+    h_bar *= h_bar_1
+    h_bar_1 = h_bar @ w.T
+    w_bar = h_2.T @ h_bar
+    h_bar_2 = multiply(h_2, h_2, h_2)
     subtract(1.0, h_bar_2, h_bar_2)
     h_bar_1 *= h_bar_2
-    h_bar_2 = h_bar_1 @ w.T
-    w_bar = h_2.T @ h_bar_1
-    h_bar_3 = multiply(h_2, h_2, h_2)
-    subtract(1.0, h_bar_3, h_bar_3)
-    h_bar_2 *= h_bar_3
-    h_bar_1 = h_5.T @ h_bar_1 + h_3.T @ h_bar_2
-    h_bar_3 = h_bar_2 @ w.T
-    h_bar_2 = h.T @ h_bar_2
-    w_bar += h_bar_2
-    h_bar_2 = multiply(h, h, h)
-    subtract(1.0, h_bar_2, h_bar_2)
-    h_bar_3 *= h_bar_2
-    u_bar = h_bar_1 + h_1.T @ h_bar_3
-    w_bar_1 = c_1.T @ h_bar_3
+    h_bar_2 = h_5.T @ h_bar + h_3.T @ h_bar_1
+    h_bar = h_bar_1 @ w.T
+    h_bar_1 = h.T @ h_bar_1
+    w_bar += h_bar_1
+    h_bar_1 = multiply(h, h, h)
+    subtract(1.0, h_bar_1, h_bar_1)
+    h_bar *= h_bar_1
+    u_bar = h_bar_2 + h_1.T @ h_bar
+    w_bar_1 = c_1.T @ h_bar
     w_bar += w_bar_1
     return out, (w_bar, u_bar)
-# tracejit sha256 b3b1161d0510efe889fba1e60e5bbe9cdff2ce96b66dd7469a5268a55fef18e7
+# tracejit sha256 a9b7ebbee03c0d548152e5eab8e4d615bfb9c0dc42a7affd292cab1d23820ed4

@@ -7,7 +7,7 @@
     key          37737e0cfb9d898ebf99053ceca4f85a5a1d34c9687aa32a94302c5a232c7abd
     made for     numpy 2.4, ir 1
 """
-from numpy import add, broadcast_to, float64, full, zeros
+from numpy import add, zeros
 
 SIGNATURE = {
     "inputs": {"x": "f8[9]"},
@@ -15,7 +15,6 @@ SIGNATURE = {
     "gradient": ("x",),
     "residuals": {"x": "f8[9]", "out_2": "f8[8]", "out_1": "f8[8]"},
 }
-c_1 = full((8,), 100.0, float64)
 
 
 def forward(x):
@@ -30,12 +29,12 @@ def forward(x):
 
 def backward(residuals, out_bar=1.0):
     """Return x_bar, the gradients, from forward's residuals."""
-    x, out_1, out_2 = residuals
+    x, out_2, out_1 = residuals
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-    out_bar_1 = broadcast_to(out_bar, (8,)) * 100.0 * (2.0 * out_1)
-    out_bar_2 = -(out_bar * (2.0 * out_2)) + -out_bar_1 * (2.0 * x[:-1])
+    out_bar_1 = out_bar * 100.0 * (2.0 * out_2)
+    out_bar = -(out_bar * (2.0 * out_1)) + -out_bar_1 * (2.0 * x[:-1])
     x_bar_1 = zeros(9)
-    x_bar_1[:-1] = out_bar_2
+    x_bar_1[:-1] = out_bar
     x_bar_2 = zeros(9)
     x_bar_2[1:] = out_bar_1
     x_bar = x_bar_1 + x_bar_2
@@ -49,12 +48,12 @@ def value_and_grad(x):
     out_2 = x[1:] - out_1 ** 2
     out_3 = 1.0 - out_1
     out = add.reduce(100.0 * out_2 ** 2 + out_3 ** 2, axis=None)
-    out_bar_1 = c_1 * (2.0 * out_2)
-    out_bar_2 = -(2.0 * out_3) + -out_bar_1 * (2.0 * out_1)
+    out_bar = 100.0 * (2.0 * out_2)
+    out_bar_1 = -(2.0 * out_3) + -out_bar * (2.0 * out_1)
     x_bar_1 = zeros(9)
-    x_bar_1[:-1] = out_bar_2
+    x_bar_1[:-1] = out_bar_1
     x_bar_2 = zeros(9)
-    x_bar_2[1:] = out_bar_1
+    x_bar_2[1:] = out_bar
     x_bar = x_bar_1 + x_bar_2
     return out, x_bar
-# tracejit sha256 12df52d46c5d67f5c38d3d09f31ebf76063e8d02478f8ebd4dd6075106046780
+# tracejit sha256 f4fbdc052ef1ed435cc8273ed4d7807c485a79f68a3edf75e4bc00d1da317c50

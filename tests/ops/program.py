@@ -142,7 +142,9 @@ class Program:
     def second_gradient(self) -> list[Any]:
         """The gradient of Re(sum(conj(other) * gradient)), zeros where unconnected."""
         graph, present = self.second
+        kinds = [value.type for value in self.first[0].outputs]
         others = [u for u, there in zip(self.others, self.first[1], strict=True) if there]
+        others = [in_form(u, kind.form) for u, kind in zip(others, kinds, strict=True)]
         with quiet():
             answers = iter(interpret(graph, *self.leaves, *self.seeds, *others))
         return [next(answers) if there else zeros(leaf) for leaf, there in self._movers(present)]
@@ -219,6 +221,11 @@ def zeros(leaf: Any) -> Any:
     return cast(leaf, {}) * 0 if np.ndim(leaf) == 0 else np.zeros_like(leaf)
 
 
+def in_form(leaf: Any, form: str) -> Any:
+    """A leaf of one element as a NumPy scalar or a 0-d array."""
+    return np.asarray(leaf) if form == "array" else np.asarray(leaf)[()]
+
+
 def draw(rng: np.random.Generator, leaf: Any) -> Any:
     """Random numbers of modulus 0.3 to 1 of the type of a leaf."""
     kind: ArrayType | None = type_of(leaf)
@@ -227,7 +234,7 @@ def draw(rng: np.random.Generator, leaf: Any) -> Any:
     if kind.dtype.kind == "c":
         values = values * np.exp(1j * rng.uniform(0.0, 6.0, kind.shape))
     values = np.asarray(values).astype(kind.dtype)
-    return values[()] if kind.form == "scalar" else values
+    return in_form(values, kind.form)
 
 
 def cast(leaf: Any, dtypes: dict[str, Any]) -> Any:

@@ -58,7 +58,7 @@ def binary(op, call, make, other=None, **fields):
         Sample(op, call, (make(3, 1), other(4)), **fields),
         Sample(op, call, (make(1, 2), other(3, 2, 1)), **fields),
         Sample(op, call, (make(3), np.asarray(other(1)[0])), **fields),
-        Sample(op, call, (np.asarray(make(1)[0]), other(1)[0]), **fields),
+        Sample(op, call, (np.asarray(make(1)[0]), other(1)[0]), **fields | {"order": 1}),
         Sample(op, call, (make(1)[0], other(1)[0]), **fields),
         Sample(op, call, (make(3), 0.75), **fields),
         Sample(op, call, (1.5, other(3)), **fields),
@@ -146,7 +146,9 @@ QUOTIENTS = [
     *quotients("remainder", lambda x, y: np.mod(x, y)),
     *quotients("fmod", lambda x, y: np.fmod(x, y)),
     *quotients("divmod", lambda x, y: np.divmod(x, y)),
-    Sample("remainder", lambda x, y: x % y, (NEAR_ONE, NEAR_ONE * 0.6), zero_size=NO_PAIRS, order=1),
+    Sample(
+        "remainder", lambda x, y: x % y, (NEAR_ONE, NEAR_ONE * 0.6), zero_size=NO_PAIRS, order=1
+    ),
     Sample("divmod", lambda x: np.divmod(x, 1)[0], (HALVES,), holomorphic=False),
     *unary("modf", lambda x: np.modf(x), lambda *shape: normal(*shape) * 0.0 + 2.5),
     Sample("modf", lambda x: np.modf(x), (HALVES,), holomorphic=False),
@@ -219,8 +221,8 @@ POWERS = [
     *[
         Sample(op, call, (x,))
         for exponents, call_of in (
-            ("pow", lambda n: lambda x: x**n),
-            ("power", lambda n: lambda x: np.power(x, n)),
+            ("pow", lambda n: lambda a: a**n),
+            ("power", lambda n: lambda a: np.power(a, n)),
         )
         for op in (exponents + "_to",)
         for call, points in (
@@ -235,14 +237,14 @@ POWERS = [
     *[
         Sample(op, call, (x,))
         for op, call_of in (
-            ("pow_of", lambda b: lambda x: b**x),
-            ("power_of", lambda b: lambda x: np.power(b, x)),
+            ("pow_of", lambda b: lambda a: b**a),
+            ("power_of", lambda b: lambda a: np.power(b, a)),
         )
         for base in (2, 2.0, 10, 1, 0.3, True, 1 + 2j)
         for call, x in (
             (call_of(base), normal(2, 3)),
             (call_of(base), SINGLE),
-            (call_of(base), np.asarray(0.7)),
+            (call_of(base), np.array([0.7])),
             *[(call_of(base), np.float64(0.7))] * (type(base) is not complex),
         )
     ],
@@ -250,7 +252,7 @@ POWERS = [
     Sample("pow_of", lambda x: 0.0**x, (positive(3),)),
     Sample("pow_to", lambda x: x**np.inf, (np.array([0.5, 2.0]),), differentiable=False),
     Sample("pow", lambda x: x**WHOLE, (WITH_ZEROS,)),
-    Sample("pow", lambda x: x ** np.float64(3.0), (WITH_ZEROS,)),
+    Sample("pow", lambda x: x ** np.float64(3.0), (WITH_ZEROS,), float32=False),
     Sample("power", lambda x: np.power(x, WHOLE.astype(int)), (WITH_ZEROS,)),
     Sample("power", lambda y: np.power(ZERO_OR_POSITIVE, y), (positive(2, 3),)),
     *exact("pow_to", lambda x: x**2, (SMALL,), (BYTES,), (MASK,), (np.int8(5),), (np.array(3),)),

@@ -12,7 +12,9 @@ MASK = np.array([[True, False, True], [False, False, True]])
 SINGLE = np.array([[0.4, 2.5, 1.7], [0.9, 0.3, 1.2]], np.float32)
 COMPLEX = np.array([1 + 2j, 1 - 2j, 0j, -3.5 + 0j])
 NOT_FINITE = np.array([np.nan, np.inf, -np.inf, -0.0, 2.5, -1.5])
-COMPLEX_NOT_FINITE = np.array([complex(np.nan, 1), complex(2, np.inf), complex(-np.inf, np.nan), -1j])
+COMPLEX_NOT_FINITE = np.array(
+    [complex(np.nan, 1), complex(2, np.inf), complex(-np.inf, np.nan), -1j]
+)
 NO_ROWS = ((np.zeros((0, 3)),),)
 NO_PAIRS = ((np.zeros((0, 3)), np.zeros(3)), (np.zeros((2, 0)), np.zeros((2, 1))))
 
@@ -109,7 +111,9 @@ ROUNDING = [
         ("round", lambda x: np.around(x, decimals=1)),
     )
     for sample in (
-        *disconnected(op, call, (np.array([0.3, -1.2, 2.7]),), (np.asarray(0.3),), (np.float64(-0.3),)),
+        *disconnected(
+            op, call, (np.array([0.3, -1.2, 2.7]),), (np.asarray(0.3),), (np.float64(-0.3),)
+        ),
         *exact(op, call, (TENTHS,), (SINGLE,), (np.asarray(-2.5),), (np.float64(1234.567),)),
         *exact(op, call, (NOT_FINITE,), (SMALL,), (BYTES,), (np.int32(250),)),
     )

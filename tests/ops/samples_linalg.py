@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from table import Sample, complex_normal, distinct, normal
+from table import Sample, complex_normal, distinct, normal, positive
 
 INTEGERS = np.array([[3, -1, 4], [1, -5, 9], [2, 6, -5]], np.int16)
 EMPTY = np.zeros((0, 0))
@@ -43,6 +43,11 @@ def single(array):
 def staggered(*shape):
     """Values that grow along every axis, so that no two sums along one are close."""
     return normal(*shape) * math.prod(np.ogrid[tuple(slice(1, 1 + size) for size in shape)])
+
+
+def signed(*shape):
+    """Values of both signs, of modulus 0.3 to 2."""
+    return positive(*shape) * np.where(normal(*shape) > 0, 1.0, -1.0)
 
 
 def each(op, call, *arrays, **fields):
@@ -100,6 +105,7 @@ PINV = [
     *each("pinv", np.linalg.pinv, complex_normal(3, 2), complex_normal(2, 3), holomorphic=False),
     *each("pinv", np.linalg.pinv, single(normal(3, 2)), INTEGERS),
     *each("pinv", lambda a: np.linalg.pinv(a, 1e-10), normal(3, 2), holomorphic=False),
+    *each("pinv", lambda a: np.linalg.pinv(a, rtol=0.1), spread(3, 2), holomorphic=False),
     Sample(
         "pinv",
         lambda a, b: np.linalg.pinv(np.outer(a, b), 1e-10),
@@ -261,21 +267,21 @@ EUCLIDEAN = [
     *norm(normal(2, 3), ord="fro", axis=(0, 1)),
 ]
 POWERS = [
-    *norm(normal(4), complex_normal(4), INTEGERS[0], ord=3),
-    *norm(normal(2, 4), ord=3, axis=0),
-    *norm(normal(2, 4), ord=2.5, axis=-1, keepdims=True),
-    *norm(normal(4), single(normal(4)), ord=1.5),
-    *norm(normal(4), ord=0.5),
-    *norm(normal(4), ord=-1),
-    *norm(normal(2, 4), ord=-2, axis=1),
+    *norm(signed(4), complex_normal(4), INTEGERS[0], ord=3),
+    *norm(signed(2, 4), ord=3, axis=0),
+    *norm(signed(2, 4), ord=2.5, axis=-1, keepdims=True),
+    *norm(signed(4), single(signed(4)), ord=1.5),
+    *norm(signed(4), ord=0.5),
+    *norm(signed(4), ord=-1),
+    *norm(signed(2, 4), ord=-2, axis=1),
 ]
 LARGEST = [
-    *norm(normal(4), complex_normal(4), single(normal(4)), INTEGERS[0], ord=1),
-    *norm(normal(2, 4), ord=1, axis=0),
-    *norm(distinct(4), single(distinct(4)), INTEGERS[0], ord=np.inf),
-    *norm(distinct(2, 4), ord=-np.inf, axis=1, keepdims=True),
-    *norm(distinct(2, 4), ord=np.inf, axis=0),
-    *norm(normal(4), np.array([0.0, 1.0]), single(normal(4)), INTEGERS[0], ord=0),
+    *norm(signed(4), complex_normal(4), single(signed(4)), INTEGERS[0], ord=1),
+    *norm(signed(2, 4), ord=1, axis=0),
+    *norm(10 * distinct(4), single(10 * distinct(4)), INTEGERS[0], ord=np.inf),
+    *norm(10 * distinct(2, 4), ord=-np.inf, axis=1, keepdims=True),
+    *norm(10 * distinct(2, 4), ord=np.inf, axis=0),
+    *norm(signed(4), np.array([0.0, 1.0]), single(signed(4)), INTEGERS[0], ord=0),
     *norm(staggered(3, 2), staggered(2, 3), complex_normal(2, 2), INTEGERS, ord=1),
     *norm(staggered(3, 2), staggered(2, 3), ord=-1),
     *norm(staggered(3, 2), staggered(2, 3), INTEGERS, ord=np.inf),

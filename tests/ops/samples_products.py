@@ -74,6 +74,7 @@ AT = [
 DOT = [
     shaped("dot", np.dot, (4,), (4,), zero_size=(np.zeros(0), np.zeros(0))),
     shaped("dot", lambda x, y: x.dot(y), (4,), (4,)),
+    shaped("dot", lambda x, y: np.dot(x, y, None), (4,), (4,)),
     shaped("dot", lambda x: x.dot([1.0, 2.0, 3.0]), (3,)),
     Sample("dot", np.dot, (complex_normal(4), normal(4))),
     Sample("dot", np.dot, (normal(8)[::2], normal(4)[::-1])),
@@ -184,7 +185,7 @@ if hasattr(np, "matvec"):
 OUTER = [
     shaped("outer", np.outer, (3,), (4,), zero_size=(np.zeros(0), np.zeros(2))),
     shaped("outer", np.outer, (2, 3), (2, 2)),
-    shaped("outer", lambda x: np.outer(x, x), (3,)),
+    shaped("outer", lambda x: np.outer(x, x, out=None), (3,)),
     shaped("outer", lambda x, y: np.linalg.outer(x, y), (3,), (4,)),
     shaped("outer", lambda x: np.outer(x, [1.0, 2.0]), (3,)),
     Sample("outer", np.outer, (2.0, SINGLE_VECTOR)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_numbers_are_arrays_in_dot_but_weak_in_multiply() -> None:
 @pytest.mark.parametrize("sizes", [(9, 2, 8, 3), (2, 9, 3, 8), (4, 4, 4, 4), (3, 1, 6, 2, 5, 3)])
 def test_multi_dot_multiplies_in_numpys_order(sizes: tuple[int, ...]) -> None:
     rng = np.random.default_rng(5)
-    chain = [rng.normal(size=pair) for pair in zip(sizes, sizes[1:], strict=False)]
+    chain = [rng.normal(size=pair) for pair in pairwise(sizes)]
     graph, _ = record(lambda *chain: np.linalg.multi_dot(chain), *chain)
     assert np.array_equal(interpret(graph, *chain)[0], np.linalg.multi_dot(chain))
 
@@ -111,6 +112,7 @@ def test_multi_dot_multiplies_in_numpys_order(sizes: tuple[int, ...]) -> None:
         (lambda a: np.cross(a[:, :2], a[:, :2]), ShapeError, "of 3 and 3 elements"),
         (lambda a: np.linalg.multi_dot([a]), ShapeError, "Expecting at least two arrays"),
         (lambda a: np.linalg.multi_dot([a, a.T, a[None]]), ShapeError, "must be two-dimensional"),
+        (lambda a: np.dot(a, a.T, np.empty((2, 2))), UnsupportedError, "out= is not supported"),
         (lambda a: np.matmul(a, a.T, dtype="f4"), UnsupportedError, "keyword dtype"),
     ],
 )

@@ -40,6 +40,8 @@ from tracejit.trace.trees import flatten, unflatten
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
     "override": "written by the gradient markers alone",
+    "identity": "written by the gradient transforms alone",
+    **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),
     **dict.fromkeys(
         (name for name in OPS if name.startswith("python_")), "arithmetic of Python numbers"
     ),
@@ -269,11 +271,8 @@ def test_float32_stays_float32(case: Case) -> None:
     program = case.single
     expected, structure = program.expected
     assert program.recorded[2] == structure
-    doubles = case.program.expected[0]
-    for actual, wanted, double in zip(program.value(), expected, doubles, strict=True):
+    for actual, wanted in zip(program.value(), expected, strict=True):
         assert_same(actual, wanted)
-        if is_floating(wanted):
-            assert_near(wanted, double)
     if case.order == 0:
         return
     grads = program.gradient(program.leaves)

@@ -64,13 +64,9 @@ def test_a_loop_that_rebinds_numbers_its_values() -> None:
 
 
 def test_a_loop_on_one_line_numbers_its_values() -> None:
-    def f(x: Any) -> Any:
-        h = x
-        for _ in range(3):
-            h = np.exp(h)  # noqa: E701
-        return h  # fmt: skip
-
-    assert recorded_names(f, VECTOR) == ["h", "h_1", "h_2"]
+    space: dict[str, Any] = {"np": np}
+    exec("def f(x):\n    h = x\n    for _ in range(3): h = np.exp(h)\n    return h\n", space)
+    assert recorded_names(space["f"], VECTOR) == ["h", "h_1", "h_2"]
 
 
 def test_several_names_on_a_line() -> None:
@@ -329,8 +325,8 @@ def test_a_python_number_of_another_type_than_inferred_is_a_guarded_constant() -
 
 
 def test_an_operand_may_be_a_list() -> None:
-    graph, _ = record(lambda x: x + [1.0, 2.0, 3.0], VECTOR)
-    np.testing.assert_array_equal(interpret(graph, VECTOR)[0], VECTOR + [1.0, 2.0, 3.0])
+    graph, _ = record(lambda x: x * [1.0, 2.0, 3.0], VECTOR)
+    np.testing.assert_array_equal(interpret(graph, VECTOR)[0], VECTOR * [1.0, 2.0, 3.0])
 
 
 def test_nothing_is_computed_while_recording() -> None:

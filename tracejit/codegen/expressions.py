@@ -48,7 +48,7 @@ class Expressions:
 
     def operands(self, node: Node) -> list[str]:
         """The operands of a node, each as it is written."""
-        strong = not _others_decide(node)
+        strong = not _numbers_suffice(node)
         return [self.operand(value, strong) for value in node.operands]
 
     def expression(self, node: Node) -> str:
@@ -112,13 +112,17 @@ class Expressions:
         return self.bind(f"np.array({text}{dtype}){shape}")
 
     def _regular(self, data: Any) -> str | None:
-        """np.full or np.arange, where they make exactly these bytes."""
+        """np.zeros, np.full or np.arange, where they make exactly these bytes."""
         if data.size < 3 or data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
             return None
         flat = np.ascontiguousarray(data).reshape(-1)
         if (flat.view(np.uint8).reshape(flat.size, -1) == flat[:1].view(np.uint8)).all():
+            shape = data.shape[0] if data.ndim == 1 else data.shape
             dtype = f", {literal(data.dtype)}"
-            return self.bind(f"np.full({data.shape}, {self.number(flat[0])}{dtype})")
+            if not flat.view(np.uint8).any():
+                return self.bind(f"np.zeros({shape}{dtype if data.dtype != float else ''})")
+            default = np.asarray(flat[0].item()).dtype == data.dtype
+            return self.bind(f"np.full({shape}, {self.number(flat[0])}{'' if default else dtype})")
         if data.ndim == 1 and data.dtype == np.arange(1).dtype:
             start, step = int(data[0]), int(data[1]) - int(data[0])
             stop = start + step * data.size
@@ -153,17 +157,20 @@ def _bound(template: str) -> tuple[str, list[str]]:
     return _NUMPY_NAME.sub(r"\1", template), _NUMPY_NAME.findall(template)
 
 
-def _others_decide(node: Node) -> bool:
-    """Whether an operand that is no constant has the result's dtype anyway, so that numbers may
-    be weak."""
-    kinds = {value.type.dtype for value in node.operands if isinstance(value, Constant)}
-    if not kinds or node.op.batch != "elementwise":
-        return False
-    result: ArrayType = node.results[0].type
-    return any(
-        not isinstance(value, Constant)
-        and value.type.form != "weak"
-        and {value.type.dtype} | kinds == {value.type.dtype}
-        and (value.type.dtype == result.dtype or result.dtype == bool)
+def _numbers_suffice(node: Node) -> bool:
+    """Whether the scalar constants of a node may be written as Python numbers: where NumPy then
+    computes the same in the same dtype."""
+    scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
+    types = [
+        ArrayType((), np.dtype(type(value.data.item())), "weak") if value in scalars else value.type
         for value in node.operands
-    )
+    ]
+    if not scalars or all(type.form == "weak" for type in types):
+        return False
+    if node.op.result_types(types, node.params) != tuple(v.type for v in node.results):
+        return False
+    if node.op.batch != "elementwise":
+        return all(np.dtype(type(v.data.item())) == v.type.dtype for v in scalars)
+    result = node.results[0].type.dtype
+    deciding = {v.type.dtype for v in node.operands if v not in scalars and v.type.form != "weak"}
+    return all(v.type.dtype == result or {v.type.dtype} == deciding for v in scalars)

@@ -8,6 +8,7 @@ check.
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from tracejit.codegen.expressions import Expressions
 from tracejit.codegen.header import Facts, header, signature
+from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
 from tracejit.codegen.source import COMMENT, to_source
 from tracejit.ir.graph import Constant, Node, Value
@@ -60,8 +62,12 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
     imports: set[str] = set()
     constants: dict[str, Constant] = {}
     reserved = {"residuals", "SIGNATURE", "constants", "load"} | _numpy_names(bodies)
-    functions = [_function(body, reserved, imports, constants) for body in bodies]
-    names = functions[0].names
+    names: Mapping[Value, str] = {}
+    functions = []
+    for body in bodies:
+        function = _function(body, reserved, imports, constants, names)
+        functions.append(function.source)
+        names = names or function.names
     spell = Expressions(str, set())
     lines: list[str] = []
     large: dict[str, np.ndarray] = {}
@@ -79,10 +85,12 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
     head = [repr("@header@")]
     if imports:
         head.append(f"from numpy import {', '.join(sorted(imports))}")
-    head += ["'#:'", "SIGNATURE = '@signature@'", *lines]
-    tree = ast.parse("\n".join([*head, *(function.source for function in functions)]))
+    head += ["'#:'", "SIGNATURE = '@signature@'"]
+    if lines:
+        head += ["'#:'", *lines]
+    tree = ast.parse("\n".join([*head, *functions]))
     text = to_source(tree).partition("\n")[2]
-    text = text.replace("'@signature@'", signature(facts, names), 1)
+    text = text.replace('"@signature@"', signature(facts, names), 1)
     return Module(f'"""{header(facts, names)}"""\n{text}', large)
 
 
@@ -103,11 +111,15 @@ def _numpy_names(bodies: Sequence[Body]) -> set[str]:
 
 
 def _function(
-    body: Body, reserved: set[str], imports: set[str], constants: dict[str, Constant]
+    body: Body,
+    reserved: set[str],
+    imports: set[str],
+    constants: dict[str, Constant],
+    given: Mapping[Value, str],
 ) -> _Text:
     plan = body.plan
     _gather_constants(plan, constants)
-    names = variables(plan, reserved | set(constants))
+    names = variables(plan, reserved | set(constants), given)
     spell = Expressions(names.__getitem__, plan.inlined)
     parameters = [
         f"{names[value]}={spell.scalar(body.defaults[value])}"
@@ -130,6 +142,8 @@ def _function(
     lines.append("return " + _returned(body, spell))
     imports |= spell.imports
     docstring = body.docstring.format(results=_names(plan, names, body.groups[0][0]))
+    if len(docstring) > WIDTH - 10:
+        docstring = textwrap.fill(docstring, WIDTH - 8, subsequent_indent="    ") + "\n    "
     indented = "\n    ".join([repr(docstring), *lines])
     return _Text(f"def {body.name}({', '.join(parameters)}):\n    {indented}\n", names)
 

@@ -10,7 +10,7 @@ name of its own.
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
 from tracejit.ir.graph import Value
@@ -19,11 +19,16 @@ from tracejit.schedule.plan import Plan
 BUILTINS = frozenset(("abs", "complex", "slice"))  # what the spellings of ops call
 
 
-def variables(plan: Plan, reserved: Iterable[str]) -> dict[Value, str]:
-    """The name of every input and of every statement's results; none is in `reserved`."""
+def variables(
+    plan: Plan, reserved: Iterable[str], given: Mapping[Value, str] | None = None
+) -> dict[Value, str]:
+    """The name of every input and of every statement's results; none is in `reserved`.
+
+    Inputs that are in `given` keep the names they have there: residuals those of forward.
+    """
     names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS})
     for value in plan.inputs:
-        names.give(value, -1)
+        names.give(value, -1, (given or {}).get(value))
     for number, node in enumerate(plan.statements):
         for value in node.results:
             # Statements of several lines read operands after the first of them has named the result.
@@ -53,14 +58,16 @@ class Names:
         else:
             self.give(value, number)
 
-    def give(self, value: Value, number: int) -> None:
-        """Name `value` after the end of its chain, with a number where that name is taken."""
+    def give(self, value: Value, number: int, name: str | None = None) -> None:
+        """Name `value`: after the end of its chain, with a number where that name is taken."""
+        self.known[value] = name = name or self._chosen(value, number)
+        self._busy_until[name] = max(self._last(value, number), 0)
+
+    def _chosen(self, value: Value, number: int) -> str:
         end = self._end.get(value, value)
         base = end.base or end.name or (end.node.op.name if end.node else "a")
-        is_temporary = not end.is_named and end.name != end.base
-        name = self._free_name(base, number, int(is_temporary))
-        self.known[value] = name
-        self._busy_until[name] = self._last(value, number)
+        is_temporary = not end.label and not end.derived and end.name != end.base
+        return self._free_name(base, number, int(is_temporary))
 
     def _free_name(self, base: str, number: int, first: int) -> str:
         """`base`, or `base` with the smallest number from `first` on, free at statement `number`."""

@@ -1,4 +1,4 @@
-"""Syntax tree to text, through astor, with comments.
+"""Syntax tree to text, through astor, with comments and in lines that fit the page.
 
 Python's syntax tree has no comments. A comment travels as an expression statement holding a
 string that starts with COMMENT, and `to_source` prints it as `# ...`; COMMENT alone is a blank
@@ -8,6 +8,7 @@ line.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from typing import Any
 
@@ -17,6 +18,9 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", r"ast\.\w+ is deprecated", DeprecationWarning)
     import astor
     from astor.code_gen import SourceGenerator
+    from astor.string_repr import pretty_string
+
+from tracejit.codegen.lines import broken
 
 COMMENT = "#:"
 
@@ -42,10 +46,24 @@ def to_source(tree: ast.Module) -> str:
             tree,
             indent_with="    ",
             source_generator_class=CommentingGenerator,
-            pretty_source=_join,
+            pretty_source=_laid_out,
+            pretty_string=_double_quoted,
         )
     return text
 
 
-def _join(pieces: list[Any]) -> str:
-    return "".join(pieces)
+def _laid_out(pieces: list[Any]) -> str:
+    """The text that astor made, docstrings as they are, other lines broken to the page."""
+    text = re.sub(r"(?m)^( *)(\w+), = ", r"\1(\2,) = ", "".join(pieces))
+    parts = re.split(r'(?s)(""".*?""")', text)
+    for number in range(0, len(parts), 2):
+        lines = parts[number].split("\n")
+        parts[number] = "\n".join(line for whole in lines for line in broken(whole))
+    return "".join(parts)
+
+
+def _double_quoted(*args: Any, **options: Any) -> str:
+    """A string as astor writes it, in double quotes where that is as good."""
+    text: str = pretty_string(*args, **options)
+    plain = text.startswith("'") and '"' not in text and "\\" not in text
+    return f'"{text[1:-1]}"' if plain else text

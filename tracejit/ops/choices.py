@@ -1,7 +1,8 @@
 """Elementwise choices between values: `where`, maximum and minimum, clip.
 
-The adjoint of a choice is a choice: `np.where(chosen, g, 0.0)`, never a product with a mask, so that an
-infinite or undefined cotangent stays where it belongs. Equal operands of maximum and minimum share.
+The adjoint of a choice is a choice: `np.where(chosen, g, 0.0)`, never a product with a mask, so
+that an infinite or undefined cotangent stays where it belongs. Equal operands of maximum and
+minimum share the cotangent equally.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes, promote
 from tracejit.ops.op import Rule, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
-
 
 # where
 
@@ -85,7 +85,7 @@ def _cost(*types: ArrayType, **params: Any) -> int:
 
 
 def _bound_source(call: str, other: str) -> Any:
-    """One bound: `call` for floating numbers; np.clip also takes bounds that an integer cannot hold."""
+    """One bound: `call` for floating numbers; `other` takes bounds that an integer cannot hold."""
     return lambda types: call if types[0].dtype.kind in "fc" else other
 
 

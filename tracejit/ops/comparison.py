@@ -66,9 +66,13 @@ round = defop(
 
 
 def _round_call(a: Any, decimals: Any = 0) -> Any:
-    """np.round: floating numbers are rounded to integers by np.rint."""
+    """np.round; to whole numbers it is np.rint, and integers need none."""
     decimals = operator.index(decimals)
-    return np.rint(a) if decimals == 0 and a.dtype.kind in "fc" else round(a, decimals=decimals)
+    if decimals == 0 and a.dtype.kind in "fc":
+        return np.rint(a)
+    if decimals >= 0 and a.dtype.kind in "iu":
+        return np.positive(a)
+    return round(a, decimals=decimals)
 
 
 answer(np.round, _round_call)
@@ -110,9 +114,7 @@ def iscomplex(x: Any) -> Any:
 
 
 @composite(np.isclose)
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where |a - b| is at most atol + rtol * |b|."""
     a, b = as_array(a), as_array(b)
     kind = type_in_call(b)

@@ -19,11 +19,14 @@ import numpy as np
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.op import Each, answer, defop
-from tracejit.ops.products import array_or_scalar, common_dtype
+from tracejit.ops.products import array_or_scalar, common_dtype, without_out
 
 
-def _einsum_call(subscripts: str, /, *operands: Any, optimize: bool = False) -> Any:
+def _einsum_call(
+    subscripts: str, /, *operands: Any, out: None = None, optimize: bool = False
+) -> Any:
     """A call of np.einsum in the explicit form."""
+    without_out(out)
     if not isinstance(subscripts, str):
         raise TypeError("subscripts must be a string such as 'ij,jk->ik'")
     if type(optimize) is not bool:

@@ -287,8 +287,12 @@ svdvals = defop(
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 
 
-def _svd_call(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def _svd_call(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     """The decomposition, or its values alone."""
+    if hermitian:
+        raise TypeError("hermitian=True is not supported")
     return SVDResult(*svd(a, full=bool(full_matrices))) if compute_uv else svdvals(a)
 
 

@@ -8,6 +8,7 @@ derivative where the rank is the same all around the matrix, and there it is rig
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
-from tracejit.ops.products import array_or_scalar, check_sizes, conj
+from tracejit.ops.products import array_or_scalar, check_sizes, conj, without_out
 
 
 def linalg_dtype(*types: ArrayType) -> np.dtype[Any]:
@@ -191,8 +192,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @composite(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any]) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
     """A chain of products in the order that NumPy finds cheapest."""
+    without_out(out)
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
@@ -250,8 +252,20 @@ def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int,
 # Pseudo-inverse
 
 
-def _pinv_call(a: Any, rcond: float | None = None) -> tuple[tuple[Any], dict[str, Any]]:
-    return (a,), {} if rcond is None else {"rcond": float(rcond)}
+NO_VALUE: Any = inspect.signature(np.linalg.pinv).parameters["rtol"].default
+
+
+def _pinv_call(
+    a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = NO_VALUE
+) -> tuple[tuple[Any], dict[str, Any]]:
+    """pinv by singular values; `rtol` is another name of `rcond`, but None means another limit."""
+    if hermitian or rtol is None:
+        keyword = "hermitian=True" if hermitian else "rtol=None"
+        raise TypeError(f"{keyword} is not supported")
+    if rcond is not None and rtol is not NO_VALUE:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    limit = rcond if rtol is NO_VALUE else rtol
+    return (a,), {} if limit is None else {"rcond": float(limit)}
 
 
 def _pinv_type(a: ArrayType, rcond: float | None = None) -> ArrayType:

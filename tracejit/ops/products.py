@@ -148,8 +148,15 @@ def _matmul_call(x1: Any, x2: Any, /) -> Any:
     return matmul(x1, x2)
 
 
-def _dot_call(a: Any, b: Any) -> Any:
+def without_out(out: Any) -> None:
+    """Refuse an array to write to, where a call may name it by position."""
+    if out is not None:
+        raise TypeError("out= is not supported")
+
+
+def _dot_call(a: Any, b: Any, out: None = None) -> Any:
     """np.dot or ndarray.dot of two operands: the op for their numbers of axes."""
+    without_out(out)
     a, b = as_array(a), as_array(b)
     match np.ndim(a), np.ndim(b):
         case (0, _) | (_, 0):
@@ -266,9 +273,14 @@ def as_vector(x: Any) -> Any:
     return x if np.ndim(x) == 1 else np.reshape(x, (np.size(x),))
 
 
+def _outer_call(a: Any, b: Any, out: None = None) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    without_out(out)
+    return (as_vector(a), as_vector(b)), {}
+
+
 outer = _bilinear(
     np.outer,
-    canonical=lambda a, b: ((as_vector(a), as_vector(b)), {}),
+    canonical=_outer_call,
     infer=lambda a, b: ArrayType((a.size, b.size), common_dtype(a, b)),
     vjp=(lambda g, c, a, b: g @ b, lambda g, c, a, b: a @ g),
     source="np.outer({0}, {1})",

@@ -20,12 +20,8 @@ from tracejit.ops.ufuncs import elementwise
 sin = elementwise(np.sin, deriv=lambda y, x: np.cos(x), cost=20)
 cos = elementwise(np.cos, vjp=(lambda g, y, x: -g * np.sin(x),), cost=20)
 tan = elementwise(np.tan, deriv=lambda y, x: 1.0 + y * y, cost=20)
-arcsin = elementwise(
-    np.arcsin, vjp=(lambda g, y, x: g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20
-)
-arccos = elementwise(
-    np.arccos, vjp=(lambda g, y, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20
-)
+arcsin = elementwise(np.arcsin, vjp=(lambda g, y, x: g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20)
+arccos = elementwise(np.arccos, vjp=(lambda g, y, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20)
 arctan = elementwise(np.arctan, vjp=(lambda g, y, x: g / (1.0 + x * x),), cost=20)
 
 sinh = elementwise(np.sinh, deriv=lambda y, x: np.cosh(x), cost=20)
@@ -61,7 +57,7 @@ arctan2 = elementwise(
 
 
 def _sinc_slope(y: Any, x: Any) -> Any:
-    """(cos(pi x) - sinc(x)) / x; near 0, where the difference cancels, the first terms of its series.
+    """(cos(pi x) - sinc(x)) / x; near 0, where the difference cancels, its first terms in x.
 
     It is -pi times the spherical Bessel function j1 at pi x, https://dlmf.nist.gov/10.53.E1.
     """

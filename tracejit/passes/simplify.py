@@ -36,7 +36,7 @@ def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph
 def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
     if len(node.results) != 1:
         return None
-    operands = _without_broadcasts(node, operands)
+    operands = _without_broadcasts(graph, node, operands)
     folded = _fold(graph, node.op, operands, node.params, node.results[0].type)
     if folded is not None:
         return (folded,)
@@ -77,16 +77,16 @@ def _made_by(value: Value, *ops: str) -> Node | None:
     return value.node if value.node is not None and value.node.op.name in ops else None
 
 
-def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+def _without_broadcasts(
+    graph: Graph, node: Node, operands: tuple[Value, ...]
+) -> tuple[Value, ...]:
     """Operands of an elementwise op before broadcasting or typing, where the op does that
     itself."""
-    if node.op.batch != "elementwise" or not any(
-        _made_by(value, "broadcast_to", "as_scalar") for value in operands
-    ):
+    if node.op.batch != "elementwise":
         return operands
     kept = list(operands)
     for position, value in enumerate(operands):
-        source = _unbroadcast(node, value)
+        source = _unbroadcast(graph, node, value)
         if source is None:
             continue
         candidate = [*kept[:position], source, *kept[position + 1 :]]
@@ -98,12 +98,25 @@ def _without_broadcasts(node: Node, operands: tuple[Value, ...]) -> tuple[Value,
     return tuple(kept)
 
 
-def _unbroadcast(node: Node, value: Value) -> Value | None:
+def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
     """What `value` is made of by broadcasting, or by the cast that `node` makes anyway."""
+    if isinstance(value, Constant):
+        return _one_number_of(graph, value)
     made = _made_by(value, "broadcast_to", "as_scalar")
     if made is None or made.params.get("dtype", value.type.dtype) != node.results[0].type.dtype:
         return None
     return made.operands[0]
+
+
+def _one_number_of(graph: Graph, constant: Constant) -> Value | None:
+    """The number that a small constant array holds everywhere."""
+    data = constant.data
+    if constant.type.form != "array" or not 0 < data.size <= FOLD_ELEMENTS:
+        return None
+    number = data.reshape(-1)[0]
+    if data.tobytes() != number.tobytes() * data.size:
+        return None
+    return graph.constant(number)
 
 
 def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
@@ -208,12 +221,29 @@ def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
     return _emit(graph, node, "transpose", made.operands, axes=axes)
 
 
+def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """Arithmetic between numbers that are broadcast is done between the numbers."""
+    numbers = tuple(
+        made.operands[0] if (made := _made_by(value, "broadcast_to")) else value
+        for value in operands
+    )
+    result = node.results[0].type
+    if numbers == operands or any(number.type.shape for number in numbers):
+        return None
+    if all(number.type.form == "weak" for number in numbers):
+        return None
+    number = _emit(graph, node, node.op.name, numbers)
+    if number.type.dtype != result.dtype:
+        return None
+    return _emit(graph, node, "broadcast_to", (number,), shape=result.shape)
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
-    "multiply": (_identity_of_one,),
-    "divide": (_identity_of_one,),
-    "negative": (_double_negation,),
-    "add": (_twice, _add_negative),
-    "subtract": (_add_negative,),
+    "multiply": (_identity_of_one, _numbers_first),
+    "divide": (_identity_of_one, _numbers_first),
+    "negative": (_double_negation, _numbers_first),
+    "add": (_twice, _add_negative, _numbers_first),
+    "subtract": (_add_negative, _numbers_first),
     "reshape": (_no_change, _view_of_scalar, _reshape_of_view),
     "expand_dims": (_no_change, _view_of_scalar, _reshape_of_view),
     "squeeze": (_no_change, _view_of_scalar, _reshape_of_view),

@@ -1,0 +1,132 @@
+"""Lines that fit the page: a statement longer than WIDTH columns is broken as a formatter would.
+
+It is broken at its outermost level only: at the commas of a tuple, of a call or of a parameter
+list, or before its weakest operators; a part that is still too long is broken in its turn.
+
+>>> print(*broken("out = first_long_name * 2.0 + second_long_name", 30), sep="\\n")
+out = (
+    first_long_name * 2.0
+    + second_long_name
+)
+>>> print(*broken("out = concatenate((first, second), axis=0)", 30), sep="\\n")
+out = concatenate(
+    (first, second), axis=0,
+)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+WIDTH = 100
+
+_OPERATOR = r"[ ](?:\*\*|//|<<|>>|[<>=!]=|[-+*/@%&|^<>])[ ]"
+_TOKEN = re.compile(
+    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[()\[\]{}]|,[ ]|"""
+    r"[ ](?:\*\*|//|<<|>>|[-+*/@%&|^])?=[ ]|" + _OPERATOR
+)
+_ASSIGNMENTS = [f" {operator}= " for operator in ("", *"+-*/@%&|^", "**", "//", "<<", ">>")]
+# From the weakest to the strongest.
+_OPERATORS = ("< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
+
+
+def broken(line: str, width: int = WIDTH) -> list[str]:
+    """`line`, or the lines it is broken into; unbroken where there is no good place."""
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    if len(line) <= width or text.startswith(("#", '"')):
+        return [line]
+    start, body, end = _parts(text)
+    opening, inner, closing = _opened(start, body, width - len(indent) - 4)
+    if not inner:
+        return [line]
+    lines = [f"{indent}{start}{opening}"]
+    for item in inner:
+        lines += broken(f"{indent}    {item}", width)
+    return [*lines, f"{indent}{closing}{end}"]
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """What stands before, in and after the part of a statement that may be broken."""
+    if text.startswith("def "):
+        place = text.index("(") + 1
+        return text[:place], text[place:-2], text[-2:]
+    for word in ("from numpy import ", "return "):
+        if text.startswith(word):
+            return word, text[len(word) :], ""
+    if text.endswith(","):
+        start, body, _ = _parts(text[:-1])
+        return start, body, ","
+    for position, token in _outermost(text):
+        if token in _ASSIGNMENTS:
+            value = position + len(token)
+            if text[value:].isidentifier():  # (first, second) = residuals
+                return "", text[:position], text[position:]
+            return text[:value], text[value:], ""
+    operator = re.match(_OPERATOR, " " + text)
+    return (text[: operator.end() - 1], text[operator.end() - 1 :], "") if operator else ("", text, "")
+
+
+def _opened(start: str, body: str, width: int) -> tuple[str, list[str], str]:
+    """An opening bracket, what stands on lines of its own after it, and the closing bracket."""
+    commas = _split(body, ", ")
+    if len(commas) > 1:
+        brackets = ("", "") if start.endswith("(") else ("(", ")")
+        return brackets[0], filled([f"{item}," for item in commas], width), brackets[1]
+    operators = _split_weakest(body)
+    if operators:
+        return "(", operators, ")"
+    found = [position for position, token in _outermost(body) if token in "(["]
+    if not found or body[-1] not in ")]":
+        return "", [], ""
+    place = found[-1]
+    opening, inside, closing = body[: place + 1], body[place + 1 : -1], body[-1]
+    items = _split(inside, ", ")
+    if len(items) > 1 or (opening[-2:-1].isalnum() and closing == ")"):
+        return opening, filled([f"{item}," for item in items], width), closing
+    return opening, _split_weakest(inside) or [inside], closing
+
+
+def _outermost(text: str) -> Iterator[tuple[int, str]]:
+    """Commas, operators and opening brackets outside all brackets, with their positions."""
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token in "([{":
+            if depth == 0:
+                yield match.start(), token
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+        elif depth == 0 and token[0] not in "'\"":
+            yield match.start(), token
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The parts of `text` between separators outside all brackets."""
+    places = [position for position, token in _outermost(text) if token == separator]
+    bounds = zip([0, *(place + len(separator) for place in places)], [*places, None], strict=True)
+    return [text[start:end] for start, end in bounds]
+
+
+def _split_weakest(text: str) -> list[str] | None:
+    """`text` before each of its weakest operators; None where it has none."""
+    found = [(position, token.strip()) for position, token in _outermost(text)]
+    for level in _OPERATORS:
+        places = [position for position, token in found if token in level.split()]
+        if places:
+            bounds = zip([0, *(place + 1 for place in places)], [*places, None], strict=True)
+            return [text[start:end] for start, end in bounds]
+    return None
+
+
+def filled(items: Iterable[str], width: int, separator: str = " ") -> list[str]:
+    """`items` side by side, as many on a line as fit."""
+    lines: list[str] = []
+    for item in items:
+        if lines and len(lines[-1]) + len(separator) + len(item) <= width:
+            lines[-1] += separator + item
+        else:
+            lines.append(item)
+    return lines
