@@ -14,6 +14,7 @@ import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import fail
+from tracejit.ir.graph import NOWHERE
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace.record import Recording
@@ -101,10 +102,12 @@ def run(
         leaves, structure = flatten(result)
         return Answer(leaves, structure, [], LEAF, [], None)
     result, auxiliary = _split_auxiliary(result, request, name)
-    target = _scalar(result, request, name, recording)
-    seed = _seed(target.type, recording, top)
-    found = gradients([target], sources, [seed])
-    answers = [_like(g, x) for g, x in zip(found, sources, strict=True)]
+    # At the top there is no line of the user's between here and the call, which is not recorded.
+    with recording.at(NOWHERE if top else recording.where):
+        target = _scalar(result, request, name, recording)
+        seed = _seed(target.type, recording, top)
+        found = gradients([target], sources, [seed])
+        answers = [_like(g, x) for g, x in zip(found, sources, strict=True)]
     leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
     whole = structures[0] if request.single else Structure(
         tuple, tuple(range(len(structures))), tuple(structures)
@@ -189,7 +192,12 @@ def _like(gradient: Any, source: Tensor) -> Any:
         gradient = np.zeros_like(like)
     forms = gradient.type.form, source.type.form
     convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
-    return gradient if convert is None else convert(gradient)
+    if convert is not None:
+        gradient = convert(gradient)
+    value = gradient._value
+    if value.node is not None and not value.is_named:
+        value.derived = source._value, "_bar"
+    return gradient
 
 
 def rebuild(answer: Answer, request: Request) -> Any:

@@ -15,12 +15,17 @@ tracejit.errors.ArityError: loss() cannot be called like this: missing a require
 
 from __future__ import annotations
 
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple
 
 
 class TracejitError(Exception):
     """Base of every error tracejit raises on purpose: what, where, why, fix."""
+
+    row = ""
+    words: Mapping[str, object] = MappingProxyType({})
+    where: Where | None = None
 
 
 class ValueNeededError(TracejitError, TypeError):
@@ -213,8 +218,7 @@ ERRORS: dict[str, Row] = {
         NoGradientError,
         "no gradient is known for {op}, and the result depends on it.",
         "tracejit never replaces a missing rule by zero.",
-        "cut it with tj.stop_gradient, or give it a rule with tj.custom_gradient "
-        "(tj.register_gradient once for all).",
+        "cut it with tj.stop_gradient, or give it a rule with tj.custom_gradient.",
     ),
     "rule-count": Row(
         RuleError,
@@ -270,7 +274,16 @@ def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
         lines.append(str(where))
     lines.append("  Why: " + row.why.format(**words))
     lines.append("  Fix: " + row.fix.format(**words))
-    return row.error("\n".join(lines))
+    error = row.error("\n".join(lines))
+    error.row, error.words, error.where = name, words, where
+    return error
+
+
+def placed(error: TracejitError, where: Where | None) -> TracejitError:
+    """`error` with the user's line, which the layer that raised it did not know."""
+    if error.where is not None or not error.row:
+        return error
+    return fail(error.row, where, **error.words)
 
 
 def without_frames(error: BaseException, package: str) -> BaseException:

@@ -26,20 +26,16 @@ def forward(x, w, u):
     """Return (out, residuals)."""
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
     h = c_1 @ w
-    h_1 = x[0] @ u
-    h += h_1
+    h += x[0] @ u
     tanh(h, h)
     h_1 = h @ w
-    h_2 = x[1] @ u
-    h_1 += h_2
+    h_1 += x[1] @ u
     tanh(h_1, h_1)
     h_2 = h_1 @ w
-    h_3 = x[2] @ u
-    h_2 += h_3
+    h_2 += x[2] @ u
     tanh(h_2, h_2)
     # recurrence:4  return np.sum(h**2)
-    out_1 = h_2 ** 2
-    out = add.reduce(out_1, axis=None)
+    out = add.reduce(h_2 ** 2, axis=None)
     return out, (x, w, h, h_1, h_2)
 
 
@@ -60,14 +56,12 @@ def backward(residuals, out_bar=1.0):
     h_bar_1 *= h_bar_2
     h_bar_2 = x[2].T @ h_bar + x[1].T @ h_bar_1
     h_bar = h_bar_1 @ w.T
-    h_bar_1 = h.T @ h_bar_1
-    w_bar += h_bar_1
+    w_bar += h.T @ h_bar_1
     h_bar_1 = h * h
     subtract(1.0, h_bar_1, h_bar_1)
     h_bar *= h_bar_1
     u_bar = h_bar_2 + x[0].T @ h_bar
-    w_bar_1 = c_1.T @ h_bar
-    w_bar += w_bar_1
+    w_bar += c_1.T @ h_bar
     return w_bar, u_bar
 
 
@@ -76,22 +70,18 @@ def value_and_grad(x, w, u):
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
     h = c_1 @ w
     h_1 = x[0]
-    h_2 = h_1 @ u
-    h += h_2
+    h += h_1 @ u
     tanh(h, h)
     h_2 = h @ w
     h_3 = x[1]
-    h_4 = h_3 @ u
-    h_2 += h_4
+    h_2 += h_3 @ u
     tanh(h_2, h_2)
     h_4 = h_2 @ w
     h_5 = x[2]
-    h_6 = h_5 @ u
-    h_4 += h_6
+    h_4 += h_5 @ u
     tanh(h_4, h_4)
     # recurrence:4  return np.sum(h**2)
-    out_1 = h_4 ** 2
-    out = add.reduce(out_1, axis=None)
+    out = add.reduce(h_4 ** 2, axis=None)
     h_bar = 2.0 * h_4
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
     h_bar_1 = multiply(h_4, h_4, h_4)
@@ -102,15 +92,12 @@ def value_and_grad(x, w, u):
     h_bar_2 = multiply(h_2, h_2, h_2)
     subtract(1.0, h_bar_2, h_bar_2)
     h_bar_1 *= h_bar_2
-    h_bar_2 = h_5.T @ h_bar + h_3.T @ h_bar_1
-    h_bar = h_bar_1 @ w.T
-    h_bar_1 = h.T @ h_bar_1
-    w_bar += h_bar_1
-    h_bar_1 = multiply(h, h, h)
-    subtract(1.0, h_bar_1, h_bar_1)
-    h_bar *= h_bar_1
-    u_bar = h_bar_2 + h_1.T @ h_bar
-    w_bar_1 = c_1.T @ h_bar
-    w_bar += w_bar_1
+    h_bar_2 = h_bar_1 @ w.T
+    w_bar += h.T @ h_bar_1
+    h_bar_3 = multiply(h, h, h)
+    subtract(1.0, h_bar_3, h_bar_3)
+    h_bar_2 *= h_bar_3
+    u_bar = h_5.T @ h_bar + h_3.T @ h_bar_1 + h_1.T @ h_bar_2
+    w_bar += c_1.T @ h_bar_2
     return out, (w_bar, u_bar)
-# tracejit sha256 a9b7ebbee03c0d548152e5eab8e4d615bfb9c0dc42a7affd292cab1d23820ed4
+# tracejit sha256 89edbf048d920efad0ad4c9a8852304f90cf1a600346b35066aae233aa152c08

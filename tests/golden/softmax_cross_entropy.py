@@ -40,11 +40,9 @@ def backward(residuals, out_bar=float32(1.0)):
     target, norm_1, norm_2 = residuals
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_bar = -out_bar / 40 * target
-    norm_bar_1 = -out_bar
-    norm_bar = add.reduce(norm_bar_1, axis=1, keepdims=True)
+    norm_bar = add.reduce(-out_bar, axis=1, keepdims=True)
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar_1 = norm_bar / norm_2 * norm_1
-    logits_bar = add(out_bar, logits_bar_1, out_bar)
+    logits_bar = add(out_bar, norm_bar / norm_2 * norm_1, out_bar)
     return logits_bar
 
 
@@ -63,10 +61,9 @@ def value_and_grad(logits, target):
     out_1 *= target
     out = -(add.reduce(add.reduce(out_1, axis=1), axis=None) / 40)
     out_bar = -0.025 * target
-    norm_bar_1 = -out_bar
-    norm_bar = add.reduce(norm_bar_1, axis=1, keepdims=True)
+    norm_bar = add.reduce(-out_bar, axis=1, keepdims=True)
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
     logits_bar_1 = multiply(norm_bar / norm_2, norm_1, norm_1)
     logits_bar = add(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 483e077bf08d4296483aa581eb383a32a5ab13d0e8a56feff879656f97814082
+# tracejit sha256 044c9e4bed75e589096df087e371def515deaff19773088d4d04949ef23ffd1b

@@ -244,7 +244,7 @@ POWERS = [
         for call, x in (
             (call_of(base), normal(2, 3)),
             (call_of(base), SINGLE),
-            (call_of(base), np.array([0.7])),
+            (call_of(base), np.array([0.7, -0.4])),
             *[(call_of(base), np.float64(0.7))] * (type(base) is not complex),
         )
     ],

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_scalar
@@ -108,7 +108,10 @@ class ReversePass:
                 if rule is None:
                     self._no_rule(node)
                     continue
-                cotangent = rule(g, y, *operands, **node.params)
+                try:
+                    cotangent = rule(g, y, *operands, **node.params)
+                except TracejitError as error:
+                    raise placed(error, self.recording.here()) from None
                 if cotangent is not None:
                     self._add(operand, fit(cotangent, operand.type, self.recording))
 

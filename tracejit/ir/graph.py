@@ -54,6 +54,10 @@ class Location(NamedTuple):
         return f"{self.function.rpartition('.')[2]}:{self.line}"
 
 
+NOWHERE = Location("", 0, "")
+"""In place of a location: what is recorded has no line of the user's."""
+
+
 class Value:
     """One array in a graph: the result of a node, an input or a constant.
 

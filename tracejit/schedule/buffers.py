@@ -47,6 +47,7 @@ def overwritten_operands(
     inputs: Sequence[Value],
     nodes: Sequence[Node],
     statements: Sequence[Node],
+    inlined: set[Node],
     last_use: dict[Value, int],
 ) -> dict[Node, Value]:
     """For each statement that writes in place, the operand whose buffer it writes to."""
@@ -66,6 +67,8 @@ def overwritten_operands(
         for operand in node.operands:
             root = storages.root(operand)
             if operand.type is not result.type or not storages.is_ours(operand):
+                continue
+            if operand.node in inlined:
                 continue
             if root is not operand and operand.node not in overwrites:
                 continue

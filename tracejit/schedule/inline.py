@@ -1,40 +1,37 @@
 """Which nodes are written inside the expression that uses them.
 
 A value is inlined when exactly one statement uses it, once, and it is small or only a view: below
-INLINE_BELOW elements an expression costs what statements in place cost (within 5 %, measured at
-24 and 256 elements), and reads better. What the user named keeps its line. Views of a named value
-may be repeated: `w.T` twice is two cheap views.
+INLINE_BELOW elements an expression costs what statements in place cost (within 5 %, measured at 24
+and 256 elements), and reads better. A larger one is inlined in the statement that follows, where
+no buffer is updated in place on the way. What the user named keeps its line. Views of a named
+value may be repeated: `w.T` twice is two cheap views.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
+from tracejit.schedule.liveness import read_values
 
 INLINE_BELOW = 256
-EXPRESSION_OPS = 4
+EXPRESSION_OPS = 6
 VIEW_USES = 3
 
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
-    """The nodes among `nodes` that are no statements."""
+    """The nodes among `nodes` that are no statements, whatever is updated in place."""
     uses = Counter(value for node in nodes for value in node.operands)
     user = {value: node for node in nodes for value in node.operands}
     returned = set(results)
     inlined: set[Node] = set()
-    weight: dict[Node, int] = {}
     for node in nodes:
-        weight[node] = 1 + sum(
-            weight[value.node]
-            for value in node.operands
-            if value.node is not None and value.node in inlined
-        )
-        if node.op.effect or len(node.results) != 1 or node.op.statements is not None:
-            continue
         value = node.results[0]
-        if value in returned or value.is_named or weight[node] > EXPRESSION_OPS:
+        if not _may_be_inlined(node) or value in returned:
+            continue
+        if _operations(node, inlined) > EXPRESSION_OPS:
             continue
         if _is_view_of_name(node, inlined):
             if uses[value] <= VIEW_USES:
@@ -44,6 +41,43 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
         ):
             inlined.add(node)
     return inlined
+
+
+def inlined_in_the_next(
+    statements: Sequence[Node],
+    inlined: set[Node],
+    last_use: Mapping[Value, int],
+    overwrites: Mapping[Node, Value],
+) -> set[Node]:
+    """`inlined` and the statements that may be written inside the one after them: it alone reads
+    their result, once, and neither is better off with a buffer that it updates in place."""
+    buffers = set(overwrites.values())
+    inlined = set(inlined)
+    for number, (node, following) in enumerate(pairwise(statements)):
+        value = node.results[0]
+        if not _may_be_inlined(node) or last_use.get(value) != number + 1:
+            continue
+        if node in overwrites or value in buffers or following.op.statements is not None:
+            continue
+        operations = _operations(node, inlined) + _operations(following, inlined)
+        reads = list(read_values(following, inlined))
+        if operations <= EXPRESSION_OPS and reads.count(value) == 1:
+            inlined.add(node)
+    return inlined
+
+
+def _may_be_inlined(node: Node) -> bool:
+    single = len(node.results) == 1 and not node.op.effect and node.op.statements is None
+    return single and not node.results[0].is_named
+
+
+def _operations(node: Node, inlined: set[Node]) -> int:
+    """The number of operations in the expression of `node`."""
+    return 1 + sum(
+        _operations(value.node, inlined)
+        for value in node.operands
+        if value.node is not None and value.node in inlined
+    )
 
 
 def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:

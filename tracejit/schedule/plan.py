@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Node, Value
 from tracejit.schedule.buffers import overwritten_operands, shared_results
-from tracejit.schedule.inline import inlined_nodes
+from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
 
 
@@ -52,9 +52,12 @@ def plan_body(
     """
     returned = [*results, *kept]
     inlined = inlined_nodes(nodes, returned)
-    statements = [node for node in nodes if node not in inlined]
-    last_use = last_uses(statements, inlined, returned)
-    overwrites = overwritten_operands(inputs, nodes, statements, last_use)
+    for last_round in (False, True):
+        statements = [node for node in nodes if node not in inlined]
+        last_use = last_uses(statements, inlined, returned)
+        overwrites = overwritten_operands(inputs, nodes, statements, inlined, last_use)
+        if not last_round:
+            inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
     copies = shared_results(inputs, nodes, results, kept)
     readers = Counter(value for node in nodes for value in node.operands)
     readers.update(returned)

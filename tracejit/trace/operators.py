@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tracejit.ir.types import WEAK_DTYPES
 from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
 
@@ -40,6 +42,10 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     def reflected(self: Any, other: Any) -> Any:
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](other, self)
+        if type(other) is complex and self.type.form == "scalar":
+            # complex.__mul__ takes np.float64 for a float and answers a Python complex, which
+            # would carry no gradient: complex128 is that number and NumPy's.
+            other = np.result_type(other, self.dtype).type(other)
         return self._handle(function, (other, self), {})
 
     def augmented(self: Any, other: Any) -> Any:

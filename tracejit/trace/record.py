@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
-from tracejit.ir.graph import Constant, Graph, Location, Value
+from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Value
 from tracejit.ir.printer import constant_text
 from tracejit.ir.types import ArrayType, dtype_letters, type_of
 from tracejit.ops.forms import as_scalar
@@ -178,7 +178,8 @@ class Recording:
 
     @contextmanager
     def at(self, where: Location | None) -> Iterator[None]:
-        """Nodes recorded meanwhile are cited at `where`, not at the running line."""
+        """Nodes recorded meanwhile are cited at `where`, not at the running line; NOWHERE: at
+        none."""
         outer, self.where = self.where, where
         try:
             yield
@@ -230,7 +231,7 @@ class Recording:
 
     def _locate(self) -> Location | None:
         if self.where is not None:
-            return self.where
+            return None if self.where is NOWHERE else self.where
         frame = places.user_frame()
         if frame is None:
             return None

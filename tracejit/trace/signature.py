@@ -105,8 +105,14 @@ def bind_arguments(
 def call_arguments(
     signature: inspect.Signature, arguments: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The positional and keyword arguments that pass `arguments` to the function."""
-    bound = inspect.BoundArguments(signature, arguments)
+    """The positional and keyword arguments that pass `arguments` to the function, where they are
+    not its own defaults."""
+    given = {
+        name: value
+        for name, value in arguments.items()
+        if value is not signature.parameters[name].default
+    }
+    bound = inspect.BoundArguments(signature, given)
     return list(bound.args), dict(bound.kwargs)
 
 
