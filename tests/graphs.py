@@ -52,7 +52,9 @@ def _in_form(a: Any) -> Any:
     if a.type.form == "array":
         return as_element(a)
     dtype = np.dtype(np.float32 if a.dtype == np.float64 else np.float64)
-    return as_array(a) if a.type.form == "scalar" and a.dtype == dtype else as_scalar(a, dtype=dtype)
+    return (
+        as_array(a) if a.type.form == "scalar" and a.dtype == dtype else as_scalar(a, dtype=dtype)
+    )
 
 
 def random_inputs(random: Random, special: bool = False) -> list[Any]:

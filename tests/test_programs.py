@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
-from tests.programs import Program, programs
+from tests.programs import Program, assert_same, programs
 
 FEW = settings(
     max_examples=300,
@@ -33,21 +33,6 @@ def leaves(result: Any) -> list[Any]:
     if isinstance(result, dict):
         result = tuple(result.values())
     return list(result) if isinstance(result, tuple) else [result]
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    """The same bits in the same types."""
-    assert type(found) is type(expected)
-    if isinstance(expected, dict):
-        assert list(found) == list(expected)
-    for mine, numpys in zip(leaves(found), leaves(expected), strict=True):
-        assert type(mine) is type(numpys)
-        if isinstance(numpys, (np.ndarray, np.generic)):
-            assert (mine.dtype, mine.shape) == (numpys.dtype, numpys.shape)
-            np.testing.assert_array_equal(mine, numpys)
-            np.testing.assert_array_equal(np.signbit(mine), np.signbit(numpys))
-        else:
-            assert repr(mine) == repr(numpys)
 
 
 def check_forward(program: Program, values: list[Any]) -> None:
@@ -75,9 +60,7 @@ def check_ownership(results: list[Any], values: list[Any]) -> None:
 
 def changed_numbers(program: Program) -> list[Any]:
     """The arguments with other Python numbers, which become dynamic."""
-    return [
-        value + 1 if type(value) in (int, float) else value for value in program.values
-    ]
+    return [value + 1 if type(value) in (int, float) else value for value in program.values]
 
 
 def check_gradient(program: Program) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tracejit.codegen.lines import WIDTH, filled
 from tracejit.ir.graph import Value
 
-from tracejit.codegen.lines import WIDTH, filled
 INDENT = 17
 
 

@@ -65,42 +65,45 @@ def _parts(text: str) -> tuple[str, str, str]:
                 return "", text[:position], text[position:]
             return text[:value], text[value:], ""
     operator = re.match(_OPERATOR, " " + text)
-    return (text[: operator.end() - 1], text[operator.end() - 1 :], "") if operator else ("", text, "")
+    place = operator.end() - 1 if operator else 0
+    return text[:place], text[place:], ""
 
 
 def _opened(start: str, body: str, width: int) -> tuple[str, list[str], str]:
     """An opening bracket, what stands on lines of its own after it, and the closing bracket."""
-    commas = _split(body, ", ")
+    commas = _split(body.removesuffix(","), ", ")
     if len(commas) > 1:
-        brackets = ("", "") if start.endswith("(") else ("(", ")")
-        return brackets[0], filled([f"{item}," for item in commas], width), brackets[1]
+        opening, closing = ("", "") if start.endswith("(") else ("(", ")")
+        return opening, filled([f"{item}," for item in commas], width), closing
     operators = _split_weakest(body)
     if operators:
         return "(", operators, ")"
-    found = [position for position, token in _outermost(body) if token in "(["]
-    if not found or body[-1] not in ")]":
+    brackets = [(first, last) for first, last in _brackets(body) if last - first > 1]
+    if not brackets:
         return "", [], ""
-    place = found[-1]
-    opening, inside, closing = body[: place + 1], body[place + 1 : -1], body[-1]
-    items = _split(inside, ", ")
-    if len(items) > 1 or (opening[-2:-1].isalnum() and closing == ")"):
+    first, last = brackets[-1]
+    opening, inside, closing = body[: first + 1], body[first + 1 : last], body[last:]
+    items = _split(inside.removesuffix(","), ", ")
+    if len(items) > 1 or (opening[-1] == "(" and opening[-2:-1].isalnum()):
         return opening, filled([f"{item}," for item in items], width), closing
     return opening, _split_weakest(inside) or [inside], closing
 
 
 def _outermost(text: str) -> Iterator[tuple[int, str]]:
-    """Commas, operators and opening brackets outside all brackets, with their positions."""
+    """Commas, operators and brackets outside all other brackets, with their positions."""
     depth = 0
     for match in _TOKEN.finditer(text):
         token = match[0]
-        if token in "([{":
-            if depth == 0:
-                yield match.start(), token
-            depth += 1
-        elif token in ")]}":
-            depth -= 1
-        elif depth == 0 and token[0] not in "'\"":
+        depth -= token in ")]}"
+        if depth == 0 and token[0] not in "'\"":
             yield match.start(), token
+        depth += token in "([{"
+
+
+def _brackets(text: str) -> Iterator[tuple[int, int]]:
+    """The positions of the outermost brackets, opening and closing."""
+    places = [position for position, token in _outermost(text) if token in "()[]{}"]
+    return zip(places[::2], places[1::2], strict=True)
 
 
 def _split(text: str, separator: str) -> list[str]:

@@ -31,7 +31,7 @@ def variables(
         names.give(value, -1, (given or {}).get(value))
     for number, node in enumerate(plan.statements):
         for value in node.results:
-            # Statements of several lines read operands after the first of them has named the result.
+            # Statements of several lines read operands after the first has named the result.
             names.place(value, number if node.op.statements is None else number - 1)
     return names.known
 
@@ -70,7 +70,7 @@ class Names:
         return self._free_name(base, number, int(is_temporary))
 
     def _free_name(self, base: str, number: int, first: int) -> str:
-        """`base`, or `base` with the smallest number from `first` on, free at statement `number`."""
+        """`base` with the smallest number, from `first` on, that is free at statement `number`."""
         numbers = self._numbers.setdefault(base, Numbers())
         numbers.release(number)
         passed = []

@@ -174,7 +174,7 @@ def nan_to_num(
     if not copy:
         raise TypeError("copy=False would write in place, which is not supported")
     if x.dtype.kind not in "fc":
-        return np.copy(x) if x.shape else x[()]
+        return np.bitwise_or(x, x)  # a copy, a NumPy scalar where x is 0-d
     limit = float(np.finfo(x.dtype).max)
     posinf, neginf = limit if posinf is None else posinf, -limit if neginf is None else neginf
     if x.dtype.kind == "c":

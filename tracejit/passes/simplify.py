@@ -77,9 +77,7 @@ def _made_by(value: Value, *ops: str) -> Node | None:
     return value.node if value.node is not None and value.node.op.name in ops else None
 
 
-def _without_broadcasts(
-    graph: Graph, node: Node, operands: tuple[Value, ...]
-) -> tuple[Value, ...]:
+def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
     """Operands of an elementwise op before broadcasting or typing, where the op does that
     itself."""
     if node.op.batch != "elementwise":

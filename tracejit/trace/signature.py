@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import keyword
 import operator
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -136,18 +135,36 @@ def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], s
 
 
 def leaf_names(words: list[tuple[str, ...]], whole: bool = False) -> list[str]:
-    """A variable name per leaf: its last key if that is a name and unique, else all keys joined."""
-    short = [path[-1] for path in words]
-    counts = Counter(short)
+    """A variable name per leaf: its last key if that is a name, with the keys that tell it from
+    leaves of the same last key where there are such; `whole` joins all keys.
+
+    >>> leaf_names([("params", "0", "w"), ("params", "0", "b"), ("params", "1", "w"), ("x",)])
+    ['w_0', 'b', 'w_1', 'x']
+    >>> leaf_names([("nets", "enc", "w"), ("nets", "dec", "w"), ("pair", "0"), ("pair", "1")])
+    ['enc_w', 'dec_w', 'pair_0', 'pair_1']
+    """
+    alike: dict[str, list[tuple[str, ...]]] = {}
+    for path in words:
+        alike.setdefault(path[-1], []).append(path)
     names: list[str] = []
-    for path, last in zip(words, short, strict=True):
-        short_enough = not whole and last.isidentifier() and counts[last] == 1
-        name = last if short_enough else "_".join(path)
+    for path in words:
+        name = "_".join(path if whole or not path[-1].isidentifier() else _told(path, alike))
         name = "".join(letter if letter.isalnum() else "_" for letter in name)
         if keyword.iskeyword(name) or not name.isidentifier() or name in names:
             name = f"{name}_{len(names)}" if name[:1].isalpha() else f"a_{name}_{len(names)}"
         names.append(name)
     return names
+
+
+def _told(path: tuple[str, ...], alike: dict[str, list[tuple[str, ...]]]) -> list[str]:
+    """The last key of a path, after the words and before the numbers that tell it from others."""
+    others = alike[path[-1]]
+    if any(len(other) != len(path) for other in others):
+        return list(path)
+    columns = list(zip(*others, strict=True))
+    telling = [key for key, column in zip(path, columns, strict=True) if len(set(column)) > 1]
+    words = [key for key in telling if key.isidentifier()]
+    return [*words, path[-1], *[key for key in telling if not key.isidentifier()]]
 
 
 def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | None]:
