@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
+import tracejit as tj
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import ShapeError, TracejitError, UnsupportedError, ValueNeededError
 from tracejit.ir.types import type_of
+from tracejit.ops.op import OPS
 
 X = np.arange(24.0).reshape(2, 3, 4)
 I = np.array([0, 1])  # noqa: E741  an index array
@@ -160,3 +163,35 @@ def test_any_mixture_is_numpys(seed: int) -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, X)
+
+
+def test_add_slice_adds_to_the_slice_alone_and_changes_no_operand() -> None:
+    x, v = np.arange(5.0), np.array([10.0, 20.0])
+    added = OPS["add_slice"](x, v, index=(("slice", 1, 3, None),))
+    assert_array_equal(added, [0.0, 11.0, 22.0, 3.0, 4.0])
+    assert_array_equal(x, np.arange(5.0))
+
+
+def test_gradient_of_overlapping_slices_is_gathered_in_one_array() -> None:
+    def stencil(x: Any) -> Any:
+        return np.sum((x[1:] - x[:-1]) ** 3)
+
+    kernel = tj.value_and_grad(stencil).kernel(np.ones(5))
+    assert kernel.source.count("zeros(5)") == 2  # once in backward, once in value_and_grad
+    x = np.array([0.5, -1.0, 2.0, 0.25, 3.0])
+    step = 3 * (x[1:] - x[:-1]) ** 2
+    expected = np.concatenate([[0.0], step]) - np.concatenate([step, [0.0]])
+    assert_allclose(kernel.value_and_grad(x)[1], expected, rtol=1e-14)
+
+
+def test_second_gradient_through_gathered_slices() -> None:
+    def total(x: Any) -> Any:
+        return np.sum(x[1:] * x[:-1] ** 2)
+
+    def slope(x: Any) -> Any:
+        return np.sum(tj.grad(total)(x) * np.arange(4.0))
+
+    x, step = np.array([0.5, -1.0, 2.0, 0.25]), 1e-6
+    found = tj.grad(slope)(x)
+    for k, move in enumerate(np.eye(4) * step):
+        assert abs((slope(x + move) - slope(x - move)) / (2 * step) - found[k]) < 1e-7

@@ -40,6 +40,7 @@ from tracejit.trace.trees import flatten, unflatten
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
     "override": "written by the gradient markers alone",
+    "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",
     **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),
     **dict.fromkeys(

@@ -62,22 +62,24 @@ class Expressions:
         lines = node.op.statement_lines(types, node.params)
         return [self.bind(line).format(*self.operands(node), out=target) for line in lines]
 
-    def in_place(self, node: Node, buffer: Value, target: str) -> str:
-        """The statement that computes `node` into the buffer of its operand `buffer` and calls it
+    def in_place(self, node: Node, buffer: Value, target: str) -> list[str]:
+        """The statements that compute `node` into the buffer of its operand `buffer` and call it
         `target`."""
         operands = self.operands(node)
         into = self.name_of(buffer)
         types = [value.type for value in node.operands]
+        written = self.bind(node.op.inplace_template(types, node.params))
+        written = written.format(*operands, out=into)
+        if node.op.statements is not None:
+            return [written] if target == into else [written, f"{target} = {into}"]
         infix = _ARITHMETIC.fullmatch(node.op.template(types, node.params))
         if infix is not None and target == into:
             first, second = operands
             if node.operands[0] is buffer:
-                return f"{into} {infix[1]}= {second}"
+                return [f"{into} {infix[1]}= {second}"]
             if infix[1] in ("+", "*"):
-                return f"{into} {infix[1]}= {first}"
-        template = node.op.inplace.replace("{out}", into)
-        call = self.bind(template).format(*operands)
-        return call if target == into else f"{target} = {call}"
+                return [f"{into} {infix[1]}= {first}"]
+        return [written] if target == into else [f"{target} = {written}"]
 
     def constant(self, constant: Constant, strong: bool = True) -> str:
         """A constant where it is used: a literal, or the name it has at the module's head."""

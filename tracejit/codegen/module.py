@@ -106,7 +106,7 @@ def _numpy_names(bodies: Sequence[Body]) -> set[str]:
                     spell.bind(line)
             else:
                 spell.bind(node.op.template(types, node.params))
-                spell.bind(node.op.inplace)
+                spell.bind(node.op.inplace_template(types, node.params))
     return spell.imports
 
 
@@ -166,11 +166,11 @@ def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:
 
 def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions) -> list[str]:
     targets = ", ".join(names[value] for value in node.results)
-    if node.op.statements is not None:
-        return spell.statements(node, targets)
     buffer = plan.overwrites.get(node)
     if buffer is not None:
-        return [spell.in_place(node, buffer, targets)]
+        return spell.in_place(node, buffer, targets)
+    if node.op.statements is not None:
+        return spell.statements(node, targets)
     return [f"{targets} = {spell.expression(node)}"]
 
 

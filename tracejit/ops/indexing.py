@@ -244,11 +244,23 @@ def _assigned(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[s
     return f"{{out}} = {zeros}", f"{{out}}[{index_text(index)}] = {{0}}"
 
 
+def _slice_update(types: Sequence[ArrayType], index: Index) -> str:
+    return f"{{out}}[{index_text(index)}] += {{1}}"
+
+
 def _added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, str]:
     zeros = filled(shape, 0, types[0].dtype)
     return f"{{out}} = {zeros}", f"np.add.at({{out}}, {_index_object_text(index)}, {{0}})"
 
 
+add_slice: Op = defop(
+    name="add_slice",
+    infer=lambda x, v, index: x,
+    vjp=(lambda g, y, x, v, index: g, lambda g, y, x, v, index: getitem(g, index=index)),
+    jvp="linear",
+    statements=lambda types, index: ("{out} = {0}.copy()", _slice_update(types, index)),
+    inplace=lambda types, index: _slice_update(types, index),
+)
 put_slice: Op = defop(
     name="put_slice",
     infer=_in_zeros,

@@ -21,7 +21,8 @@ differentiating through it is an error. For an op with several results g, out ar
 `source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})";
 or a function (types, **params) that returns such a template. `statements` spells an op that no
 single expression can: a function (types, **params) that returns lines which write the result to
-{out}. `inplace` spells it writing to {out}, an operand or a new buffer.
+{out}. `inplace` spells it writing to {out}, an operand or a new buffer; with `statements`, as a statement
+that updates the buffer of operand 0.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Op:
     jvp: Literal["linear", "bilinear"] | Rules = None
     batch: Literal["elementwise", "leading"] | Callable[..., Any] | None = None
     source: str | Callable[..., str] = ""
-    inplace: str = ""
+    inplace: str | Callable[..., str] = ""
     statements: Callable[..., tuple[str, ...]] | None = None
     alias: int | None = None
     cost: Callable[..., int] = size
@@ -111,6 +112,11 @@ class Op:
     def template(self, operands: Sequence[ArrayType], params: Mapping[str, Any]) -> str:
         """How the op is spelled: an expression over {0}, {1}, ... with parameters filled in."""
         text = self.source if isinstance(self.source, str) else self.source(operands, **params)
+        return fill_template(text, len(operands), params)
+
+    def inplace_template(self, operands: Sequence[ArrayType], params: Mapping[str, Any]) -> str:
+        """How the op is spelled writing to {out}."""
+        text = self.inplace if isinstance(self.inplace, str) else self.inplace(operands, **params)
         return fill_template(text, len(operands), params)
 
     def statement_lines(

@@ -6,13 +6,18 @@ IR in -> IR out:
 
 >>> from tracejit.ir.printer import parse_graph, print_graph
 >>> from tracejit.ops.op import OPS
->>> graph = parse_graph('''graph f(x: f8[3]) -> z: f8[3]
-...   y    f8[3] = exp x
-...   y_1  f8[3] = exp x
-...   y_2  f8[3] = exp@1 x
-...   z_1  f8[3] = multiply y y_1
-...   z    f8[3] = multiply z_1 y_2''', OPS)
->>> print(print_graph(share(graph)), end="")
+>>> graph = parse_graph('''graph f(x: f8[3]) -> y: f8[3]
+...   y  f8[3] = exp x
+... ''', OPS)
+>>> recorded_by_a_tape = graph.copy_node(graph.nodes[0], tuple(graph.inputs), tapes=(1,))
+>>> graph.outputs += recorded_by_a_tape.results
+>>> graph.assign_names()
+>>> print(print_graph(graph), print_graph(share(graph)), sep="", end="")
+graph f(x: f8[3]) -> y: f8[3], y_1: f8[3]
+  y    f8[3] = exp x
+  y_1  f8[3] = exp x
+graph f(x: f8[3]) -> y: f8[3], y: f8[3]
+  y  f8[3] = exp x
 """
 
 from __future__ import annotations

@@ -1,4 +1,19 @@
-"""Dead code: nodes that neither an output nor an effect depends on are dropped."""
+"""Dead code: nodes that neither an output nor an effect depends on are dropped.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> graph = parse_graph('''graph f(x: f8[3]) -> out: f8
+...   y    f8[3] = exp x
+...   z    f8[3] = multiply y y
+...   out  f8    = sum y  axis=(0,)
+... ''', OPS)
+>>> print(print_graph(drop_dead(graph)), end="")
+graph f(x: f8[3]) -> out: f8
+  y    f8[3] = exp x
+  out  f8    = sum y  axis=(0,)
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,17 @@
 
 IR in -> IR out:
 
-    q   f8[3] = override q_1 <- x  outputs=1 grad=rint        out f8 = sum q_1  axis=(0,)
-    out f8    = sum q  axis=(0,)
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> graph = parse_graph('''graph f(x: f8[3]) -> out: f8
+...   q_1  f8[3] = rint x
+...   q    f8[3] = override q_1 <- x  outputs=1 grad=rint
+...   out  f8    = sum q  axis=(0,)
+... ''', OPS)
+>>> print(print_graph(erase_markers(graph)), end="")
+graph f(x: f8[3]) -> out: f8
+  q_1  f8[3] = rint x
+  out  f8    = sum q_1  axis=(0,)
 """
 
 from __future__ import annotations

@@ -1,9 +1,23 @@
-"""`rebuild`: a new graph from an old one, node by node. Every pass that changes nodes is a
-rewrite given to it.
+"""`rebuild`: a new graph from an old one, node by node. Every pass that changes nodes is a rewrite
+given to it.
 
 A rewrite is called as rewrite(new_graph, node, operands), the operands being values of the new
-graph, and answers the values that stand for the node's results, or None to copy the node.
-Emission into the new graph hash-conses, so what a rewrite makes equal becomes one node.
+graph, and answers the values that stand for the node's results, or None to copy the node. Emission
+into the new graph hash-conses, so what a rewrite makes equal becomes one node.
+
+IR in -> IR out, for a rewrite that drops every tanh:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> graph = parse_graph('''graph f(x: f8[3]) -> z: f8[3]
+...   y  f8[3] = tanh x        # f:1  y = np.tanh(x)
+...   z  f8[3] = multiply y y  # f:2  return y * y
+... ''', OPS)
+>>> def drop(graph, node, operands):
+...     return operands if node.op.name == "tanh" else None
+>>> print(print_graph(rebuild(graph, drop)), end="")
+graph f(x: f8[3]) -> z: f8[3]
+  z  f8[3] = multiply x x                           # f:2  return y * y
 """
 
 from __future__ import annotations

@@ -6,9 +6,18 @@ inf and nan included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0).
 
 IR in -> IR out:
 
-    s_bar_1 f8[1,1] = expand_dims g  axis=(0, 1)              q_bar f8[8,4] = multiply g s
-    s_bar   f8[8,4] = broadcast_to s_bar_1  shape=(8, 4)
-    q_bar   f8[8,4] = multiply s_bar s
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> from tracejit.passes.dce import drop_dead
+>>> graph = parse_graph('''graph f(g: f8, s: f8[8,4]) -> q_bar: f8[8,4]
+...   g_1    f8      = multiply g 1.0
+...   g_2    f8[1,1] = expand_dims g_1  axis=(0, 1)
+...   s_bar  f8[8,4] = broadcast_to g_2  shape=(8, 4)
+...   q_bar  f8[8,4] = multiply s_bar s
+... ''', OPS)
+>>> print(print_graph(drop_dead(simplify(graph))), end="")
+graph f(g: f8, s: f8[8,4]) -> q_bar: f8[8,4]
+  q_bar  f8[8,4] = multiply g s
 """
 
 from __future__ import annotations
@@ -133,6 +142,19 @@ def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
     return None
 
 
+def _add_slice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A sum with a slice placed in zeros is an addition to that slice.
+
+    The one rule that may change a bit: the sign of a zero outside the slice.
+    """
+    for rest, placed in (operands, operands[::-1]):
+        made = _made_by(placed, "put_slice")
+        if made is not None and len(made.operands) == 1 and rest.type is node.results[0].type:
+            index = made.params["index"]
+            return _emit(graph, node, "add_slice", (rest, made.operands[0]), index=index)
+    return None
+
+
 def _twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """x + x is 2 * x, but for complex numbers: 2 + 0j multiplies by the zero, too."""
     if operands[0] is not operands[1] or operands[0].type.dtype.kind != "f":
@@ -240,7 +262,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one, _numbers_first),
     "divide": (_identity_of_one, _numbers_first),
     "negative": (_double_negation, _numbers_first),
-    "add": (_twice, _add_negative, _numbers_first),
+    "add": (_twice, _add_negative, _add_slice, _numbers_first),
     "subtract": (_add_negative, _numbers_first),
     "reshape": (_no_change, _view_of_scalar, _reshape_of_view),
     "expand_dims": (_no_change, _view_of_scalar, _reshape_of_view),

@@ -104,12 +104,13 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         arguments.append(text)
     arguments += [space.bind(array) for array in entry.hidden]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"
-    lines = [f"def {name}({_parameters(entry.signature, space)}):"]
+    lines = [f"def _tj_entry({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
     lines += [f"        {line}" for line in _run(called, entry, space)]
     lines.append(f"    return {space.bind(MISS)}")
     exec(compile("\n".join(lines), f"<tracejit entry of {name}>", "exec"), space.names)
-    made: Callable[..., Any] = space.names.pop(name)
+    made: Callable[..., Any] = space.names.pop("_tj_entry")
+    made.__name__ = made.__qualname__ = name
     return made
 
 

@@ -62,9 +62,10 @@ def overwritten_operands(
         if not node.op.inplace or len(node.results) != 1:
             continue
         result = node.results[0]
-        if result.type.form != "array" or result.type.size < INLINE_BELOW:
+        updates = node.op.statements is not None
+        if result.type.form != "array" or (result.type.size < INLINE_BELOW and not updates):
             continue
-        for operand in node.operands:
+        for operand in node.operands[: 1 if updates else None]:
             root = storages.root(operand)
             if operand.type is not result.type or not storages.is_ours(operand):
                 continue

@@ -23,11 +23,18 @@ import os
 import random
 import sys
 import sysconfig
-from collections import UserDict, UserList, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -39,7 +46,7 @@ SAMPLE_ABOVE = 2**20
 SAMPLES = 4096
 LEAVES = 1000
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
-CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 # Python calls these when an object is made, shown or dropped, not when it is used.
 ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
@@ -166,8 +173,6 @@ class Captures:
             self._container(value, place, name)
             if kind not in CONTAINERS:
                 self._instance(value, place)
-        elif isinstance(value, (UserDict, UserList)):
-            self._visit(value.data, f"{place}.data", name)
         elif kind is ModuleType:
             self._module(value, place)
         elif isinstance(value, type):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import WEAK_DTYPES
+from tracejit.ir.types import WEAK_DTYPES, type_of
 from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
 
 Method = Callable[..., Any]
@@ -25,6 +25,13 @@ def is_weak(operand: Any) -> bool:
     )
 
 
+def is_foreign(number: Any, other: Any) -> bool:
+    """Whether Python must decide between a Python number and `other`: 2 == "text", 2 * [x]."""
+    if number.type.form != "weak" or hasattr(type(other), "__tracejit_record__"):
+        return False
+    return type_of(other) is None
+
+
 def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     """`a + b`, its reflection, and `a += b`.
 
@@ -37,11 +44,15 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             return BINARY_OPS[symbol](self, other)
         if getattr(type(other), "__array_ufunc__", other) is None and other is not None:
             return NotImplemented
+        if is_foreign(self, other):
+            return NotImplemented
         return self._handle(function, (self, other), {})
 
     def reflected(self: Any, other: Any) -> Any:
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](other, self)
+        if is_foreign(self, other):
+            return NotImplemented
         if type(other) is complex and self.type.form == "scalar":
             # complex.__mul__ takes np.float64 for a float and answers a Python complex, which
             # would carry no gradient: complex128 is that number and NumPy's.

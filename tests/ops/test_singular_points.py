@@ -1,0 +1,180 @@
+"""Where functions are not differentiable, or their formulas fail: what the gradient is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interpret import interpret, run
+from tests.ops.program import quiet
+from tracejit.autodiff.adjoint import gradients
+from tracejit.errors import UnsupportedError
+
+
+def gradient(call: Any, *args: Any, order: int = 1) -> list[Any]:
+    """The gradients of the sum of `call(*args)`; of the sum of those, for order 2."""
+    started = run(call, *args)
+    found: list[Any] = started.tensors
+    floating = [x for x in started.inputs if x.type.is_inexact and x.type.form != "weak"]
+    for _ in range(order):
+        ys = [y for y in found if y is not None]
+        found = gradients(ys, floating, [np.ones_like(y) for y in ys])
+    with quiet():
+        values = iter(interpret(started.finish(*found), *args)[len(started.leaves) :])
+    return [None if g is None else next(values) for g in found]
+
+
+def same(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0, strict=False)
+
+
+ZERO = np.array([0.0, -0.0])
+NAN, INF = np.nan, np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "first", "second"),
+    [
+        (lambda x: x**0, 0.0, None),
+        (lambda x: x**1, 1.0, None),
+        (lambda x: x**2, 0.0, 2.0),
+        (lambda x: x**2.0, 0.0, 2.0),
+        (lambda x: x**3, 0.0, 0.0),
+        (lambda x: x ** np.array([3, 3]), 0.0, 0.0),
+        (lambda x: x ** np.array([2.0, 2.0]), 0.0, 2.0),
+        (lambda x: x ** np.array([1.0, 1.0]), 1.0, 0.0),
+        (lambda x: np.power(x, np.array([0.0, 0.0])), 0.0, 0.0),
+        (lambda x: np.float_power(x, np.array([0, 0])), 0.0, 0.0),
+        (lambda x: x ** np.array([0, 0], np.uint8), 0.0, 0.0),
+        (lambda x: x ** np.float64(2), 0.0, 2.0),
+        (lambda x: np.abs(x), 0.0, None),
+        (lambda x: np.fabs(x), 0.0, None),
+        (lambda x: np.hypot(x, 0.0), 0.0, 0.0),
+        (lambda x: np.arctan2(x, 0.0), 0.0, 0.0),
+        (lambda x: np.copysign(x, -1.0), 0.0, None),
+        (lambda x: np.sinc(x), 0.0, -(np.pi**2) / 3),
+        (lambda x: np.maximum(x, 0), 0.5, 0.0),
+        (lambda x: np.minimum(0.0, x), 0.5, 0.0),
+        (lambda x: np.fmax(x, 0), 0.5, 0.0),
+        (lambda x: np.clip(x, 0, 1), 1.0, 0.0),
+        (lambda x: np.clip(x, -1, 0), 1.0, 0.0),
+        (lambda x: np.clip(x, 0, None), 1.0, 0.0),
+        (lambda x: np.clip(x, None, 0), 1.0, 0.0),
+        (lambda x: np.clip(x, 0, 0), 1.0, 0.0),
+    ],
+)
+def test_at_zero(call: Any, first: float, second: float | None) -> None:
+    (found,) = gradient(call, ZERO)
+    same(found, np.full(2, first))
+    again = gradient(call, ZERO, order=2)[0]
+    same(np.zeros(2) if again is None else again, np.full(2, second or 0.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "first"),
+    [
+        (lambda x: np.sqrt(x), INF),
+        (lambda x: x**0.5, INF),
+        (lambda x: np.cbrt(x), INF),
+        (lambda x: np.log(x), INF),
+    ],
+)
+def test_infinite_slopes_are_infinite(call: Any, first: float) -> None:
+    same(gradient(call, np.zeros(2))[0], np.full(2, first))
+
+
+def test_a_power_whose_exponent_is_differentiated() -> None:
+    x = np.array([0.0, 0.0, 0.0, -2.0, 2.0])
+    y = np.array([0.0, 1.0, 2.0, 3.0, 0.0])
+    in_x, in_y = gradient(lambda x, y: x**y, x, y)
+    same(in_x, [0.0, 1.0, 0.0, 12.0, 0.0])
+    same(in_y[:3], [0.0, 0.0, 0.0])
+    same(in_y[4:], np.log([2.0]))
+    assert np.isnan(in_y[3])
+    in_x, in_y = gradient(lambda x, p: np.power(x, p), np.array([0.0, -3.0]), np.float64(2.0))
+    same(in_x, [0.0, -6.0])
+
+
+def test_a_mixed_second_derivative_of_a_power_where_the_exponent_is_zero() -> None:
+    """d2(x ** y)/dx dy is x ** (y - 1) * (1 + y * log(x))."""
+    mixed = lambda x, y: gradients_sum(x, y)  # noqa: E731
+
+    def gradients_sum(x: Any, y: Any) -> Any:
+        z = x**y
+        return gradients([z], [x], [np.ones_like(z)])[0]
+
+    (_, in_y) = gradient(mixed, np.array([2.0, 3.0]), np.array([0.0, 1.0]))
+    same(in_y, [0.5, 1.0 + np.log(3.0)])
+
+
+def test_equal_operands_share() -> None:
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 2.0])
+    for call in (np.maximum, np.fmax):
+        in_x, in_y = gradient(lambda x, y, f=call: f(x, y), x, y)
+        same(in_x, [0.5, 0.0, 1.0])
+        same(in_y, [0.5, 1.0, 0.0])
+    for call in (np.minimum, np.fmin):
+        in_x, in_y = gradient(lambda x, y, f=call: f(x, y), x, y)
+        same(in_x, [0.5, 1.0, 0.0])
+        same(in_y, [0.5, 0.0, 1.0])
+
+
+def test_fmax_gives_all_to_the_operand_that_is_a_number() -> None:
+    in_x, in_y = gradient(lambda x, y: np.fmax(x, y), np.array([NAN, 1.0]), np.array([1.0, NAN]))
+    same(in_x, [0.0, 1.0])
+    same(in_y, [1.0, 0.0])
+
+
+def test_bounds_that_are_arrays_get_the_rest() -> None:
+    a = np.array([-2.0, 0.0, 3.0, 1.0, 0.5])
+    low = np.array([-1.0, -1.0, -1.0, 1.0, 2.0])
+    high = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
+    in_a, in_low, in_high = gradient(lambda a, b, c: np.clip(a, b, c), a, low, high)
+    same(in_a, [0.0, 1.0, 0.0, 1.0, 0.0])
+    same(in_low, [1.0, 0.0, 0.0, 0.0, 0.0])
+    same(in_high, [0.0, 0.0, 1.0, 0.0, 1.0])
+
+
+def test_the_adjoint_of_where_is_a_select() -> None:
+    x = np.array([0.0, 4.0])
+    for call in (
+        lambda x: np.where(x > 0, np.maximum(x, 0), 0.0),
+        lambda x: np.where(x > 0, x, np.inf),
+    ):
+        same(gradient(call, x)[0], [0.0, 1.0])
+    infinite = lambda x: np.where(x > 0, x, 1.0) * np.array([INF, 1.0])  # noqa: E731
+    same(gradient(infinite, x)[0], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("call", [np.abs, np.sign, np.angle])
+def test_complex_zero(call: Any) -> None:
+    same(gradient(lambda z: call(z), np.zeros(2, complex))[0], np.zeros(2))
+
+
+def test_complex_modulus_follows_the_convention() -> None:
+    z = np.array([3.0 + 4.0j])
+    same(gradient(lambda z: np.abs(z), z)[0], [0.6 + 0.8j])
+    same(gradient(lambda z: z.real, z)[0], [1.0])
+    same(gradient(lambda z: np.imag(z), z)[0], [1.0j])
+    same(gradient(lambda z: np.abs(z) ** 2, z)[0], 2 * z)
+    same(gradient(lambda z: (z * np.conj(z)).real, z)[0], 2 * z)
+    same(gradient(lambda z: np.angle(z), z)[0], 1j * z / 25)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.where(x > 0), r"np.where\(condition, x, y\)"),
+        (lambda x: np.exp(x, dtype=np.float32), "keyword dtype"),
+        (lambda x: np.add(x, 1, where=x > 0), "keyword where"),
+        (lambda x: np.power(x, 2, casting="safe"), "keyword casting"),
+        (lambda x: np.nan_to_num(x, copy=False), "in place"),
+        (lambda x: np.abs(x, where=x > 0), "keyword where"),
+        (lambda x: ~x, "invert is not defined for dtype float64"),
+    ],
+)
+def test_refused(call: Any, text: str) -> None:
+    with pytest.raises(UnsupportedError, match=text):
+        run(call, np.ones(3))
