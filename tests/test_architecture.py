@@ -56,9 +56,8 @@ MAY_IMPORT_EXTRAS = {"tracejit.cli", "tracejit.demo"}
 TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
-        "arithmetic", "choices", "comparison", "complex", "creation", "diagonals",
-        "exponential", "forms", "indexing", "joining", "markers",
-        "rearranging", "selection", "trigonometric", "ufuncs", "weak",
+        "arithmetic", "choices", "comparison", "complex", "exponential", "forms", "markers",
+        "trigonometric", "ufuncs", "weak",
     )
 }  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}

@@ -171,7 +171,9 @@ def squares(w, x, y):
     return np.mean(error * error)
 
 
-@golden(data(3), data(30, 3), data(30), 0.1, argnums=None, then=(data(3), data(30, 3), data(30), 0.05))
+@golden(
+    data(3), data(30, 3), data(30), 0.1, argnums=None, then=(data(3), data(30, 3), data(30), 0.05)
+)
 def learning_rate(w, x, y, lr):
     return w - lr * tj.grad(squares)(w, x, y)
 

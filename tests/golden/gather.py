@@ -33,13 +33,10 @@ def backward(residuals, out_bar=1.0):
     """Return table_bar, the gradients, from forward's residuals."""
     rows, chosen = residuals
     # gather:2  return np.sum(chosen[:, 0] * chosen[:, -1]) + np.sum(chosen[1:] ** 2)
-    out_bar_1 = zeros((4, 5))
-    out_bar_1[1:] = out_bar * (2.0 * chosen[1:])
-    chosen_bar_1 = zeros((4, 5))
-    chosen_bar_1[:, -1] = out_bar * chosen[:, 0]
-    chosen_bar_2 = zeros((4, 5))
-    chosen_bar_2[:, 0] = out_bar * chosen[:, -1]
-    chosen_bar = out_bar_1 + chosen_bar_1 + chosen_bar_2
+    chosen_bar = zeros((4, 5))
+    chosen_bar[1:] = out_bar * (2.0 * chosen[1:])
+    chosen_bar[:, -1] += out_bar * chosen[:, 0]
+    chosen_bar[:, 0] += out_bar * chosen[:, -1]
     # gather:1  chosen = table[rows]
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
@@ -55,15 +52,12 @@ def value_and_grad(table, rows):
     out_2 = chosen[:, -1]
     out_3 = chosen[1:]
     out = add.reduce(out_1 * out_2, axis=None) + add.reduce(out_3 ** 2, axis=None)
-    out_bar_1 = zeros((4, 5))
-    out_bar_1[1:] = 2.0 * out_3
-    chosen_bar_1 = zeros((4, 5))
-    chosen_bar_1[:, -1] = out_1
-    chosen_bar_2 = zeros((4, 5))
-    chosen_bar_2[:, 0] = out_2
-    chosen_bar = out_bar_1 + chosen_bar_1 + chosen_bar_2
+    chosen_bar = zeros((4, 5))
+    chosen_bar[1:] = 2.0 * out_3
+    chosen_bar[:, -1] += out_1
+    chosen_bar[:, 0] += out_2
     # gather:1  chosen = table[rows]
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 8eeec17ad7286f53f0110656ac2e32c9bd3880e6fffdb36dfd7ba01936b44454
+# tracejit sha256 696f903c10b3c321d6bc16169a7366d8d96d244ea54a3a33fe0b40a2d048a396

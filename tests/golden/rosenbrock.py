@@ -33,11 +33,9 @@ def backward(residuals, out_bar=1.0):
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
     out_bar_1 = out_bar * 100.0 * (2.0 * out_2)
     out_bar = -(out_bar * (2.0 * out_1)) + -out_bar_1 * (2.0 * x[:-1])
-    x_bar_1 = zeros(9)
-    x_bar_1[:-1] = out_bar
-    x_bar_2 = zeros(9)
-    x_bar_2[1:] = out_bar_1
-    x_bar = x_bar_1 + x_bar_2
+    x_bar = zeros(9)
+    x_bar[:-1] = out_bar
+    x_bar[1:] += out_bar_1
     return x_bar
 
 
@@ -49,10 +47,8 @@ def value_and_grad(x):
     out_3 = 1.0 - out_1
     out = add.reduce(100.0 * out_2 ** 2 + out_3 ** 2, axis=None)
     out_bar = 100.0 * (2.0 * out_2)
-    x_bar_1 = zeros(9)
-    x_bar_1[:-1] = -(2.0 * out_3) + -out_bar * (2.0 * out_1)
-    x_bar_2 = zeros(9)
-    x_bar_2[1:] = out_bar
-    x_bar = x_bar_1 + x_bar_2
+    x_bar = zeros(9)
+    x_bar[:-1] = -(2.0 * out_3) + -out_bar * (2.0 * out_1)
+    x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 776d7f3ab031566d6ae46ec945fc85cd63d680185e614d30182d10397833b846
+# tracejit sha256 010c538b4c50838552187b01141862c7bfe3a135a0ef970caf5e9838c21ff4ec

@@ -1,6 +1,7 @@
 """The shape of a sample: one call of an op in plain NumPy, on arrays that show what it can do.
 
-The areas' tables (`samples_*.py`) are lists of samples; `test_table.py` runs every property on every sample.
+The areas' tables (`samples_*.py`) are lists of samples; `test_table.py` runs every property on
+every sample.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 class Sample:
     """`call(*arrays)` exercises `op` (an op's name, or a composite's).
 
-    Arrays of floating or complex dtype are differentiated unless `differentiable` is False. `order` is the highest
-    order checked. `holomorphic` says that complex step works (True for most); False means finite differences.
-    `zero_size` lists other arguments with an axis of length zero, where NumPy accepts them. `float32=False` leaves out
-    the float32 check where the samples are ill-conditioned.
+    Arrays of floating or complex dtype are differentiated unless `differentiable` is False.
+    `order` is the highest order checked. `holomorphic` says that complex step works (True for
+    most); False means finite differences. `zero_size` lists other arguments with an axis of
+    length zero, where NumPy accepts them. `float32=False` leaves out the float32 check where the
+    samples are ill-conditioned.
     """
 
     op: str

@@ -93,7 +93,5 @@ def test_outputs_of_random_graphs_stay_what_they_are(random: Random) -> None:
     needed = set(new.nodes)
     assert new.nodes == [node for node in graph.nodes if node in needed]
     with np.errstate(all="ignore"):
-        for expected, found in zip(
-            interpret(graph, *inputs), interpret(new, *inputs), strict=True
-        ):
+        for expected, found in zip(interpret(graph, *inputs), interpret(new, *inputs), strict=True):
             np.testing.assert_array_equal(found, expected)

@@ -77,7 +77,9 @@ def test_what_a_rewrite_makes_equal_becomes_one_node(graph: Graph) -> None:
 
 
 def test_a_value_that_stands_for_another_takes_its_name_if_it_has_none(graph: Graph) -> None:
-    def drop_overrides(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    def drop_overrides(
+        new: Graph, node: Node, operands: tuple[Value, ...]
+    ) -> Sequence[Value] | None:
         return operands[:2] if node.op.name == "override" else None
 
     graph.nodes[1].results[0].label = ""  # h is a temporary now, again and a are named
@@ -86,7 +88,9 @@ def test_a_value_that_stands_for_another_takes_its_name_if_it_has_none(graph: Gr
 
 
 def test_inputs_keep_their_names_whatever_they_stand_for(graph: Graph) -> None:
-    def first_operand(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    def first_operand(
+        new: Graph, node: Node, operands: tuple[Value, ...]
+    ) -> Sequence[Value] | None:
         return operands[:1] if node.op.name == "tanh" else None
 
     text = "graph f(x: f8[3]) -> h: f8[3]\n  h  f8[3] = tanh x\n"
@@ -126,5 +130,7 @@ def test_a_copy_computes_the_same(graph: Graph) -> None:
     text = "graph f(x: f8[2]) -> y: f8[2], y: f8[2]\n  y  f8[2] = multiply x 3\n"
     graph = parse_graph(text, OPS)
     x = np.array([0.1, -0.0])
-    for expected, found in zip(interpret(graph, x), interpret(rebuild(graph, nothing), x), strict=True):
+    for expected, found in zip(
+        interpret(graph, x), interpret(rebuild(graph, nothing), x), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)

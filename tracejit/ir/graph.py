@@ -261,6 +261,14 @@ class Graph:
         for constant in self.constants():
             names.give(constant, "c", numbered=True)
 
+    def complete_names(self) -> None:
+        """Name the values that a pass has added: after their base, else after their op."""
+        names = _Names({value.name for value in self.values()})
+        for node in self.nodes:
+            for value in node.results:
+                if not value.name:
+                    names.give(value, value.base or node.op.name, numbered=True)
+
     @staticmethod
     def _own_base(value: Value, is_output: bool) -> str:
         """The base a value has by itself: the user's name, a derived name, or `out`."""

@@ -21,8 +21,8 @@ differentiating through it is an error. For an op with several results g, out ar
 `source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})";
 or a function (types, **params) that returns such a template. `statements` spells an op that no
 single expression can: a function (types, **params) that returns lines which write the result to
-{out}. `inplace` spells it writing to {out}, an operand or a new buffer; with `statements`, as a statement
-that updates the buffer of operand 0.
+{out}. `inplace` spells it writing to {out}, an operand or a new buffer; with `statements`, as a
+statement that updates the buffer of operand 0.
 """
 
 from __future__ import annotations

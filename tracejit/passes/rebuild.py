@@ -52,4 +52,5 @@ def rebuild(
             known[old] = result
             result.take_name(old)
     new.outputs = list(replace_values(graph.outputs, known))
+    new.complete_names()
     return new

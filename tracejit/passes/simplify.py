@@ -64,7 +64,9 @@ def _emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **para
     if folded is not None:
         return folded
     node = graph.emit(OPS[op], operands, params, types, like.where, like.region, like.tapes)
-    return node.results[0]
+    value = node.results[0]
+    value.base = value.base or like.results[0].base
+    return value
 
 
 def _fold(

@@ -241,7 +241,8 @@ class Captures:
         if isinstance(value, (set, frozenset)):
             self._checks[f"{place} == {self._bind(frozenset(value))}"] = None
             return
-        keys = list(value) if isinstance(value, dict) else range(len(value))
+        keyed = isinstance(value, (dict, MappingProxyType))
+        keys: Any = list(value) if keyed else range(len(value))
         self._leaves += len(keys)
         if self._leaves > LEAVES:
             raise fail(
@@ -252,9 +253,8 @@ class Captures:
                 kind=f"{type(value).__name__} of more than {LEAVES} elements",
                 fix="pass what is needed of it as an argument.",
             )
-        known = self._bind(keys) if isinstance(value, dict) else str(len(keys))
-        own = f"list({place})" if isinstance(value, dict) else f"len({place})"
-        self._checks[f"{own} == {known}"] = None
+        known = self._bind(keys) if keyed else str(len(keys))
+        self._checks[f"{'list' if keyed else 'len'}({place}) == {known}"] = None
         fields = getattr(type(value), "_fields", None)
         for key in keys:
             word = str(fields[key] if fields else key)
@@ -280,7 +280,9 @@ class Captures:
             return
         if own:
             self._checks[f"len({place}.__dict__) == {len(own)}"] = None
-        for word in sorted(self._spelled(own)):
+        # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index.
+        indexed = hasattr(type(value), "__getitem__") and _is_foreign_module(type(value).__module__)
+        for word in sorted(own if indexed else self._spelled(own)):
             self._visit(own[word], f"{place}.__dict__[{word!r}]", word)
         hidden = set(own)
         for cls in type(value).__mro__:

@@ -106,13 +106,24 @@ def call_arguments(
 ) -> tuple[list[Any], dict[str, Any]]:
     """The positional and keyword arguments that pass `arguments` to the function, where they are
     not its own defaults."""
-    given = {
-        name: value
-        for name, value in arguments.items()
-        if value is not signature.parameters[name].default
-    }
-    bound = inspect.BoundArguments(signature, given)
-    return list(bound.args), dict(bound.kwargs)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    defaults: list[Any] = []
+    for name, parameter in signature.parameters.items():
+        value = arguments[name]
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional += [*defaults, *value] if value else []
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            keywords |= value
+        elif parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            defaults.append(value)
+            if value is not parameter.default:
+                # Those before a positional argument must be passed, too.
+                positional += defaults
+                defaults = []
+        elif value is not parameter.default:
+            keywords[name] = value
+    return positional, keywords
 
 
 def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], str]) -> Call:

@@ -1,0 +1,266 @@
+"""Every rule of `simplify`: what it makes of a graph, and that no bit of any result changes."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.graphs import SPECIAL, assert_same, random_graph, random_inputs
+from tests.interpret import interpret
+from tracejit.ir.graph import Graph
+from tracejit.ir.printer import parse_graph, print_graph
+from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ir.verify import verify
+from tracejit.ops.op import OPS
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.simplify import simplify
+
+REWRITTEN = {
+    "times one": ("x: f8[3]", "y  f8[3] = multiply x 1.0", ""),
+    "one times": ("x: f8[3]", "y  f8[3] = multiply 1.0 x", ""),
+    "times the integer one": ("x: f4[3]", "y  f4[3] = multiply x 1", ""),
+    "times a scalar one": ("x: f8", "y  f8 = multiply f8(1.0) x", ""),
+    "integers times one": ("x: i8[3]", "y  i8[3] = multiply x 1", ""),
+    "over one": ("x: f8[3]", "y  f8[3] = divide x 1.0", ""),
+    "twice": ("x: f8[3]", "y  f8[3] = add x x", "y  f8[3] = multiply 2.0 x"),
+    "twice in float32": ("x: f4[3]", "y  f4[3] = add x x", "y  f4[3] = multiply 2.0 x"),
+    "minus minus": ("x: f8[3]", "a  f8[3] = negative x; y  f8[3] = negative a", ""),
+    "plus minus": (
+        "x: f8[3], z: f8[3]",
+        "a  f8[3] = negative z; y  f8[3] = add x a",
+        "y  f8[3] = subtract x z",
+    ),
+    "minus minus another": (
+        "x: f8[3], z: f8[3]",
+        "a  f8[3] = negative z; y  f8[3] = subtract x a",
+        "y  f8[3] = add x z",
+    ),
+    "plus minus of unsigned": (
+        "x: u1[3], z: u1[3]",
+        "a  u1[3] = negative z; y  u1[3] = add x a",
+        "y  u1[3] = subtract x z",
+    ),
+    "same shape": ("x: f8[3,2]", "y  f8[3,2] = reshape x  shape=(3, 2)", ""),
+    "there and back": (
+        "x: f8[3,2]",
+        "a  f8[6] = reshape x  shape=(6,); y  f8[3,2] = reshape a  shape=(3, 2)",
+        "",
+    ),
+    "two shapes": (
+        "x: f8[4,3]",
+        "a  f8[12] = reshape x  shape=(12,); y  f8[2,6] = reshape a  shape=(2, 6)",
+        "y  f8[2,6] = reshape x  shape=(2, 6)",
+    ),
+    "an axis and back": (
+        "x: f8[3]",
+        "a  f8[1,3] = expand_dims x  axis=(0,); y  f8[3] = squeeze a  axis=(0,)",
+        "",
+    ),
+    "same dtype": ("x: f8[3]", "y  f8[3] = astype x  dtype=f8", ""),
+    "no permutation": ("x: f8[3,2]", "y  f8[3,2] = transpose x  axes=(0, 1)", ""),
+    "transposed twice": (
+        "x: f8[3,2]",
+        "a  f8[2,3] = transpose x  axes=(1, 0); y  f8[3,2] = transpose a  axes=(1, 0)",
+        "",
+    ),
+    "two permutations": (
+        "x: f8[2,3,4]",
+        "a  f8[3,4,2] = transpose x  axes=(1, 2, 0); y  f8[4,2,3] = transpose a  axes=(1, 2, 0)",
+        "y  f8[4,2,3] = transpose x  axes=(2, 0, 1)",
+    ),
+    "broadcast to itself": ("x: f8[3]", "y  f8[3] = broadcast_to x  shape=(3,)", ""),
+    "broadcast twice": (
+        "x: f8[3]",
+        "a  f8[2,3] = broadcast_to x  shape=(2, 3); y  f8[4,2,3] = broadcast_to a  shape=(4, 2, 3)",
+        "y  f8[4,2,3] = broadcast_to x  shape=(4, 2, 3)",
+    ),
+    "axes in front": (
+        "x: f8[3]",
+        "a  f8[1,3] = expand_dims x  axis=(0,); y  f8[2,3] = broadcast_to a  shape=(2, 3)",
+        "y  f8[2,3] = broadcast_to x  shape=(2, 3)",
+    ),
+    "broadcast operand": (
+        "x: f8[3,2], z: f8[2]",
+        "a  f8[3,2] = broadcast_to z  shape=(3, 2); y  f8[3,2] = multiply x a",
+        "y  f8[3,2] = multiply x z",
+    ),
+    "cast operand": (
+        "x: f8[3], z: ~f8",
+        "a  f8 = as_scalar z  dtype=f8; y  f8[3] = multiply x a",
+        "y  f8[3] = multiply x z",
+    ),
+    "numbers first": (
+        "x: f8, z: f8[3]",
+        "a  f8[3] = broadcast_to x  shape=(3,); b  f8[3] = divide 0.5 a;y  f8[3] = maximum b z",
+        "b  f8 = divide 0.5 x; y  f8[3] = maximum b z",
+    ),
+    "another shape of a number": (
+        "x: f8",
+        "a  f8[6] = broadcast_to x  shape=(6,); y  f8[2,3] = reshape a  shape=(2, 3)",
+        "y  f8[2,3] = broadcast_to x  shape=(2, 3)",
+    ),
+    "a slice of a number": (
+        "x: f8",
+        "a  f8[6] = broadcast_to x  shape=(6,);"
+        "y  f8[3] = getitem a  index=(('slice', None, None, 2),)",
+        "y  f8[3] = broadcast_to x  shape=(3,)",
+    ),
+    "constants": (
+        "x: f8[3]",
+        "a  f8 = exp f8(0.0); b  f8 = add a 1.0; y  f8[3] = multiply x b",
+        "y  f8[3] = multiply x f8(2.0)",
+    ),
+}
+
+KEPT = {
+    "plus zero: -0.0 would be 0.0": ("x: f8[3]", "y  f8[3] = add x 0.0"),
+    "times zero: inf and -1.0": ("x: f8[3]", "y  f8[3] = multiply x 0.0"),
+    "x - x: inf and nan": ("x: f8[3]", "y  f8[3] = subtract x x"),
+    "x / x: zero": ("x: f8[3]", "y  f8[3] = divide x x"),
+    "one over": ("x: f8[3]", "y  f8[3] = divide 1.0 x"),
+    "a sum over an axis of one: -0.0": ("x: f8[1,3]", "y  f8[3] = sum x  axis=(0,)"),
+    "integers times 1.0: another dtype": ("x: i8[3]", "y  f8[3] = multiply x 1.0"),
+    "float32 times a float64 one": ("x: f4[3]", "y  f8[3] = multiply x f8(1.0)"),
+    "0-d times one: a scalar": ("x: f8[]", "y  f8 = multiply x 1.0"),
+    "integers over one: another dtype": ("x: i8[3]", "y  f8[3] = divide x 1"),
+    "complex times one: inf": ("x: c16[3]", "y  c16[3] = multiply x 1.0"),
+    "complex twice: inf": ("x: c16[3]", "y  c16[3] = add x x"),
+    "integers twice": ("x: i8[3]", "y  i8[3] = add x x"),
+    "a narrowing cast before a comparison": (
+        "x: f8[3], z: f8",
+        "a  f4 = as_scalar z  dtype=f4; y  b1[3] = less x a",
+    ),
+    "a cast that decides a comparison": (
+        "x: f4[3], z: ~f8",
+        "a  f8 = as_scalar z  dtype=f8; y  b1[3] = equal x a",
+    ),
+    "a narrowing cast before a product": (
+        "x: f8[3], z: f8",
+        "a  f4 = as_scalar z  dtype=f4; y  f8[3] = multiply x a",
+    ),
+    "a cast of a Python number among Python numbers": (
+        "z: ~f8",
+        "a  f8 = as_scalar z  dtype=f8; y  f8 = add a 1.0",
+    ),
+    "an axis of one inside": (
+        "x: f8[3]",
+        "a  f8[3,1] = expand_dims x  axis=(1,); y  f8[3,2] = broadcast_to a  shape=(3, 2)",
+    ),
+    "a broadcast that makes the shape": (
+        "x: f8[2]",
+        "a  f8[3,2] = broadcast_to x  shape=(3, 2); y  f8[3,2] = exp a",
+    ),
+    "large constants": ("x: f8[3]", "y  f8[20] = broadcast_to 1.0  shape=(20,)"),
+}
+
+
+def graph_of(inputs: str, nodes: str) -> Graph:
+    """The graph of nodes separated by semicolons, the last of which is the output."""
+    lines = [f"  {node.strip()}" for node in nodes.split(";")]
+    kind = lines[-1].split()[1]
+    return verify(parse_graph("\n".join([f"graph f({inputs}) -> y: {kind}", *lines]), OPS))
+
+
+def printed(graph: Graph) -> list[str]:
+    """The nodes as printed, without alignment."""
+    return [" ".join(line.split()) for line in print_graph(graph).splitlines()[1:]]
+
+
+def special(type: ArrayType, number: int) -> Any:
+    """A value of this type, with every value that rewrites stumble over."""
+    if type.form == "weak":
+        return PYTHON_TYPES[type.dtype.kind](0.1)
+    if type.dtype.kind == "c":
+        parts = np.array(np.meshgrid(SPECIAL, SPECIAL)).reshape(2, -1)
+        values = parts[0] + 1j * parts[1]
+    elif type.dtype.kind == "f":
+        values = np.array(SPECIAL)
+    else:
+        limits = np.iinfo(type.dtype)
+        values = np.array([0, 1, limits.max, limits.min])
+    values = np.resize(np.roll(values, number), max(type.size, 1)).astype(type.dtype)
+    return values[0] if type.form == "scalar" else values.reshape(type.shape)
+
+
+@np.errstate(all="ignore")
+def assert_no_bit_changes(before: Graph, after: Graph) -> None:
+    """Both give the same for inputs that hold every special value in every place."""
+    for shift in range(len(SPECIAL)):
+        inputs = [special(value.type, shift * k) for k, value in enumerate(before.inputs, start=1)]
+        for expected, found in zip(
+            interpret(before, *inputs), interpret(after, *inputs), strict=True
+        ):
+            assert_same(expected, found)
+
+
+@pytest.mark.parametrize(("inputs", "before", "after"), REWRITTEN.values(), ids=REWRITTEN)
+def test_what_is_rewritten(inputs: str, before: str, after: str) -> None:
+    graph = graph_of(inputs, before)
+    new = verify(drop_dead(verify(simplify(graph))))
+    expected = [" ".join(node.split()) for node in after.split(";") if node]
+    assert printed(new) == expected
+    assert_no_bit_changes(graph, new)
+
+
+@pytest.mark.parametrize(("inputs", "nodes"), KEPT.values(), ids=KEPT)
+def test_what_must_stay(inputs: str, nodes: str) -> None:
+    graph = graph_of(inputs, nodes)
+    new = verify(simplify(graph))
+    assert print_graph(new) == print_graph(graph)
+    assert_no_bit_changes(graph, new)
+
+
+def test_substitutes_are_folded() -> None:
+    graph = graph_of(
+        "x: f8[3], g: f8", "a  f8 = divide g 4; b  f8 = negative a; y  f8[3] = multiply b x"
+    )
+    new = simplify(graph, {graph.inputs[1]: np.float64(1.0)})
+    assert printed(drop_dead(new)) == ["y f8[3] = multiply f8(-0.25) x"]
+    assert [value.name for value in new.inputs] == ["x"]
+
+
+def test_small_arrays_are_folded_and_uniform_ones_are_one_number() -> None:
+    graph = graph_of("x: f8[2]", "a  f8[2] = broadcast_to 3.0  shape=(2,); y  f8[2] = multiply a x")
+    assert printed(drop_dead(simplify(graph))) == ["y f8[2] = multiply f8(3.0) x"]
+
+
+def test_the_users_names_stay() -> None:
+    graph = graph_of(
+        "x: f8[3]", "h  f8[3] = multiply x 1.0; a  f8[3] = negative h; y  f8[3] = negative a"
+    )
+    graph.nodes[1].results[0].label = ""
+    assert [value.name for value in simplify(graph).outputs] == ["x"]
+
+
+def test_effects_are_not_folded() -> None:
+    text = "graph f(x: f8[3]) -> y: f8\n  y  f8 = exp 2.0\n"
+    graph = parse_graph(text, OPS)
+    tick = object.__new__(type(OPS["exp"]))
+    for field in type(tick).__dataclass_fields__:
+        object.__setattr__(tick, field, getattr(OPS["exp"], field))
+    object.__setattr__(tick, "effect", True)
+    graph.nodes[0].op = tick
+    assert len(simplify(graph).nodes) == 1
+
+
+@settings(max_examples=200)
+@given(st.randoms(use_true_random=False))
+def test_no_bit_of_a_random_graph_changes(random: Random) -> None:
+    inputs = random_inputs(random, special=True)
+    graph = verify(random_graph(random, inputs, 20))
+    new = verify(simplify(graph))
+    with np.errstate(all="ignore"):
+        for expected, found in zip(interpret(graph, *inputs), interpret(new, *inputs), strict=True):
+            assert_same(expected, found)
+
+
+@settings(max_examples=50)
+@given(st.randoms(use_true_random=False))
+def test_there_is_nothing_left_to_simplify(random: Random) -> None:
+    graph = drop_dead(simplify(random_graph(random, random_inputs(random), 20)))
+    assert len(drop_dead(simplify(graph)).nodes) <= len(graph.nodes)
