@@ -120,7 +120,8 @@ def assert_same(found: Any, expected: Any) -> None:
         assert list(found) == list(expected)
         found, expected = tuple(found.values()), tuple(expected.values())
     if dataclasses.is_dataclass(expected):
-        found, expected = list(vars(found).values()), list(vars(expected).values())
+        names = [field.name for field in dataclasses.fields(expected)]
+        found, expected = [[getattr(one, name) for name in names] for one in (found, expected)]
     if isinstance(expected, (list, tuple)):
         assert len(found) == len(expected)
         for mine, numpys in zip(found, expected, strict=True):

@@ -97,7 +97,7 @@ REWRITTEN = {
     "numbers first": (
         "x: f8, z: f8[3]",
         "a  f8[3] = broadcast_to x  shape=(3,); b  f8[3] = divide 0.5 a;y  f8[3] = maximum b z",
-        "b  f8 = divide 0.5 x; y  f8[3] = maximum b z",
+        "b_1  f8 = divide 0.5 x; y  f8[3] = maximum b_1 z",
     ),
     "another shape of a number": (
         "x: f8",

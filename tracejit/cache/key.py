@@ -18,10 +18,9 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracejit.errors import fail
 
@@ -119,7 +118,7 @@ def key_of(text: str) -> str | None:
     return found and found[1]
 
 
-def constants_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def constants_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
     """An `.npz` that `np.load` reads, uncompressed, whose bytes depend on names and contents only.
 
     Layout (C or Fortran) and byte order are kept. Raises `UnsupportedError` for a dtype the format

@@ -27,9 +27,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numpy.typing import NDArray
+import numpy as np
 
 from tracejit.cache.key import KERNEL_NAME, has_constants, key_of
 from tracejit.cache.key import constants_bytes as constants_bytes
@@ -159,7 +159,7 @@ class Store:
                 _warn_once(f"{self.path} {name}", str(error))
             return None
 
-    def put(self, name: str, text: str, constants: Mapping[str, NDArray[Any]]) -> ModuleType:
+    def put(self, name: str, text: str, constants: Mapping[str, np.ndarray]) -> ModuleType:
         """Seal generated `text`, write it, and return the module made of it.
 
         Where it cannot be written (read-only, full, not ours) the kernel lives in memory, and one

@@ -8,12 +8,14 @@ needs to know of it.
 Rules are ordinary NumPy. They run on Tensors while a graph is differentiated and on arrays in the
 tests:
 
-    vjp   per operand (g, out, *operands, **params) -> cotangent of that operand, of any shape that
-          un-broadcasts to the operand's: the reverse pass sums and casts once, for all ops.
-          A tuple of rules, one per operand, None where an operand has no derivative; one rule alone for a
-          unary op; `Each(rule)` for any number of operands, the rule then taking the operand's number first.
-    jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or rules like
-          vjp's, (v, out, *operands, **params) -> tangent of the result, summed over the operands.
+    vjp   per operand (g, out, *operands, **params) -> cotangent of that operand, of any shape
+          that un-broadcasts to the operand's: the reverse pass sums and casts once, for all ops.
+          A tuple of rules, one per operand, None where an operand has no derivative; one rule
+          alone for a unary op; `Each(rule)` for any number of operands, the rule then taking the
+          operand's number first.
+    jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or
+          rules like vjp's, (v, out, *operands, **params) -> tangent of the result, summed over
+          the operands.
 
 vjp = () declares an op piecewise constant: it disconnects. vjp = None means no rule is known, and
 differentiating through it is an error. For an op with several results g, out are tuples.
@@ -182,7 +184,7 @@ def _expanded(text: str, count: int, /, **filled: str) -> str:
 def literal(value: Any) -> str:
     """A parameter as Python source: a literal, or np.NAME for a dtype."""
     if isinstance(value, np.dtype):
-        return "np.bool_" if value == bool else f"np.{value.name}"
+        return "np.bool_" if value.kind == "b" else f"np.{value.name}"
     return repr(value)
 
 

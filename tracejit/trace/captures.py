@@ -20,9 +20,7 @@ from __future__ import annotations
 import dis
 import functools
 import os
-import random
 import sys
-import sysconfig
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -50,15 +48,14 @@ CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 # Python calls these when an object is made, shown or dropped, not when it is used.
 ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
-RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+_STDLIB = str(Path(os.__file__).parent)
 _FOREIGN = (
     PACKAGE,
     str(Path(np.__file__).parent) + os.sep,
-    sysconfig.get_path("stdlib"),
-    sysconfig.get_path("platstdlib"),
+    _STDLIB,
     "<frozen ",
 )
-_SITE = sysconfig.get_path("purelib")
+_SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")))
 
 
 def is_foreign(filename: str) -> bool:
@@ -96,7 +93,7 @@ class Captures:
         """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
         sources = {
             "np.random": np.random.mtrand._rand,
-            "the module random": random,
+            "the module random": sys.modules["random"],  # np.random has imported it
             **self.generators,
         }
         before = {name: _random_state(source) for name, source in sources.items()}
@@ -159,7 +156,7 @@ class Captures:
         self._visited.add(id(value))
         if kind is np.ndarray:
             self._array(value, place, name)
-        elif isinstance(value, RANDOM):
+        elif _is_generator(value):
             self.generators[name] = value
         elif kind is FunctionType:
             self._function(value)
@@ -347,10 +344,18 @@ def can_change(array: Any) -> bool:
     return array is not None and not isinstance(array, bytes)
 
 
+def _is_generator(value: Any) -> bool:
+    """Whether `value` is a random generator of NumPy's, which imports np.random on first use."""
+    if "numpy.random" not in sys.modules:
+        return False
+    kinds = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+    return isinstance(value, kinds)
+
+
 def _random_state(source: Any) -> str:
     """The state of a generator, comparable."""
-    if source is random:
-        return str(hash(random.getstate()))
+    if isinstance(source, ModuleType):
+        return str(hash(source.getstate()))
     if isinstance(source, np.random.RandomState):
         state: dict[str, Any] = source.get_state(legacy=False)
         return f"{hash(state['state']['key'].tobytes())} {state}"
