@@ -1,18 +1,26 @@
 """Random graphs, recorded step by step: views of views, broadcasts, reductions, values used again
 or returned twice. What an optimiser must not get wrong shows in them sooner than in real code.
+
+`compiled` turns the plan of one into a function; `assert_same` compares to the bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from tracejit.cache.key import constants_bytes
+from tracejit.cache.store import load_text
+from tracejit.codegen.header import Facts
+from tracejit.codegen.module import Body, render
 from tracejit.ir.graph import Graph, Location
 from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.schedule.plan import Plan
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -130,3 +138,12 @@ def assert_same(expected: Any, found: Any) -> None:
             np.testing.assert_array_equal(
                 np.signbit(part(found))[there], np.signbit(part(expected))[there]
             )
+
+
+def compiled(plan: Plan) -> ModuleType:
+    """A module of one function `forward`, which runs a plan and returns (results, kept)."""
+    results, kept = len(plan.results), len(plan.kept)
+    body = Body("forward", "Return {results}.", plan, [(results, False), (kept, False)])
+    facts = Facts("f", "tests.f", "0", "", "", plan.inputs, plan.results, None, None)
+    text, constants = render(facts, [body])
+    return load_text("f", text, None, constants_bytes(constants) if constants else None)

@@ -106,8 +106,8 @@ REWRITTEN = {
     ),
     "a slice of a number": (
         "x: f8",
-        "a  f8[6] = broadcast_to x  shape=(6,);"
-        "y  f8[3] = getitem a  index=(('slice', None, None, 2),)",
+        """a  f8[6] = broadcast_to x  shape=(6,);
+           y  f8[3] = getitem a  index=(('slice', None, None, 2),)""",
         "y  f8[3] = broadcast_to x  shape=(3,)",
     ),
     "constants": (

@@ -8,6 +8,7 @@ Operands are put in parentheses here; astor drops the ones that are not needed. 
 
 from __future__ import annotations
 
+import cmath
 import math
 import re
 from collections.abc import Callable
@@ -141,11 +142,12 @@ class Expressions:
         if isinstance(number, float) and not math.isfinite(number):
             sign = "-" if number < 0 else ""
             return self.bind(sign + ("np.nan" if math.isnan(number) else "np.inf"))
-        if isinstance(number, complex) and not (
-            math.isfinite(number.real) and math.isfinite(number.imag)
-        ):
+        text = repr(number)
+        if isinstance(number, complex) and (
+            not cmath.isfinite(number) or (0 in (number.real, number.imag) and "-" in text)
+        ):  # the real part of -1j is -0.0
             return f"complex({self.number(number.real)}, {self.number(number.imag)})"
-        return self.bind(repr(number))
+        return self.bind(text)
 
     def bind(self, template: str) -> str:
         """`template` with np.NAME written NAME, the names noted for the module's head."""
@@ -167,12 +169,14 @@ def _numbers_suffice(node: Node) -> bool:
         ArrayType((), np.dtype(type(value.data.item())), "weak") if value in scalars else value.type
         for value in node.operands
     ]
-    if not scalars or all(type.form == "weak" for type in types):
+    if not scalars:
         return False
     if node.op.result_types(types, node.params) != tuple(v.type for v in node.results):
         return False
     if node.op.batch != "elementwise":
         return all(np.dtype(type(v.data.item())) == v.type.dtype for v in scalars)
+    if all(type.form == "weak" for type in types):
+        return False
     result = node.results[0].type.dtype
     deciding = {v.type.dtype for v in node.operands if v not in scalars and v.type.form != "weak"}
     return all(v.type.dtype == result or {v.type.dtype} == deciding for v in scalars)

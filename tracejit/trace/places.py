@@ -25,6 +25,8 @@ TEXT_LIMIT = 76
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _INTERNAL_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
+# Before Python 3.12 a comprehension has a frame of its own, a generator always has.
+COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 _internal: dict[str, bool] = {}
 
 
@@ -66,6 +68,11 @@ class SourceFile:
                 for line in range(node.lineno, _header_end(node) + 1):
                     self.statements[line] = node
 
+    def start(self, lineno: int) -> int:
+        """The first line of the statement at a line; versions of Python name different ones."""
+        node = self.statements.get(lineno)
+        return lineno if node is None else node.lineno
+
     def text(self, lineno: int) -> str:
         """The statement at a line on one line, shortened to TEXT_LIMIT characters."""
         node = self.statements.get(lineno)
@@ -100,13 +107,18 @@ def _location(code: CodeType, module: str, lineno: int) -> tuple[Location, tuple
     source = source_file(code.co_filename)
     first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
     function = code.co_name.strip("<>")
-    text = source.text(lineno)
-    return Location(f"{module}.{function}", lineno - first, text), (code.co_filename, first)
+    line = max(0, source.start(lineno) - first)
+    place = Location(f"{module}.{function}", line, source.text(lineno))
+    return place, (code.co_filename, first)
 
 
 def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
     """Where `frame` is: its location, and the file and def line that turn it into an absolute
     one."""
+    while frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
+        if frame.f_code not in frame.f_back.f_code.co_consts:
+            break
+        frame = frame.f_back
     module: Any = frame.f_globals.get("__name__", "__main__")
     return _location(frame.f_code, module, frame.f_lineno)
 
