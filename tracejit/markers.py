@@ -15,8 +15,9 @@ import numpy as np
 
 from tracejit.errors import fail
 from tracejit.ir.types import type_of
+from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker
-from tracejit.trace.record import Recording
+from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import bind_arguments, call_arguments, signature_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
@@ -94,9 +95,8 @@ def custom_gradient(f: Any = None) -> Any:
 
     def marked(*args: Any, **kwargs: Any) -> Any:
         arguments = bind_arguments(signature, name, args, kwargs)
-        leaves, structure = flatten(arguments)
-        inputs = [leaf for leaf in leaves if _is_array(leaf)]
-        positional, keywords = call_arguments(signature, unflatten(structure, leaves))
+        leaves = flatten(tuple(arguments.values()))[0]
+        positional, keywords = call_arguments(signature, arguments)
         answer = f(*positional, **keywords)
         if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
             kind = type(answer).__name__
@@ -105,8 +105,9 @@ def custom_gradient(f: Any = None) -> Any:
         recording = _recording_of([*leaves, *flatten(value)[0]])
         if recording is None:
             return value
-        checked = _Rule(name, rule, inputs, _input_names(arguments), recording)
-        return _with_gradient(value, inputs, Marker(name, "custom gradient", checked), recording)
+        checked = _Rule(name, rule, arguments, value, recording)
+        marker = Marker(name, "custom gradient", checked)
+        return _with_gradient(value, checked.inputs, marker, recording)
 
     return _wrapped(f, marked)
 
@@ -129,15 +130,15 @@ def grad_pass_through(f: Callable[..., Any]) -> Any:
 
     def marked(*args: Any, **kwargs: Any) -> Any:
         value = f(*args, **kwargs)
-        leaves = flatten((args, kwargs))[0]
-        inputs = [leaf for leaf in leaves if _is_array(leaf)]
-        recording = _recording_of(leaves)
+        leaves, results = flatten((args, kwargs))[0], flatten(value)[0]
+        recording = _recording_of([*leaves, *results])
         if recording is None:
             return value
-        outputs = [leaf for leaf in flatten(value)[0] if _is_array(leaf)]
+        inputs = [leaf for leaf in leaves if _is_array(leaf)]
+        outputs = [leaf for leaf in results if _is_array(leaf)]
         _check_pass_through(name, inputs, outputs, recording)
         marker = Marker(name, "straight-through", lambda *gs: gs)
-        return _with_gradient(value, inputs, marker, recording)
+        return _with_gradient(value, inputs, marker, recording, _is_array)
 
     return _wrapped(f, marked)
 
@@ -158,7 +159,7 @@ def recompute_grad(f: Callable[..., Any]) -> Any:
         raise fail("not-callable", None, decorator="tj.recompute_grad", kind=type(f).__name__)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        recording = _recording_of(flatten((args, kwargs))[0])
+        recording = _recording_of(flatten((args, kwargs))[0]) or current_recording()
         if recording is None:
             return f(*args, **kwargs)
         with recording.inside_region():
@@ -175,13 +176,39 @@ def _is_array(leaf: Any) -> bool:
     return known is not None and known.form != "weak"
 
 
-def _with_gradient(value: Any, inputs: Sequence[Any], marker: Marker, recording: Recording) -> Any:
-    """`value` with every array or number in it made a result of one override."""
+def _is_number(leaf: Any) -> bool:
+    return type(leaf) is Tensor or type_of(leaf) is not None
+
+
+def _has_cotangent(leaf: Any) -> bool:
+    """Whether an output of a custom op becomes a Tensor: an array or a float; a Python int or bool
+    stays what it is."""
+    kind = leaf.type if type(leaf) is Tensor else type_of(leaf)
+    return kind is not None and (kind.form != "weak" or kind.is_inexact)
+
+
+def _strong(leaf: Any, recording: Recording) -> Any:
+    """An output as a Tensor; a Python float as a float64 scalar."""
+    value = recording.lift(leaf)
+    tensor: Any = Tensor(value, recording)
+    if value.type.form == "weak":
+        tensor = as_scalar(tensor, dtype=value.type.dtype)
+    return tensor
+
+
+def _with_gradient(
+    value: Any,
+    inputs: Sequence[Any],
+    marker: Marker,
+    recording: Recording,
+    has_cotangent: Callable[[Any], bool] = _has_cotangent,
+) -> Any:
+    """`value` with every array and float in it made a result of one override."""
     leaves, structure = flatten(value)
-    numbers = [k for k, leaf in enumerate(leaves) if type(leaf) is Tensor or type_of(leaf)]
+    numbers = [k for k, leaf in enumerate(leaves) if has_cotangent(leaf)]
     if not numbers:
         return value
-    outputs = [Tensor(recording.lift(leaves[k]), recording) for k in numbers]
+    outputs = [_strong(leaves[k], recording) for k in numbers]
     tensors = [Tensor(recording.lift(leaf), recording) for leaf in inputs]
     for k, result in zip(numbers, _override(outputs, tensors, marker), strict=True):
         leaves[k] = result
@@ -205,32 +232,33 @@ def _check_pass_through(
             raise fail("pass-through", recording.here(), function=name, problem=problem)
 
 
-def _input_names(arguments: dict[str, Any]) -> list[str]:
-    """The parameter that each array leaf of the arguments belongs to."""
-    return [
-        name
-        for name in sorted(arguments)
-        for leaf in flatten(arguments[name])[0]
-        if _is_array(leaf)
-    ]
-
-
 class _Rule:
-    """A user's rule, its answer checked against the inputs before it enters the reverse pass."""
+    """A user's rule, its answer checked against the inputs before it enters the reverse pass.
+
+    The inputs are the arrays among the leaves of the arguments, which come in the order of the
+    parameters; `names` are the parameters that they belong to. `outputs` says of each number in the
+    value whether the reverse pass has a cotangent for it.
+    """
 
     def __init__(
         self,
         name: str,
         rule: Callable[..., Any],
-        inputs: Sequence[Any],
-        names: Sequence[str],
+        arguments: dict[str, Any],
+        value: Any,
         recording: Recording,
     ) -> None:
         self.name = name
         self.rule = rule
-        self.inputs = inputs
-        self.names = names
         self.recording = recording
+        self.leaves = [
+            (parameter, leaf)
+            for parameter, argument in arguments.items()
+            for leaf in flatten(argument)[0]
+        ]
+        self.inputs = [leaf for _, leaf in self.leaves if _is_array(leaf)]
+        self.names = [parameter for parameter, leaf in self.leaves if _is_array(leaf)]
+        self.outputs = [_has_cotangent(leaf) for leaf in flatten(value)[0] if _is_number(leaf)]
 
     def __call__(self, *cotangents: Any) -> list[Tensor | None]:
         """One checked gradient per input."""
@@ -239,7 +267,9 @@ class _Rule:
         variables = parameters.get("variables")
         if variables is not None and variables.default is inspect.Parameter.empty:
             extra = {"variables": []}
-        answer = self.rule(*cotangents, **extra)
+        remaining = iter(cotangents)
+        given = [next(remaining) if there else None for there in self.outputs]
+        answer = self.rule(*given, **extra)
         if extra:
             answer = answer[0]
         entries = self._entries(answer)
@@ -251,6 +281,11 @@ class _Rule:
     def _entries(self, answer: Any) -> list[Any]:
         """The answer as a flat list, one entry per input."""
         entries = flatten(answer)[0] if answer is not None or len(self.inputs) == 1 else []
+        # One for each argument, or each that is a number: those of what is no array are dropped.
+        for leaves in (self.leaves, [leaf for leaf in self.leaves if _is_number(leaf[1])]):
+            if len(entries) == len(leaves) > len(self.inputs):
+                pairs = zip(entries, leaves, strict=True)
+                entries = [entry for entry, (_, leaf) in pairs if _is_array(leaf)]
         if len(entries) != len(self.inputs):
             raise fail(
                 "rule-count",

@@ -60,13 +60,13 @@ def _means_something(text: str) -> bool:
     return True
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(STATEMENTS.filter(_means_something), st.integers(12, 60))
 def test_a_broken_statement_means_the_same(text: str, width: int) -> None:
     assert parsed(broken(text, width)) == parsed([text])
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(STATEMENTS.filter(_means_something), st.integers(0, 2))
 def test_lines_are_indented_alike_and_fit(text: str, depth: int) -> None:
     indent = "    " * depth

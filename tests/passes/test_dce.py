@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.graphs import random_graph, random_inputs
@@ -85,6 +85,7 @@ def test_one_result_of_several_is_enough_to_keep_a_node() -> None:
     assert names(drop_dead(graph).nodes) == ["part"]
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_outputs_of_random_graphs_stay_what_they_are(random: Random) -> None:
     inputs = random_inputs(random)

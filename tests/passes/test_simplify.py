@@ -248,7 +248,7 @@ def test_effects_are_not_folded() -> None:
     assert len(simplify(graph).nodes) == 1
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_no_bit_of_a_random_graph_changes(random: Random) -> None:
     inputs = random_inputs(random, special=True)
@@ -259,7 +259,7 @@ def test_no_bit_of_a_random_graph_changes(random: Random) -> None:
             assert_same(expected, found)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_there_is_nothing_left_to_simplify(random: Random) -> None:
     graph = drop_dead(simplify(random_graph(random, random_inputs(random), 20)))

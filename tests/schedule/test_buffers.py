@@ -199,7 +199,7 @@ def frozen(inputs: list[Any]) -> list[Any]:
     return inputs
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([8, 20, 50]))
 @np.errstate(all="ignore")
 def test_a_body_writes_to_no_input_and_returns_fresh_arrays(random: Random, steps: int) -> None:
@@ -223,7 +223,7 @@ def test_a_body_writes_to_no_input_and_returns_fresh_arrays(random: Random, step
         assert_same(value, residual)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False))
 @np.errstate(all="ignore")
 def test_a_second_call_gives_the_same(random: Random) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.graphs import random_graph, random_inputs
@@ -67,6 +67,7 @@ def test_a_body_without_nodes() -> None:
     assert plan.copies == {0}
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_every_node_is_a_statement_or_inlined_and_read_after_it_is_made(random: Random) -> None:
     graph = random_graph(random, random_inputs(random), 25)
@@ -86,6 +87,7 @@ def test_every_node_is_a_statement_or_inlined_and_read_after_it_is_made(random: 
         assert plan.last_use[value] == len(plan.statements)
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_a_buffer_is_overwritten_by_its_last_reader_and_once(random: Random) -> None:
     graph = random_graph(random, random_inputs(random), 25)

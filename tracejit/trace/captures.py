@@ -45,6 +45,8 @@ SAMPLES = 4096
 LEAVES = 1000
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
+# What tests are run by stands in the way of an `assert`, and is not what the function reads.
+TOOLS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis"))
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 # Python calls these when an object is made, shown or dropped, not when it is used.
 ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
@@ -68,6 +70,8 @@ def is_foreign(filename: str) -> bool:
 
 def _is_foreign_module(name: str) -> bool:
     """The same of a module; one without a file is the user's, unless Python comes with it."""
+    if name.partition(".")[0] in TOOLS:
+        return True
     filename = getattr(sys.modules.get(name), "__file__", None)
     return is_foreign(filename) if filename else name in sys.stdlib_module_names
 
@@ -196,12 +200,14 @@ class Captures:
         wrapped = vars(function).get("__wrapped__")
         if wrapped is not None:
             self._visit(wrapped, f"{self._bind(function)}.__wrapped__", "function", check=False)
-        if is_foreign(function.__code__.co_filename):
+        module = function.__globals__.get("__name__", "")
+        if is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS:
             if wrapped is None:
                 return
         names, attributes = code_names(function.__code__)
         self._words |= attributes
-        self._looks_up |= not LOOKUPS.isdisjoint(names | attributes)
+        if not function.__code__.co_filename.startswith(_SITE):
+            self._looks_up |= not LOOKUPS.isdisjoint(names | attributes)
         self._defaults(function)
         held = self._bind(function.__globals__)
         for word in sorted(names & function.__globals__.keys()):
@@ -362,23 +368,19 @@ def _random_state(source: Any) -> str:
     return repr(getattr(source, "bit_generator", source).state)
 
 
-def array_sample(array: np.ndarray) -> np.ndarray:
-    """A private copy of the elements that are compared, as unsigned bytes."""
-    sample: np.ndarray = _sampled(array).copy()
-    return sample
-
-
-def _sampled(array: np.ndarray) -> np.ndarray:
+def array_sample(array: np.ndarray) -> bytes:
+    """The bytes of the elements that are compared. One comparison of bytes costs less than any of
+    NumPy's, up to a few hundred kilobytes."""
     if array.dtype.hasobject:
         array = np.array([id(element) for element in array.flat])
-    if 0 in array.strides:  # broadcast: an axis holds one element many times
+    if array.nbytes > SAMPLE_ABOVE and 0 in array.strides:
+        # Broadcast: an axis holds one element many times.
         array = array[tuple(slice(None if stride else 1) for stride in array.strides)]
     if array.nbytes > SAMPLE_ABOVE:
         array = array.reshape(-1)[:: max(1, array.size // SAMPLES)]
-    flat: Any = np.ascontiguousarray(array).reshape(-1)
-    return flat.view(np.uint8)  # type: ignore[no-any-return]
+    return array.tobytes()
 
 
-def same_contents(array: np.ndarray, sample: np.ndarray) -> bool:
+def same_contents(array: np.ndarray, sample: bytes) -> bool:
     """Whether the compared elements of `array` have the bytes of `sample`."""
-    return np.array_equal(_sampled(array), sample)
+    return array_sample(array) == sample
