@@ -15,6 +15,7 @@ tracejit.errors.ArityError: loss() cannot be called like this: missing a require
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple
@@ -283,15 +284,16 @@ def placed(error: TracejitError, where: Where | None) -> TracejitError:
     """`error` with the user's line, which the layer that raised it did not know."""
     if error.where is not None or not error.row:
         return error
-    return fail(error.row, where, **error.words)
+    return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
 
 
 def without_frames(error: BaseException, package: str) -> BaseException:
-    """`error` with the frames of files under folder `package` dropped from its traceback."""
+    """`error` with the frames of files under folder `package` dropped from its traceback, and
+    those of context managers."""
     kept: list[TracebackType] = []
     entry = error.__traceback__
     while entry is not None:
-        if not entry.tb_frame.f_code.co_filename.startswith(package):
+        if not entry.tb_frame.f_code.co_filename.startswith((package, contextlib.__file__)):
             kept.append(entry)
         entry = entry.tb_next
     chain: TracebackType | None = None

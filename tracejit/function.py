@@ -16,11 +16,12 @@ import numpy as np
 
 from tracejit.cache.store import Store, default_path
 from tracejit.differentiate import Answer, Request, rebuild, run, selected
-from tracejit.errors import TracejitError, fail, without_frames
+from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.kernel import Kernel
 from tracejit.pipeline import Recorded, generate, key_of, name_of
 from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
 from tracejit.runtime.notes import add_note
+from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
@@ -83,7 +84,7 @@ class Function:
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
             for entry in self._entries:
                 result = entry(*args, **kwargs)
@@ -91,11 +92,11 @@ class Function:
                     return result
             return self._first_call(args, kwargs)
         except TracejitError as error:
-            raise without_frames(error, PACKAGE) from None
+            raise _shown(error) from None
         except Exception as error:
             misfit = self._misfit(error, args, kwargs)
             if misfit is not None:
-                raise misfit from None
+                raise _shown(misfit) from None
             add_note(error)
             raise
 
@@ -113,7 +114,7 @@ class Function:
             raise AttributeError(f"{self.name} has no kernel yet: call it, or use .kernel(*specs)")
         return self.kernels[-1].source
 
-    def kernel(self, *args: Any, **kwargs: Any) -> Kernel:
+    def kernel(self, /, *args: Any, **kwargs: Any) -> Kernel:
         """The kernel for a call with these arrays, or TensorSpecs in their place; nothing is run.
 
         >>> import numpy as np
@@ -126,14 +127,14 @@ class Function:
         """
         try:
             arguments = bind_arguments(self.signature, self.name, args, kwargs)
-            space = Space()
+            space = Space(self.signature.parameters)
             call = self._take_apart(arguments, space)
             for made, kernel in list(self._made):
                 if made.fits(call):
                     return kernel
             return self._specialise(call, space)[2]
         except TracejitError as error:
-            raise without_frames(error, PACKAGE) from None
+            raise _shown(error) from None
 
     def cache_clear(self) -> None:
         """Forget every kernel of this function; files stay."""
@@ -150,7 +151,7 @@ class Function:
             return self._inline(arguments, recording)
         if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.request.transform:
             return self.python(*args, **kwargs)
-        space = Space()
+        space = Space(self.signature.parameters)
         entry, made, _ = self._specialise(self._take_apart(arguments, space), space)
         result = entry(*args, **kwargs)
         if result is MISS:  # another thread has changed what was read while recording
@@ -172,7 +173,7 @@ class Function:
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""
         if self.request.transform:
-            space = Space()
+            space = Space(self.signature.parameters)
             call = take_apart(arguments, self.name, space.bind)
             differentiated = self._roles(call)[1]
             values = [
@@ -332,6 +333,12 @@ class Function:
         return Kernel(module, recorded.graph)
 
 
+def _shown(error: TracejitError) -> BaseException:
+    """`error` as users see it: at the line that called, if none was known, and without frames of
+    tracejit."""
+    return without_frames(placed(error, places.where(places.user_frame())), PACKAGE)
+
+
 def _place(group: tuple[int, ...], number: int, count: int) -> tuple[int, ...]:
     """The indices of a result in what the kernel returns: one alone is not in a tuple."""
     return group if count == 1 else (*group, number)
@@ -386,5 +393,6 @@ def function(python: Any = None, **options: Any) -> Any:
     if isinstance(python, Function):
         return python
     if not callable(python):
-        raise fail("not-callable", None, decorator="tj.function", kind=type(python).__name__)
+        line = places.where(places.user_frame())
+        raise fail("not-callable", line, decorator="tj.function", kind=type(python).__name__)
     return Function(python, VALUE, Options(**options))

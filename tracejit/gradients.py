@@ -9,6 +9,7 @@ from typing import Any, Literal
 from tracejit.differentiate import Request
 from tracejit.errors import fail
 from tracejit.function import Function
+from tracejit.trace import places
 
 
 def grad(
@@ -67,7 +68,12 @@ def _transform(
     has_aux: bool,
 ) -> Function:
     if not callable(f):
-        raise fail("not-callable", None, decorator=f"tj.{transform}", kind=type(f).__name__)
+        raise fail(
+            "not-callable",
+            places.where(places.user_frame()),
+            decorator=f"tj.{transform}",
+            kind=type(f).__name__,
+        )
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     if names and argnums == 0:

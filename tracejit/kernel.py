@@ -10,7 +10,9 @@ from typing import Any
 
 from tracejit.cache.key import key_of
 from tracejit.cache.store import load_file, save
+from tracejit.errors import TracejitError, without_frames
 from tracejit.ir.graph import Graph
+from tracejit.trace.places import PACKAGE
 
 
 class Kernel:
@@ -106,4 +108,7 @@ def load(path: str | os.PathLike[str]) -> Kernel:
 
     Raises KernelError (an ImportError) where the file is missing, is no kernel, or was edited.
     """
-    return Kernel(load_file(path))
+    try:
+        return Kernel(load_file(path))
+    except TracejitError as error:
+        raise without_frames(error, PACKAGE) from error.__cause__

@@ -17,6 +17,7 @@ from tracejit.errors import fail
 from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.trace import places
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import bind_arguments, call_arguments, signature_of
 from tracejit.trace.tensor import Tensor
@@ -59,6 +60,12 @@ def _recording_of(tensors: Sequence[Any]) -> Recording | None:
     return None
 
 
+def _check_callable(f: Any, decorator: str) -> None:
+    if not callable(f):
+        line = places.where(places.user_frame())
+        raise fail("not-callable", line, decorator=decorator, kind=type(f).__name__)
+
+
 def _name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
@@ -88,8 +95,7 @@ def custom_gradient(f: Any = None) -> Any:
     """
     if f is None:
         return custom_gradient
-    if not callable(f):
-        raise fail("not-callable", None, decorator="tj.custom_gradient", kind=type(f).__name__)
+    _check_callable(f, "tj.custom_gradient")
     signature = signature_of(f)
     name = _name(f)
 
@@ -124,8 +130,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Any:
     >>> tj.grad(lambda x: np.sum(tj.grad_pass_through(np.round)(x) ** 2))(np.array([0.6, 2.2]))
     array([2., 4.])
     """
-    if not callable(f):
-        raise fail("not-callable", None, decorator="tj.grad_pass_through", kind=type(f).__name__)
+    _check_callable(f, "tj.grad_pass_through")
     name = _name(f)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
@@ -155,8 +160,7 @@ def recompute_grad(f: Callable[..., Any]) -> Any:
     >>> float(tj.grad(lambda x: block(x))(0.0))
     1.0
     """
-    if not callable(f):
-        raise fail("not-callable", None, decorator="tj.recompute_grad", kind=type(f).__name__)
+    _check_callable(f, "tj.recompute_grad")
 
     def marked(*args: Any, **kwargs: Any) -> Any:
         recording = _recording_of(flatten((args, kwargs))[0]) or current_recording()
@@ -217,7 +221,7 @@ def _with_gradient(
 
 def _here(leaves: Sequence[Any]) -> Any:
     recording = _recording_of(leaves)
-    return None if recording is None else recording.here()
+    return places.where(places.user_frame()) if recording is None else recording.here()
 
 
 def _check_pass_through(

@@ -144,7 +144,8 @@ def operations() -> None:
 def imports() -> None:
     """Milliseconds that `import tracejit` takes beyond `import numpy`, in fresh processes."""
     print("\n## Import: milliseconds, medians of fresh processes\n")
-    script = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+    clock = "time.perf_counter()"
+    script = f"import time; start = {clock}; import {{}}; print({clock} - start)"
     found: dict[str, list[float]] = {"numpy": [], "numpy, tracejit": []}
     for _ in range(15):
         for modules, seconds in found.items():
@@ -179,7 +180,8 @@ def disk() -> None:
     for _ in range(9):
         with tempfile.TemporaryDirectory() as folder:
             for seconds in (cold, warm):
-                seconds.append(1e3 * float(fresh(DISK, TRACEJIT_CACHE_DIR=folder, TRACEJIT_CACHE="1")))
+                found = fresh(DISK, TRACEJIT_CACHE_DIR=folder, TRACEJIT_CACHE="1")
+                seconds.append(1e3 * float(found))
     print(f"cold {statistics.median(cold):.0f}, warm {statistics.median(warm):.0f}")
 
 

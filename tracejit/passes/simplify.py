@@ -151,7 +151,9 @@ def _add_slice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
     """
     for rest, placed in (operands, operands[::-1]):
         made = _made_by(placed, "put_slice")
-        if made is not None and len(made.operands) == 1 and rest.type is node.results[0].type:
+        if placed.type is not rest.type or rest.type is not node.results[0].type:
+            continue  # broadcast, cast, or two 0-d arrays whose sum is a NumPy scalar
+        if made is not None and len(made.operands) == 1:
             index = made.params["index"]
             return _emit(graph, node, "add_slice", (rest, made.operands[0]), index=index)
     return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,18 +66,24 @@ class Entry(NamedTuple):
 
 
 class Space:
-    """The globals of a generated entry: objects under names that no parameter of a user's has."""
+    """The globals of a generated entry: objects under names that no parameter of a user's has.
 
-    def __init__(self) -> None:
-        """Nothing bound yet."""
+    Every name of the entry's own starts with `prefix`.
+    """
+
+    def __init__(self, parameters: Iterable[str] = ()) -> None:
+        """Nothing bound yet; `parameters` are the user's."""
         self.names: dict[str, Any] = {}
+        self.prefix = "_tj_"
+        while any(name.startswith(self.prefix) for name in parameters):
+            self.prefix = "_" + self.prefix
 
     def bind(self, thing: Any) -> str:
         """A name for `thing`; the same thing has one name."""
         for name, known in self.names.items():
             if known is thing:
                 return name
-        name = f"_tj_{len(self.names)}"
+        name = f"{self.prefix}{len(self.names)}"
         self.names[name] = thing
         return name
 
@@ -89,7 +95,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         checks += conditions(structure, parameter, space.bind)
     spelled: dict[str, str] = {}
     for leaf in entry.call.leaves:
-        spelled[leaf.name] = leaf.path if leaf.path == leaf.argument else f"_tj_{leaf.name}"
+        spelled[leaf.name] = leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
     if entry.guard is not None:
         checks.append(f"{space.bind(entry.guard)}()")
@@ -104,12 +110,12 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         arguments.append(text)
     arguments += [space.bind(array) for array in entry.hidden]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"
-    lines = [f"def _tj_entry({_parameters(entry.signature, space)}):"]
+    lines = [f"def {space.prefix}entry({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
     lines += [f"        {line}" for line in _run(called, entry, space)]
     lines.append(f"    return {space.bind(MISS)}")
     exec(compile("\n".join(lines), f"<tracejit entry of {name}>", "exec"), space.names)
-    made: Callable[..., Any] = space.names.pop("_tj_entry")
+    made: Callable[..., Any] = space.names.pop(f"{space.prefix}entry")
     made.__name__ = made.__qualname__ = name
     return made
 
@@ -127,7 +133,8 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
         yield f"{text}.shape == {leaf.type.shape!r}"
         yield f"({text}.dtype is {dtype} or {text}.dtype == {dtype})"
         return
-    kind = leaf.type.dtype.type if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
+    # Of np.int64 and np.longlong, which are one dtype and two classes, leaf.type knows one.
+    kind = type(leaf.value) if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
     yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
     if leaf.name in fixed:
         yield _number_check(text, fixed[leaf.name], space)
@@ -155,11 +162,12 @@ def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
     if len(entry.outputs) == 1 and entry.outputs[0] == Output(LEAF, [("result", ())]):
         yield f"return {called}"
         return
-    yield f"_tj_result = {called}"
+    result = f"{space.prefix}result"
+    yield f"{result} = {called}"
     parts = []
     for output in entry.outputs:
         leaves = (
-            "_tj_result" + "".join(f"[{k}]" for k in value)
+            result + "".join(f"[{k}]" for k in value)
             if kind == "result"
             else space.bind(value)
             for kind, value in output.leaves

@@ -158,15 +158,15 @@ class Captures:
         if id(value) in self._visited:
             return
         self._visited.add(id(value))
-        if kind is np.ndarray:
+        if isinstance(value, np.ndarray):
             self._array(value, place, name)
         elif _is_generator(value):
             self.generators[name] = value
         elif kind is FunctionType:
             self._function(value)
         elif kind is MethodType:
-            self._visit(value.__self__, f"{place}.__self__", name, check=False)
-            self._function(value.__func__)
+            for part in ("__self__", "__func__"):
+                self._visit(getattr(value, part), f"{place}.{part}", name, check=False)
         elif kind is functools.partial:
             for part in ("func", "args", "keywords"):
                 self._visit(getattr(value, part), f"{place}.{part}", part, check=False)
@@ -191,8 +191,13 @@ class Captures:
 
     def _array(self, array: np.ndarray, place: str, name: str) -> None:
         self.arrays[id(array)] = (name, array)
+        held = self._bind(array)
+        if array.dtype == object:
+            self._count(array.size, array, name)
+            for k in range(array.size):
+                self._visit(array.item(k), f"{held}.item({k})", f"{name}_{k}")
         if can_change(array):
-            held = self._bind(array)
+            self._checks[f"{held}.dtype is {self._bind(array.dtype)}"] = None
             self._checks[f"{held}.shape == {array.shape}"] = None
             self._checks[f"_same({held}, {self._bind(array_sample(array))})"] = None
 
@@ -204,6 +209,8 @@ class Captures:
         if is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS:
             if wrapped is None:
                 return
+        for word in sorted(self._spelled(vars(function))):
+            self._visit(vars(function)[word], f"{self._bind(function)}.__dict__[{word!r}]", word)
         names, attributes = code_names(function.__code__)
         self._words |= attributes
         if not function.__code__.co_filename.startswith(_SITE):
@@ -246,16 +253,7 @@ class Captures:
             return
         keyed = isinstance(value, (dict, MappingProxyType))
         keys: Any = list(value) if keyed else range(len(value))
-        self._leaves += len(keys)
-        if self._leaves > LEAVES:
-            raise fail(
-                "not-an-array",
-                None,
-                what=f"the captured container {name}",
-                article="a",
-                kind=f"{type(value).__name__} of more than {LEAVES} elements",
-                fix="pass what is needed of it as an argument.",
-            )
+        self._count(len(keys), value, name)
         known = self._bind(keys) if keyed else str(len(keys))
         self._checks[f"{'list' if keyed else 'len'}({place}) == {known}"] = None
         fields = getattr(type(value), "_fields", None)
@@ -263,6 +261,18 @@ class Captures:
             word = str(fields[key] if fields else key)
             element = word if word.isidentifier() else f"{name}_{word}"
             self._visit(value[key], f"{place}[{self._key(key)}]", element)
+
+    def _count(self, elements: int, container: Any, name: str) -> None:
+        self._leaves += elements
+        if self._leaves > LEAVES:
+            raise fail(
+                "not-an-array",
+                None,
+                what=f"the captured container {name}",
+                article="a",
+                kind=f"{type(container).__name__} of more than {LEAVES} elements",
+                fix="pass what is needed of it as an argument.",
+            )
 
     def _key(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self._bind(key)
@@ -281,7 +291,7 @@ class Captures:
             self._visit(wrapped, f"{place}.__wrapped__", "function", check=False)
         if type(value).__module__.startswith("tracejit."):
             return
-        if own:
+        if hasattr(value, "__dict__"):
             self._checks[f"len({place}.__dict__) == {len(own)}"] = None
         # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index.
         indexed = hasattr(type(value), "__getitem__") and _is_foreign_module(type(value).__module__)

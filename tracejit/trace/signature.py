@@ -9,8 +9,10 @@ generated code, and a path, the Python expression that reaches it from the param
 from __future__ import annotations
 
 import inspect
+import itertools
 import keyword
 import operator
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -160,9 +162,17 @@ def leaf_names(words: list[tuple[str, ...]], whole: bool = False) -> list[str]:
     names: list[str] = []
     for path in words:
         name = "_".join(path if whole or not path[-1].isidentifier() else _told(path, alike))
-        name = "".join(letter if letter.isalnum() else "_" for letter in name)
-        if keyword.iskeyword(name) or not name.isidentifier() or name in names:
-            name = f"{name}_{len(names)}" if name[:1].isalpha() else f"a_{name}_{len(names)}"
+        # Python reads names in this form: two that differ before may be one after.
+        name = unicodedata.normalize("NFKC", name)
+        name = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in name)
+        reserved = keyword.iskeyword(name) or name == "__debug__"
+        if reserved or not name.isidentifier() or name in names:
+            stem = name if name[:1].isalpha() else f"a_{name}"
+            name = next(
+                found
+                for number in itertools.count(len(names))
+                if (found := f"{stem}_{number}") not in names
+            )
         names.append(name)
     return names
 
