@@ -158,7 +158,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
     *_, why, fix = str(caught.value).splitlines()
     assert why.startswith("  Why: ")
     assert fix.startswith("  Fix: ")
-    assert "{" not in str(caught.value)
+    assert not re.search(r"{\w*}", str(caught.value))
 
 
 # The line of a kernel's file is not the user's; one of differentiation is known without columns.
@@ -174,7 +174,7 @@ def test_a_public_error_shows_the_users_line_and_a_caret(row: str) -> None:
     found = re.fullmatch(r"  test_errors\.py:(\d+)   (\S.*)", line)
     assert found is not None
     source = linecache.getline(__file__, int(found[1])).strip()
-    assert found[2] == source
+    assert source.startswith(found[2].removesuffix(" ..."))
     if sys.version_info >= (3, 11) and row not in WITHOUT_COLUMNS:
         assert re.fullmatch(r" +\^+", rest[0])
         marked = line[rest[0].index("^") : rest[0].rindex("^") + 1]

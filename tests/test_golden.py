@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.cache.store import load_text
 from tracejit.kernel import Kernel
 from tracejit.trace.trees import flatten
 
@@ -157,7 +155,7 @@ def gather(table, rows):
     return np.sum(chosen[:, 0] * chosen[:, -1]) + np.sum(chosen[1:] ** 2)
 
 
-CENTRE = data(5)
+CENTRE = 2.0 * data(5)
 
 
 @golden(data(7, 5))
@@ -213,6 +211,87 @@ def test_the_module_is_what_it_was(name: str) -> None:
 
 def test_every_file_has_its_program() -> None:
     assert {path.stem for path in FOLDER.glob("*.py")} == set(PROGRAMS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_file_runs_and_answers_as_numpy_does(name: str) -> None:
+    kept = tj.load(FOLDER / f"{name}.py")
+    program = PROGRAMS[name]
+    fresh = program.kernel()
+    arguments = arguments_of(fresh, program)
+    if program.argnums is None:
+        assert_alike(kept.forward(*arguments), fresh.forward(*arguments))
+        expected = program.python(*program.calls[-1])
+        assert_alike(flatten(kept.forward(*arguments))[0], flatten(expected)[0])
+        return
+    value, slopes = kept.value_and_grad(*arguments)
+    out, residuals = kept.forward(*arguments)
+    assert_alike(out, value)
+    assert_alike(kept.backward(residuals), slopes)
+    expected = program.python(*program.calls[-1])
+    assert_alike(flatten(value)[0], flatten(expected)[0])
+
+
+@pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if p.argnums is not None])
+def test_gradients_are_slopes(name: str) -> None:
+    if name == "straight_through":
+        pytest.skip("its gradient is another function's on purpose")
+    program = PROGRAMS[name]
+    kernel = tj.load(FOLDER / f"{name}.py")
+    arguments = arguments_of(program.kernel(), program)
+    slopes = flatten(kernel.value_and_grad(*arguments)[1])[0]
+    chosen = [list(kernel.signature["inputs"]).index(x) for x in kernel.signature["gradient"]]
+    single = any(np.asarray(slope).dtype == np.float32 for slope in slopes)
+    step, error = (1e-2, 2e-2) if single else (1e-6, 1e-6)
+
+    def along(t: float) -> float:
+        moved = list(arguments)
+        for number in chosen:
+            direction = np.cos(np.arange(np.size(moved[number]))).reshape(np.shape(moved[number]))
+            moved[number] = (moved[number] + t * direction).astype(moved[number].dtype)
+        return float(flatten(kernel.forward(*moved)[0])[0][0])
+
+    expected = sum(
+        float(np.sum(slope * np.cos(np.arange(np.size(slope))).reshape(np.shape(slope))))
+        for slope in slopes
+    )
+    assert (along(step) - along(-step)) / (2 * step) == pytest.approx(
+        expected, rel=error, abs=error
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_text_fits_the_page_and_parses(name: str) -> None:
+    text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("# tracejit sha256")]
+    assert max(map(len, lines)) <= WIDTH
+    assert not [line for line in lines if line != line.rstrip()]
+    tree = ast.parse(text)
+    names = {
+        alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert names <= used
+
+
+def arguments_of(kernel: Kernel, program: Golden) -> list[Any]:
+    """What the kernel is called with: the program's arrays and dynamic numbers, then captures."""
+    leaves = [leaf for leaf in flatten(program.calls[-1])[0] if type(leaf) is not bool]
+    arguments = [
+        np.float64(x) if program.argnums is not None and type(x) is float else x for x in leaves
+    ]
+    wanted = kernel.signature["inputs"]
+    if len(arguments) < len(wanted):
+        arguments.append(CENTRE)
+    return arguments[: len(wanted)]
+
+
+def assert_alike(found: Any, expected: Any) -> None:
+    """Equal in class, dtype, shape, and to 4 units in the last place."""
+    for one, other in zip(flatten(found)[0], flatten(expected)[0], strict=True):
+        assert type(one) is type(other) or np.ndim(one) == 0
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(one, other, rtol=4 * np.finfo(np.float32).eps, atol=1e-12)
 
 
 def rewrite() -> None:

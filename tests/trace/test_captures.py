@@ -208,8 +208,8 @@ def changes() -> Iterator[Any]:
                    lambda key=key, value=keyed[key]: keyed.update({key: value}))  # fmt: skip
     yield case("key added", lambda: keyed, lambda: keyed.update(z=0), lambda: keyed.pop("z"))
     yield case("order", lambda: keyed, lambda: keyed.update(k=keyed.pop("k")))
-    short = [1, [2]]
-    yield case("shorter", lambda: short, short.pop, lambda: short.append([2]))
+    short = [1, 2]
+    yield case("shorter", lambda: short, short.pop, lambda: short.append(2))
     yield case("cleared", lambda: short, short.clear)
     queue, known = collections.deque([1, 2]), {1, 2}
     yield case("deque", lambda: queue, queue.rotate, queue.rotate)
@@ -253,7 +253,7 @@ def changes() -> Iterator[Any]:
                lambda: viewed.fill(0.0))  # fmt: skip
 
 
-@pytest.mark.parametrize(("read", "change", "undo"), changes())
+@pytest.mark.parametrize(("read", "change", "undo"), list(changes()))
 def test_a_change_fails_the_guard_and_its_undoing_mends_it(
     read: Callable[[], Any], change: Callable[[], Any], undo: Callable[[], Any] | None
 ) -> None:
@@ -293,7 +293,7 @@ def test_a_variable_deleted_fails_the_guard() -> None:
     cell = 1
 
     def f() -> Any:
-        return cell
+        return cell  # noqa: F821
 
     guard = guard_of(f)
     del cell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -76,9 +77,8 @@ def test_augmented_assignment_rebinds_numbers_and_refuses_arrays(symbol: str) ->
     for number in (5, np.int64(5)):
         answers(lambda x: function(x, 2), number)
     for array in (np.array([5, 6]), np.array(5)):
-        with pytest.raises(InPlaceError, match=rf"^x {symbol.replace('*', '[*]')[:1]}") as caught:
+        with pytest.raises(InPlaceError, match=rf"^x {re.escape(symbol)} \.\.\. writes in place"):
             run(lambda x: function(x, 2), array)
-        assert symbol in str(caught.value)
 
 
 @pytest.mark.parametrize("other", ["text", None, [1.0], (1, 2), {"k": 1}, object()], ids=repr)
@@ -149,5 +149,5 @@ def test_a_method_is_the_function_named_after_it() -> None:
 
 
 def test_a_refused_method_names_itself() -> None:
-    with pytest.raises(InPlaceError, match="^fill writes in place into x"):
+    with pytest.raises(InPlaceError, match=r"^fill writes in place into x"):
         run(lambda x: refused("fill")(x, 1.0), np.ones(2))

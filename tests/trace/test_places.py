@@ -189,9 +189,37 @@ def test_the_running_line_has_columns_where_python_knows_them() -> None:
 
 
 def test_a_location_does_not_say_where_the_file_is(tmp_path: Path) -> None:
-    place, (filename, first) = location(sys._getframe())
+    place, (filename, line) = location(sys._getframe())
     assert place.function == f"{__name__}.test_a_location_does_not_say_where_the_file_is"
     assert place.line == 1
-    assert place.text.startswith("place, (filename, first) = location(")
+    assert place.text.startswith("place, (filename, line) = location(")
     assert Path(filename) == Path(__file__)
-    assert first == test_a_location_does_not_say_where_the_file_is.__code__.co_firstlineno
+    assert line == test_a_location_does_not_say_where_the_file_is.__code__.co_firstlineno + 1
+
+
+def test_functions_of_one_name_keep_their_own_lines() -> None:
+    first = lambda x: np.exp(x)  # noqa: E731
+    second = lambda x: np.exp(x + 1.0)  # noqa: E731
+    graph, _ = record(lambda x: first(x) + second(x), VECTOR)
+    lines = {
+        node.where.text: where_of(node.where, graph.files) for node in graph.nodes if node.where
+    }
+    base = test_functions_of_one_name_keep_their_own_lines.__code__.co_firstlineno
+    assert [place.lineno - base for place in lines.values() if place] == [1, 2, 3]
+
+
+def test_a_lambda_in_a_long_statement_is_cited_by_its_own_line() -> None:
+    table = {
+        "one": 1.0,
+        "f": lambda x: np.exp(x) * table["one"],
+    }
+    assert cited(table["f"])[0] == ("lambda:0", '"f": lambda x: np.exp(x) * table["one"],')
+
+
+def test_a_caret_stands_under_what_follows_other_alphabets(module: Any) -> None:
+    space = module("def f(x):\n    ééé = 1.0; h = float(x)\n    return h\n")
+    with pytest.raises(TypeError) as caught:
+        record(space["f"], VECTOR)
+    _, line, *rest = str(caught.value).splitlines()
+    if sys.version_info >= (3, 11):
+        assert line[rest[0].index("^") : rest[0].rindex("^") + 1] == "float(x)"

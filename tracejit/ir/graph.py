@@ -146,8 +146,8 @@ class Node:
 class Graph:
     """Nodes in program order from inputs to outputs.
 
-    `files` maps a function of a location to its file and the absolute line of its def; it serves
-    errors and is not part of the printed form, of equality or of any key.
+    `files` maps a location to its file and the absolute line in it; it serves errors and is not
+    part of the printed form, of equality or of any key.
     """
 
     def __init__(self, name: str) -> None:
@@ -156,7 +156,7 @@ class Graph:
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
         self.nodes: list[Node] = []
-        self.files: dict[str, tuple[str, int]] = {}
+        self.files: dict[Location, tuple[str, int]] = {}
         self._consed: dict[tuple[Any, ...], Node] = {}
         self._constants: dict[tuple[Any, ...], Constant] = {}
 

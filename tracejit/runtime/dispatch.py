@@ -95,7 +95,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         checks += conditions(structure, parameter, space.bind)
     spelled: dict[str, str] = {}
     for leaf in entry.call.leaves:
-        spelled[leaf.name] = leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
+        spelled[leaf.name] = (
+            leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
+        )
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
     if entry.guard is not None:
         checks.append(f"{space.bind(entry.guard)}()")
@@ -167,9 +169,7 @@ def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
     parts = []
     for output in entry.outputs:
         leaves = (
-            result + "".join(f"[{k}]" for k in value)
-            if kind == "result"
-            else space.bind(value)
+            result + "".join(f"[{k}]" for k in value) if kind == "result" else space.bind(value)
             for kind, value in output.leaves
         )
         parts.append(construction(output.structure, leaves, space.bind))

@@ -77,7 +77,7 @@ class SourceFile:
         """The statement at a line on one line, shortened to TEXT_LIMIT characters."""
         node = self.statements.get(lineno)
         if node is None:
-            return self.lines[lineno - 1].strip() if 0 < lineno <= len(self.lines) else ""
+            return self.line(lineno)
         end = _header_end(node)
         if end == node.lineno:
             line = self.lines[lineno - 1].encode()
@@ -85,7 +85,15 @@ class SourceFile:
             text = line[node.col_offset : stop].decode().strip()
         else:
             text = ast.unparse(node).partition("\n")[0]
-        return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 4].rstrip() + " ..."
+        return _shortened(text)
+
+    def line(self, lineno: int) -> str:
+        """A line alone, shortened likewise."""
+        return _shortened(self.lines[lineno - 1].strip()) if 0 < lineno <= len(self.lines) else ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 4].rstrip() + " ..."
 
 
 def _header_end(node: ast.stmt) -> int:
@@ -103,24 +111,29 @@ def source_file(filename: str) -> SourceFile:
 
 
 @cache
-def _location(code: CodeType, module: str, lineno: int) -> tuple[Location, tuple[str, int]]:
-    source = source_file(code.co_filename)
+def _location(
+    code: CodeType, filename: str, module: str, lineno: int
+) -> tuple[Location, tuple[str, int]]:
+    # The file by itself: code objects are equal where everything but their files is.
+    source = source_file(filename)
     first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
     function = code.co_name.strip("<>")
-    line = max(0, source.start(lineno) - first)
-    place = Location(f"{module}.{function}", line, source.text(lineno))
-    return place, (code.co_filename, first)
+    start = source.start(lineno)
+    if start < first:  # a lambda some lines into a statement
+        start, text = lineno, source.line(lineno)
+    else:
+        text = source.text(lineno)
+    return Location(f"{module}.{function}", start - first, text), (filename, start)
 
 
 def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
-    """Where `frame` is: its location, and the file and def line that turn it into an absolute
-    one."""
+    """Where `frame` is: its location, and the file and line in it."""
     while frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
         if frame.f_code not in frame.f_back.f_code.co_consts:
             break
         frame = frame.f_back
     module: Any = frame.f_globals.get("__name__", "__main__")
-    return _location(frame.f_code, module, frame.f_lineno)
+    return _location(frame.f_code, frame.f_code.co_filename, module, frame.f_lineno)
 
 
 def where(frame: FrameType | None) -> Where | None:
@@ -137,12 +150,13 @@ def where(frame: FrameType | None) -> Where | None:
     start, end, column, end_column = list(positions())[frame.f_lasti // 2]
     if start != lineno or end != lineno or column is None:
         return Where(filename, lineno, text)
-    return Where(filename, lineno, text, column, end_column)
+    # Python counts the bytes of UTF-8.
+    line = text.encode()
+    start, end = (len(line[:offset].decode(errors="ignore")) for offset in (column, end_column))
+    return Where(filename, lineno, text, start, end)
 
 
-def where_of(place: Location | None, files: dict[str, tuple[str, int]]) -> Where | None:
+def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> Where | None:
     """The absolute line of a recorded location."""
-    if place is None or place.function not in files:
-        return None
-    filename, first = files[place.function]
-    return Where(filename, first + place.line, place.text)
+    found = None if place is None else files.get(place._replace(note=""))
+    return None if place is None or found is None else Where(*found, place.text)

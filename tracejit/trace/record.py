@@ -237,7 +237,7 @@ class Recording:
             return None
         self._namer.visit(frame)
         place, file = places.location(frame)
-        self.graph.files.setdefault(place.function, file)
+        self.graph.files.setdefault(place, file)
         return place
 
     def _misfit(
