@@ -131,6 +131,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "rule-shape": lambda: tj.grad(lambda x: np.sum(ruled(lambda g: g[:2])(x)))(VECTOR),
     "rule-type": lambda: tj.grad(lambda x: np.sum(ruled(lambda g: "text")(x)))(VECTOR),
     "rule-pair": lambda: tj.function(tj.custom_gradient(lambda x: x))(VECTOR),
+    "rule-variables": lambda: tj.grad(lambda x: ruled(lambda g, variables: g)(x[0]))(VECTOR),
     "pass-through": lambda: tj.function(tj.grad_pass_through(np.sum))(VECTOR),
     "kernel": lambda: tj.load("nowhere.py"),
 }
@@ -163,7 +164,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
 
 # The line of a kernel's file is not the user's; one of differentiation is known without columns.
 WITHOUT_A_LINE = {"kernel"}
-WITHOUT_COLUMNS = {"no-rule", "rule-count", "rule-shape", "rule-type"}
+WITHOUT_COLUMNS = {"no-rule", "rule-count", "rule-shape", "rule-type", "rule-variables"}
 
 
 @pytest.mark.parametrize("row", sorted(PUBLIC.keys() - WITHOUT_A_LINE))

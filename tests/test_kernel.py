@@ -476,3 +476,14 @@ def test_every_python_writes_the_same_module(tmp_path: Path) -> None:
         ]
     one, *others = (sorted(found) for found in written.values())
     assert all(other == one for other in others)
+
+
+def test_backward_without_a_cotangent_keeps_every_dtype() -> None:
+    kernel = tj.value_and_grad(lambda x, y: np.sum(x * y), (0, 1)).kernel(
+        np.ones(3, np.float32), np.float64(0.1)
+    )
+    _, residuals = kernel.forward(np.ones(3, np.float32), np.float64(0.1))
+    x_bar, y_bar = kernel.backward(residuals)
+    assert x_bar.dtype == np.float32
+    assert type(y_bar) is np.float64
+    assert "out_bar=float64(1.0)" in kernel.source

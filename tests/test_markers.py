@@ -293,6 +293,26 @@ def test_rules_may_answer_with_any_sequence(container: Any) -> None:
     assert_same(slopes(f, X, Y), (2.0 * ONE, 3.0 * ONE))
 
 
+def test_a_dict_of_gradients_by_parameter_is_matched_by_key() -> None:
+    @tj.custom_gradient
+    def f(y: Any, x: Any, mode: str = "m") -> Any:
+        return x * y, lambda g: {"x": g * 2.0, "y": g * 3.0}
+
+    @tj.custom_gradient
+    def like_the_argument(y: Any, x: Any) -> Any:
+        return y["x"] * y["y"] * x, lambda g: ({"y": g * 3.0, "x": g * 2.0}, None)
+
+    @tj.custom_gradient
+    def short(y: Any, x: Any) -> Any:
+        return x * y, lambda g: {"x": g}
+
+    assert_same(slopes(f, X, Y), (3.0 * ONE, 2.0 * ONE))
+    found = tj.grad(lambda p: np.sum(like_the_argument(p, 2.0)))({"y": Y, "x": X})
+    assert_same(found, {"y": 3.0 * ONE, "x": 2.0 * ONE})
+    with pytest.raises(RuleError, match=r"of short returned 1 gradients for 2 inputs \(y, x\)"):
+        tj.grad(lambda y: np.sum(short(y, X)))(Y)
+
+
 def test_containers_in_and_out() -> None:
     @tj.custom_gradient
     def f(p: Any, q: Any, r: Any) -> Any:
@@ -534,6 +554,29 @@ def test_a_mistake_in_a_rule_names_function_argument_and_line(
         assert isinstance(caught.value, (ValueError, TypeError))
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda g: g * 2.0,
+        lambda g: 2.0,
+        lambda g: None,
+        lambda g: (g * 2.0,),
+        lambda g: [g, [], []],
+    ],
+)
+def test_a_rule_that_takes_variables_must_return_a_pair(answer: Any) -> None:
+    @tj.custom_gradient
+    def unpaired(x: Any) -> Any:
+        def grad(g: Any, variables: Any) -> Any:
+            return answer(g)
+
+        return x * 1.0, grad
+
+    with pytest.raises(RuleTypeError, match=r"unpaired takes variables and must return") as caught:
+        tj.grad(lambda x: np.sum(unpaired(x)))(X)
+    assert "np.sum(unpaired(x))" in str(caught.value)
+
+
 @pytest.mark.parametrize("answer", [X, (X, 1), (X,), [X, lambda g: g], None], ids=type)
 def test_a_custom_gradient_must_return_a_value_and_a_rule(answer: Any) -> None:
     @tj.custom_gradient
@@ -636,6 +679,26 @@ def test_whatever_can_be_called_can_have_a_gradient(name: str) -> None:
     assert_same(f(X), X * 2.0)
     assert_same(tj.function(lambda x: f(x))(X), X * 2.0)
     assert_same(slopes(lambda x: f(x), X), 7.0 * ONE)
+
+
+@pytest.mark.parametrize("kind", [staticmethod, classmethod])
+@pytest.mark.parametrize(
+    "marker", [tj.custom_gradient, tj.grad_pass_through, tj.recompute_grad, tj.function]
+)
+def test_a_static_or_class_method_may_be_marked_from_outside(marker: Any, kind: Any) -> None:
+    def body(x: Any) -> Any:
+        value = np.rint(x) if marker is tj.grad_pass_through else x * 2.0
+        return (value, lambda g: g * 7.0) if marker is tj.custom_gradient else value
+
+    class Marked:
+        method = marker(kind(body if kind is staticmethod else lambda cls, x: body(x)))
+
+    expected = np.rint(X) if marker is tj.grad_pass_through else X * 2.0
+    slope = {tj.custom_gradient: 7.0, tj.grad_pass_through: 1.0}.get(marker, 2.0)
+    assert type(Marked.__dict__["method"]) is kind
+    for holder in (Marked, Marked()):
+        assert_same(holder.method(X), expected)
+        assert_same(slopes(lambda x, holder=holder: holder.method(x), X), slope * ONE)
 
 
 @pytest.mark.parametrize("marker", [tj.custom_gradient, tj.recompute_grad, tj.grad_pass_through])

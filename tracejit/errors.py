@@ -246,6 +246,13 @@ ERRORS: dict[str, Row] = {
         "the second entry is the rule that replaces its gradient.",
         "return value, grad.",
     ),
+    "rule-variables": Row(
+        RuleTypeError,
+        "the gradient rule of {function} takes variables and must return "
+        "(grad_xs, grad_vars), got {got}.",
+        "the variables that are read have gradients of their own.",
+        "return grad_xs, grad_vars; [] where no variable is read.",
+    ),
     "pass-through": Row(
         RuleError,
         "grad_pass_through({function}): {problem}.",

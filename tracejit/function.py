@@ -29,6 +29,7 @@ from tracejit.trace.signature import (
     Call,
     Leaf,
     bind_arguments,
+    inside_method,
     leaf_names,
     signature_of,
     take_apart,
@@ -392,6 +393,8 @@ def function(python: Any = None, **options: Any) -> Any:
         return functools.partial(function, **options)
     if isinstance(python, Function):
         return python
+    if (method := inside_method(functools.partial(function, **options), python)) is not None:
+        return method
     if not callable(python):
         line = places.where(places.user_frame())
         raise fail("not-callable", line, decorator="tj.function", kind=type(python).__name__)

@@ -19,7 +19,12 @@ from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.trace import places
 from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.signature import bind_arguments, call_arguments, signature_of
+from tracejit.trace.signature import (
+    bind_arguments,
+    call_arguments,
+    inside_method,
+    signature_of,
+)
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 
@@ -95,6 +100,8 @@ def custom_gradient(f: Any = None) -> Any:
     """
     if f is None:
         return custom_gradient
+    if (method := inside_method(custom_gradient, f)) is not None:
+        return method
     _check_callable(f, "tj.custom_gradient")
     signature = signature_of(f)
     name = _name(f)
@@ -118,7 +125,7 @@ def custom_gradient(f: Any = None) -> Any:
     return _wrapped(f, marked)
 
 
-def grad_pass_through(f: Callable[..., Any]) -> Any:
+def grad_pass_through(f: Any) -> Any:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
     The results of `f` match its array arguments one to one, in count and shape; each result's
@@ -130,6 +137,8 @@ def grad_pass_through(f: Callable[..., Any]) -> Any:
     >>> tj.grad(lambda x: np.sum(tj.grad_pass_through(np.round)(x) ** 2))(np.array([0.6, 2.2]))
     array([2., 4.])
     """
+    if (method := inside_method(grad_pass_through, f)) is not None:
+        return method
     _check_callable(f, "tj.grad_pass_through")
     name = _name(f)
 
@@ -148,7 +157,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Any:
     return _wrapped(f, marked)
 
 
-def recompute_grad(f: Callable[..., Any]) -> Any:
+def recompute_grad(f: Any) -> Any:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 
     The same numbers to the last bit, for less memory and one more run of `f`'s statements in the
@@ -160,6 +169,8 @@ def recompute_grad(f: Callable[..., Any]) -> Any:
     >>> float(tj.grad(lambda x: block(x))(0.0))
     1.0
     """
+    if (method := inside_method(recompute_grad, f)) is not None:
+        return method
     _check_callable(f, "tj.recompute_grad")
 
     def marked(*args: Any, **kwargs: Any) -> Any:
@@ -255,6 +266,7 @@ class _Rule:
         self.name = name
         self.rule = rule
         self.recording = recording
+        self.arguments = arguments
         self.leaves = [
             (parameter, leaf)
             for parameter, argument in arguments.items()
@@ -275,15 +287,32 @@ class _Rule:
         given = [next(remaining) if there else None for there in self.outputs]
         answer = self.rule(*given, **extra)
         if extra:
-            answer = answer[0]
+            answer = self._first_of_pair(answer)
         entries = self._entries(answer)
         return [
             self._checked(entry, x, name)
             for entry, x, name in zip(entries, self.inputs, self.names, strict=True)
         ]
 
+    def _first_of_pair(self, answer: Any) -> Any:
+        """The gradients of the inputs in the answer of a rule that takes variables."""
+        if not (isinstance(answer, (tuple, list)) and len(answer) == 2):
+            got = f"a {type(answer).__name__}"
+            raise fail("rule-variables", self.recording.here(), function=self.name, got=got)
+        return answer[0]
+
+    def _in_order(self, answer: Any) -> Any:
+        """A dict of gradients by parameter as a list in the order of the parameters."""
+        if type(answer) is not dict or not answer.keys() <= self.arguments.keys():
+            return answer
+        given = self.arguments.values()
+        if any(type(value) is dict and value.keys() == answer.keys() for value in given):
+            return answer  # like the argument
+        return [answer[name] for name in self.arguments if name in answer]
+
     def _entries(self, answer: Any) -> list[Any]:
         """The answer as a flat list, one entry per input."""
+        answer = self._in_order(answer)
         entries = flatten(answer)[0] if answer is not None or len(self.inputs) == 1 else []
         # One for each argument, or each that is a number: those of what is no array are dropped.
         for leaves in (self.leaves, [leaf for leaf in self.leaves if _is_number(leaf[1])]):

@@ -232,4 +232,4 @@ def test_how_array_constants_are_defined(array: np.ndarray, expected: str | None
     ],
 )
 def test_defaults_of_parameters(default: Any, expected: str) -> None:
-    assert Expressions(str, set()).scalar(default) == expected
+    assert Expressions(str, set()).scalar(default, False) == expected

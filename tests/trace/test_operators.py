@@ -81,7 +81,7 @@ def test_augmented_assignment_rebinds_numbers_and_refuses_arrays(symbol: str) ->
             run(lambda x: function(x, 2), array)
 
 
-@pytest.mark.parametrize("other", ["text", None, [1.0], (1, 2), {"k": 1}, object()], ids=repr)
+@pytest.mark.parametrize("other", ["text", None, [1.0], (1, 2), {"k": 1}, object()], ids=type)
 def test_python_decides_between_a_number_and_what_is_no_number(other: Any) -> None:
     def f(n: Any) -> Any:
         assert is_foreign(n, other)

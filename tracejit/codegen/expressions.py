@@ -91,14 +91,15 @@ class Expressions:
             return self.bind(f"{literal(constant.type.dtype)}({text})")
         return f"({text})" if text.startswith("-") else text
 
-    def scalar(self, number: Any) -> str:
-        """A NumPy scalar or 0-d array as source; a scalar of a Python dtype as a Python number."""
+    def scalar(self, number: Any, strong: bool) -> str:
+        """A NumPy scalar or 0-d array as source; a scalar of a Python dtype as a Python number,
+        unless `strong`."""
         text = self.number(number[()])
         default = number.dtype == np.asarray(number.item()).dtype
         if isinstance(number, np.ndarray):
             dtype = "" if default else f", {literal(number.dtype)}"
             return self.bind(f"np.array({text}{dtype})")
-        return text if default else self.bind(f"{literal(number.dtype)}({text})")
+        return text if default and not strong else self.bind(f"{literal(number.dtype)}({text})")
 
     def array_literal(self, constant: Constant) -> str | None:
         """The definition of an array constant that is small or regular; None for another."""

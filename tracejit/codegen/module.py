@@ -122,7 +122,7 @@ def _function(
     names = variables(plan, reserved | set(constants), given)
     spell = Expressions(names.__getitem__, plan.inlined)
     parameters = [
-        f"{names[value]}={spell.scalar(body.defaults[value])}"
+        f"{names[value]}={spell.scalar(body.defaults[value], _is_mixed(plan))}"
         if value in body.defaults
         else names[value]
         for value in plan.inputs
@@ -152,6 +152,15 @@ def _names(plan: Plan, names: Mapping[Value, str], count: int) -> str:
     """What the first results are called."""
     words = [names.get(value, "a constant") for value in plan.results[:count]]
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
+
+
+def _is_mixed(plan: Plan) -> bool:
+    """Whether a Python number in place of a scalar could take another dtype: where there are
+    several floating dtypes."""
+    values = (
+        v for node in (*plan.statements, *plan.inlined) for v in (*node.operands, *node.results)
+    )
+    return len({v.type.dtype for v in (*plan.inputs, *values) if v.type.is_inexact}) > 1
 
 
 def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:

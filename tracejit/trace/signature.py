@@ -91,6 +91,14 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.Signature([parameter])
 
 
+def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:
+    """A staticmethod or classmethod object with the function in it decorated; None of anything
+    else."""
+    if isinstance(f, (staticmethod, classmethod)):
+        return type(f)(decorator(f.__func__))
+    return None
+
+
 def bind_arguments(
     signature: inspect.Signature, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
