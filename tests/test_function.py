@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import numbers
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.errors import ArityError, LeakedTensorError, ValueNeededError
+from tracejit.errors import ArgumentError, ArityError, LeakedTensorError, ValueNeededError
 
 
 @pytest.fixture(autouse=True)
@@ -173,6 +174,34 @@ def test_no_simplification_changes_a_bit(name: str, dtype: str) -> None:
             x.imag, y.imag = SPECIAL[[3, 2, 0, 1, 5, 4, 2, 7, 9, 1]], SPECIAL
         function = IDENTITIES[name]
         assert_same(tj.function(function)(x, y), function(x, y))
+
+
+def constants(dtype: np.dtype[Any]) -> list[Any]:
+    """NumPy scalars of a dtype that are written in a special way, or hard to write at all."""
+    numbers: list[Any] = [0, 1, 3]
+    if dtype.kind in "iu":
+        numbers += [np.iinfo(dtype).max, np.iinfo(dtype).min]
+    if dtype.kind in "fc":
+        numbers += [-0.0, 0.1, -1 / 3, np.nan, np.inf, -np.inf]
+    if dtype.kind == "c":
+        numbers += [complex(-0.0, 0.0), complex(0.0, -0.0), complex(np.inf, -np.nan), 0.1 + 0.2j]
+    found = [dtype.type(number) for number in numbers]
+    return [*found, np.longdouble(1) / np.longdouble(3)] if dtype == np.longdouble else found
+
+
+@pytest.mark.parametrize("dtype", list("?bBhiIlLefdgFD"))
+def test_constants_of_every_dtype_keep_their_bits(dtype: str) -> None:
+    def f(x: Any) -> Any:
+        return x + c, c * x, c, np.where(x > 0, c, x), c > x
+
+    with np.errstate(all="ignore"):
+        for scalar in constants(np.dtype(dtype)):
+            for c in (scalar, np.array(scalar), np.array([scalar, scalar * 0, scalar])):
+                for x in (np.ones(3, np.float32), np.float64(2.0), np.ones(1, np.int16)):
+                    if np.result_type(x, c).kind != "c":
+                        assert_same(tj.function(f, cache=False)(x), f(x))
+                    else:
+                        assert_same(tj.function(lambda x: f(x)[:4], cache=False)(x), f(x)[:4])
 
 
 def test_a_warning_of_numpys_is_given_at_every_call() -> None:
@@ -705,6 +734,93 @@ def test_a_tensor_kept_from_a_recording_is_refused() -> None:
     ):
         with pytest.raises(LeakedTensorError):
             use()
+
+
+class Holder:
+    def __init__(self, x: Any) -> None:
+        self.parts = [x]
+
+
+def generator(x: Any) -> Iterator[Any]:
+    yield x * 2.0
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (generator, "a generator"),
+        (lambda x: {1, 2}, "a set"),
+        (lambda x: {x * 2.0}, "a set"),
+        (lambda x: collections.OrderedDict(x=x * 2.0), "an OrderedDict"),
+        (lambda x: Holder(x * 2.0), "a Holder"),
+        (lambda x: [bytearray(b"abc")], "a bytearray"),
+    ],
+)
+def test_a_result_that_cannot_be_made_again_is_refused(function: Any, kind: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"a result of \w+ is {kind}, not an array"):
+        tj.function(function)(X)
+
+
+@pytest.mark.parametrize(
+    "value", [None, "text", b"bytes", Colour.RED, np.dtype("f4"), np.float32, np.tanh, 2, Model(Y)]
+)
+def test_a_result_that_is_no_array_is_itself(value: Any) -> None:
+    found, same = tj.function(lambda x: (x * 2.0, value))(X)
+    assert_same(found, X * 2.0)
+    assert same is value
+
+
+# What Python asks of an argument
+
+
+def kinds(x: Any, a: Any, n: Any) -> Any:
+    """A branch for each kind, as functions of mixed arguments have."""
+    out = [x * 2.0 if isinstance(x, np.ndarray) else x * 3.0]
+    out.append(x + 1.0 if isinstance(a, float) else x - 1.0)
+    out.append(x + 2.0 if isinstance(n, int) else x - 2.0)
+    out.append(x + 3.0 if isinstance(a, numbers.Real) else x - 3.0)
+    out.append(x + 4.0 if isinstance(x[0, 0], np.floating) else x - 4.0)
+    out.append(x + 5.0 if isinstance(a, (int, str)) else x - 5.0)
+    out.append(dispatched(x))
+    return out
+
+
+@functools.singledispatch
+def dispatched(value: Any) -> Any:
+    return value * 7.0
+
+
+@dispatched.register
+def _(value: np.ndarray) -> Any:
+    return value * 9.0
+
+
+def test_isinstance_holds_while_recording() -> None:
+    compiled = tj.function(kinds)
+    for a, n in ((0.5, 2), (1.5, 3), (2.5, 4), (2, 4.5), (3, 5.5)):
+        assert_same(compiled(X, a, n), kinds(X, a, n))
+
+
+def test_a_number_is_a_key_and_an_element() -> None:
+    table = {2.0: 10.0, 3.0: 20.0, 5: 30.0}
+
+    def f(x: Any, a: Any) -> Any:
+        return x * table.get(a, 1.0) + (a in (2.0, 5)) + [2.0, 3.0, 5, 7.5].index(a)
+
+    compiled = tj.function(f)
+    for a in (2.0, 3.0, 7.5, 2.0, 3.0):
+        assert_same(compiled(Y, a), f(Y, a))
+    assert tj.function(f)(Y, 5)[0] == f(Y, 5)[0]
+
+
+def test_lists_and_texts_are_repeated_and_compared_as_in_python() -> None:
+    def f(x: Any, n: Any) -> Any:
+        parts = [x] * n + n * [x + 1.0]
+        return parts, "ab" * n, n == "text", n != None, (1, 2) * n, n in ("a", None)  # noqa: E711
+
+    compiled = tj.function(f)
+    for n in (2, 3, 1, 0, 2):
+        assert_same(compiled(Y, n), f(Y, n))
 
 
 # What it reads besides its arguments

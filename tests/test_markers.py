@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -852,6 +853,30 @@ def test_recomputing_changes_no_bit(size: int) -> None:
     assert sizes[0] < sizes[1]
     # The inputs of the three blocks, w and the result.
     assert sizes[0] <= 5
+
+
+def test_recomputing_saves_memory() -> None:
+    def long(step: Callable[..., Any]) -> Callable[..., Any]:
+        def loss(x: Any, w: Any) -> Any:
+            for _ in range(12):
+                x = step(x, w)
+            return np.sum(x * x)
+
+        return loss
+
+    rng = np.random.default_rng(3)
+    x, w = rng.normal(size=(100, 100)), rng.normal(size=(100, 100)) / 10.0
+    peaks = []
+    for step in (block, tj.recompute_grad(block)):
+        both = tj.value_and_grad(long(step), (0, 1))
+        both(x, w)
+        tracemalloc.start()
+        both(x, w)
+        peaks.append(tracemalloc.get_traced_memory()[1] / x.nbytes)
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] / 2
+    # One array kept per block, and what one block and its gradient need.
+    assert peaks[1] < 12 + 16
 
 
 def test_recomputed_statements_stand_in_the_backward_code() -> None:

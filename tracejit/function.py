@@ -9,7 +9,7 @@ import keyword
 import os
 import re
 from collections.abc import Callable
-from types import MethodType
+from types import CoroutineType, GeneratorType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -290,6 +290,7 @@ class Function:
             if type(leaf) is np.ndarray:
                 leaf = Tensor(recording.lift(leaf), recording)
             if type(leaf) is not Tensor:
+                _check_fixed(leaf, self.name)
                 leaves.append(("fixed", leaf))
                 continue
             leaf = Tensor(recording.lift(leaf), recording)
@@ -338,6 +339,23 @@ def _shown(error: TracejitError) -> BaseException:
     """`error` as users see it: at the line that called, if none was known, and without frames of
     tracejit."""
     return without_frames(placed(error, places.where(places.user_frame())), PACKAGE)
+
+
+def _check_fixed(leaf: Any, function: str) -> None:
+    """Refuse a result that would be one object for every call although it changes, or holds what
+    only this recording knows."""
+    held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
+    inside = any(type(part) is Tensor for value in held for part in flatten(value)[0])
+    kind = type(leaf)
+    if kind.__hash__ is None or inside or issubclass(kind, (CoroutineType, GeneratorType)):
+        raise fail(
+            "not-an-array",
+            None,
+            what=f"a result of {function}",
+            article="an" if kind.__name__[:1].lower() in "aeiou" else "a",
+            kind=kind.__name__,
+            fix="return arrays and numbers, in a dict, list, tuple, NamedTuple or dataclass.",
+        )
 
 
 def _place(group: tuple[int, ...], number: int, count: int) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tracejit.codegen.lines import WIDTH, broken, filled
 
 NAMES = st.sampled_from(["x", "h_bar", "first_long_name", "exp", "params_layers_0_w"])
-LEAVES = NAMES | st.sampled_from(["2.0", "-1.0", "'ij,jk->ik'", "(3, 4)", "(2,)", "axis=0"])
+LEAVES = NAMES | st.sampled_from(["2.0", "-1.0", "'ij,jk->ik'", "(3, 4)", "(2,)"])
 
 
 def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -22,6 +22,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(inner, operators, inner).map(lambda t: f"({t[0]}) {t[1]} ({t[2]})"),
         st.tuples(inner, operators, inner).map(" ".join),
         st.tuples(NAMES, lists).map(lambda t: f"{t[0]}({', '.join(t[1])})"),
+        st.tuples(NAMES, inner).map(lambda t: f"{t[0]}({t[1]}, axis=0, keepdims=True)"),
         st.tuples(NAMES, lists).map(lambda t: f"{t[0]}[{', '.join(t[1])}]"),
         st.tuples(NAMES, inner).map(lambda t: f"{t[0]}[1:, {t[1]}, ::-1]"),
         inner.map(lambda text: f"-({text})"),

@@ -209,6 +209,7 @@ def test_numbers_are_free_from_the_statement_on_until_which_they_are_held() -> N
     assert [numbers.pop() for _ in range(3)] == [0, 1, 4]
 
 
+@pytest.mark.stress
 def test_many_names_at_once_cost_no_more_each() -> None:
     def seconds(count: int) -> float:
         nodes = [f"v{k + 1}  f8[3] = tanh v{k}" for k in range(count)]

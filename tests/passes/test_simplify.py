@@ -89,6 +89,11 @@ REWRITTEN = {
         "a  f8[3,2] = broadcast_to z  shape=(3, 2); y  f8[3,2] = multiply x a",
         "y  f8[3,2] = multiply x z",
     ),
+    "broadcast operand of a comparison": (
+        "x: f8[3,2], z: f8[2]",
+        "a  f8[3,2] = broadcast_to z  shape=(3, 2); y  b1[3,2] = less x a",
+        "y  b1[3,2] = less x z",
+    ),
     "cast operand": (
         "x: f8[3], z: ~f8",
         "a  f8 = as_scalar z  dtype=f8; y  f8[3] = multiply x a",
@@ -147,6 +152,14 @@ KEPT = {
         "z: ~f8",
         "a  f8 = as_scalar z  dtype=f8; y  f8 = add a 1.0",
     ),
+    "a truth value as a number": (
+        "z: b1",
+        "a  f8 = as_scalar z  dtype=f8; y  f8 = negative a",
+    ),
+    "a Python number as an array that decides a comparison": (
+        "x: f4[3], z: ~f8",
+        "a  f8[3] = broadcast_to z  shape=(3,); y  b1[3] = less x a",
+    ),
     "an axis of one inside": (
         "x: f8[3]",
         "a  f8[3,1] = expand_dims x  axis=(1,); y  f8[3,2] = broadcast_to a  shape=(3, 2)",
@@ -180,6 +193,8 @@ def special(type: ArrayType, number: int) -> Any:
         values = parts[0] + 1j * parts[1]
     elif type.dtype.kind == "f":
         values = np.array(SPECIAL)
+    elif type.dtype.kind == "b":
+        values = np.array([True, False])
     else:
         limits = np.iinfo(type.dtype)
         values = np.array([0, 1, limits.max, limits.min])

@@ -178,6 +178,8 @@ def _numbers_suffice(node: Node) -> bool:
         return all(np.dtype(type(v.data.item())) == v.type.dtype for v in scalars)
     if all(type.form == "weak" for type in types):
         return False
+    if any(v.type.dtype.kind == "c" for v in scalars) and all(t.form != "array" for t in types):
+        return False  # Python's complex takes np.float64 for a float: 1j * x is no NumPy scalar
     result = node.results[0].type.dtype
     deciding = {v.type.dtype for v in node.operands if v not in scalars and v.type.form != "weak"}
     return all(v.type.dtype == result or {v.type.dtype} == deciding for v in scalars)

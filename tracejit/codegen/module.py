@@ -136,7 +136,7 @@ def _function(
     previous = None
     for node in plan.statements:
         if node.where is not None and node.where != previous:
-            lines.append(repr(COMMENT + location_text(node.where)))
+            lines.append(repr(COMMENT + location_text(node.where).rstrip()))
             previous = node.where
         lines += _statement(node, plan, names, spell)
     lines.append("return " + _returned(body, spell))

@@ -109,8 +109,8 @@ def type_of(value: object) -> ArrayType | None:
         return ArrayType(value.shape, value.dtype)  # type: ignore[attr-defined]
     if kind in WEAK_DTYPES:
         return ArrayType((), WEAK_DTYPES[kind], "weak")
-    if isinstance(value, np.generic):
-        return ArrayType((), value.dtype, "scalar")
+    if issubclass(kind, np.generic):
+        return ArrayType((), value.dtype, "scalar")  # type: ignore[attr-defined]
     return None
 
 

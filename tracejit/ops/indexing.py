@@ -68,15 +68,15 @@ def _part(item: Any) -> Any:
         return None if item is None else ("slice", *map(_bound, (item.start, item.stop, item.step)))
     if item is Ellipsis:
         return "..."
-    if isinstance(item, (bool, np.bool_)):
-        raise TypeError("a single True or False as an index is not supported")
-    if isinstance(item, (int, np.integer)):
-        return int(item)
     if is_recorded(item):
         if item.dtype.kind == "b":
             raise TypeError(RECORDED_MASK)
         if item.type.form == "weak":
             return operator.index(item)
+    elif isinstance(item, (bool, np.bool_)):
+        raise TypeError("a single True or False as an index is not supported")
+    elif isinstance(item, (int, np.integer)):
+        return int(item)
     elif not isinstance(item, np.ndarray):
         item = np.asarray(item)
         item = item if item.size else item.astype(np.intp)
@@ -94,7 +94,7 @@ def _bound(value: Any) -> int | None:
 def _axes_taken(part: Any) -> int:
     if part is None or type(part) is str:
         return 0
-    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+    return part.ndim if type(part) is np.ndarray and part.dtype.kind == "b" else 1
 
 
 def _places(array: Any, sizes: Shape, axis: int) -> Sequence[Any]:

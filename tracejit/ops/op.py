@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -160,7 +160,7 @@ def _rule(rules: Rules, operand: int) -> Rule | None:
     return rules if operand == 0 else None
 
 
-@cache
+@lru_cache(4096)
 def _compiled(text: str) -> Any:
     return compile(text, "<op>", "eval")
 

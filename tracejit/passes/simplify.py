@@ -112,9 +112,14 @@ def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
     if isinstance(value, Constant):
         return _one_number_of(graph, value)
     made = _made_by(value, "broadcast_to", "as_scalar")
-    if made is None or made.params.get("dtype", value.type.dtype) != node.results[0].type.dtype:
+    if made is None:
         return None
-    return made.operands[0]
+    source = made.operands[0]
+    if source.type.form != "weak" and source.type.dtype == value.type.dtype:
+        return source
+    # A truth value is no number to every ufunc: -True is an error.
+    same = value.type.dtype == node.results[0].type.dtype and source.type.dtype.kind != "b"
+    return source if same else None
 
 
 def _one_number_of(graph: Graph, constant: Constant) -> Value | None:

@@ -149,7 +149,7 @@ class Captures:
     def _visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
         """Add the checks for `value`, which is read again by the expression `place`."""
         kind = type(value)
-        if kind in PLAIN or isinstance(value, np.generic):
+        if kind in PLAIN or issubclass(kind, np.generic):
             if check:
                 self._checks[self._plain_check(value, place)] = None
             return
@@ -158,7 +158,7 @@ class Captures:
         if id(value) in self._visited:
             return
         self._visited.add(id(value))
-        if isinstance(value, np.ndarray):
+        if issubclass(kind, np.ndarray):
             self._array(value, place, name)
         elif _is_generator(value):
             self.generators[name] = value
@@ -333,7 +333,7 @@ class Captures:
         hidden.update(vars(cls))
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def code_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The global names and the attribute names that `code` and the functions inside it read."""
     names: set[str] = set()

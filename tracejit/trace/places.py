@@ -11,7 +11,7 @@ import ast
 import linecache
 import os
 import sys
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -104,13 +104,13 @@ def _header_end(node: ast.stmt) -> int:
     return int(node.end_lineno or node.lineno)
 
 
-@cache
+@lru_cache(256)
 def source_file(filename: str) -> SourceFile:
     """The parsed file called `filename`, from disk or linecache."""
     return SourceFile(linecache.getlines(filename))
 
 
-@cache
+@lru_cache(65536)
 def _location(
     code: CodeType, filename: str, module: str, lineno: int
 ) -> tuple[Location, tuple[str, int]]:

@@ -91,7 +91,22 @@ class Tensor:
         return (self[k] for k in range(self.shape[0]))
 
     def __hash__(self) -> int:
+        """A number's own, for it is equal to it; an array has none in NumPy, but may be a key
+        here."""
+        if self.type.form == "weak":
+            return hash(self._number(lambda number: number, "hash({})"))
         return id(self)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What it stands for, for the user's isinstance; type() tells the truth.
+
+        Nothing in tracejit may ask isinstance of a value of the user's.
+        """
+        form, dtype = self.type.form, self.type.dtype
+        if form == "array":
+            return np.ndarray
+        return PYTHON_TYPES[dtype.kind] if form == "weak" else dtype.type
 
     def __copy__(self) -> Any:
         return self if self.type.form == "weak" else self._handle(np.copy, (self,), {})
