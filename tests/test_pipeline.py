@@ -269,3 +269,14 @@ def test_modules_of_value_and_gradient() -> None:
     assert module.text.count("\ndef ") == 3 and module.constants == {}
     value = generate(recorded(lambda x: np.sum(x * x), X, differentiate=False), "0" * 64)
     assert value.text.count("\ndef ") == 1
+
+
+def test_exact_writes_no_buffer_twice() -> None:
+    def program(x: Any) -> Any:
+        return np.sum(np.tanh(x * 2.0 + 1.0) ** 2)
+
+    made = recorded(program, np.ones((40, 30)))
+    exact = generate(made, "0" * 64, in_place=False).text
+    assert "tanh(x * 2.0 + 1.0)" in exact
+    assert "+=" not in exact
+    assert "+= 1.0" in generate(made, "0" * 64).text

@@ -330,7 +330,7 @@ class Function:
         store = Store(default_path() if self.options.cache else None)
         module = store.get(name, key)
         if module is None:
-            text, constants = generate(recorded, key)
+            text, constants = generate(recorded, key, in_place=not self.options.exact)
             module = store.put(name, text, constants)
         return Kernel(module, recorded.graph)
 

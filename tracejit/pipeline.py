@@ -97,16 +97,16 @@ def collection_paused() -> Iterator[None]:
 
 
 @collection_paused()
-def generate(recorded: Recorded, key: str) -> Module:
-    """The module of a recorded function."""
+def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
+    """The module of a recorded function; `in_place` as plan_body takes it."""
     graph = optimise(recorded.graph)
     arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
     if recorded.seed is None:
-        bodies = [_forward_only(graph, arguments)]
+        bodies = [_forward_only(graph, arguments, in_place)]
         residuals = None
     else:
         seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
-        bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded)
+        bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded, in_place)
     facts = Facts(
         graph.name,
         recorded.origin,
@@ -123,14 +123,14 @@ def generate(recorded: Recorded, key: str) -> Module:
     return module
 
 
-def _forward_only(graph: Graph, arguments: list[Value]) -> Body:
-    plan = plan_body(arguments, graph.nodes, graph.outputs)
+def _forward_only(graph: Graph, arguments: list[Value], in_place: bool) -> Body:
+    plan = plan_body(arguments, graph.nodes, graph.outputs, in_place=in_place)
     count = len(graph.outputs)
     return Body("forward", "Return {results}.", plan, [(count, count == 1)])
 
 
 def _forward_and_backward(
-    graph: Graph, arguments: list[Value], seed: Value, recorded: Recorded
+    graph: Graph, arguments: list[Value], seed: Value, recorded: Recorded, in_place: bool
 ) -> tuple[list[Body], list[Value]]:
     count = recorded.outputs
     outputs, gradients = graph.outputs[:count], graph.outputs[count:]
@@ -138,13 +138,13 @@ def _forward_and_backward(
     residuals = parts.residuals
     bars = [f"{value.name}_bar" for value in recorded.sources]
     bar_names = bars[0] if len(bars) == 1 else f"({', '.join(bars)})"
-    forward = plan_body(arguments, parts.forward, outputs, residuals)
-    backward = plan_body([*residuals, seed], parts.backward, gradients)
+    forward = plan_body(arguments, parts.forward, outputs, residuals, in_place)
+    backward = plan_body([*residuals, seed], parts.backward, gradients, in_place=in_place)
     one = seed.type.dtype.type(1.0)
     if seed.type.form == "array":
         one = np.asarray(one)
     fused = drop_dead(simplify(graph, {seed: one}))
-    both = plan_body(fused.inputs, fused.nodes, fused.outputs)
+    both = plan_body(fused.inputs, fused.nodes, fused.outputs, in_place=in_place)
     results = (count, count == 1)
     bodies = [
         Body(

@@ -44,18 +44,22 @@ def plan_body(
     nodes: Sequence[Node],
     results: Sequence[Value],
     kept: Sequence[Value] = (),
+    in_place: bool = True,
 ) -> Plan:
     """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
 
     The body owns none of its inputs. A result shares no memory with an input, another result or
-    what is kept.
+    what is kept. With `in_place` False no statement overwrites a buffer: every array has the memory
+    layout that NumPy gives it, which later sums may show in the last bit.
     """
     returned = [*results, *kept]
     inlined = inlined_nodes(nodes, returned)
     for last_round in (False, True):
         statements = [node for node in nodes if node not in inlined]
         last_use = last_uses(statements, inlined, returned)
-        overwrites = overwritten_operands(inputs, nodes, statements, inlined, last_use)
+        overwrites = (
+            overwritten_operands(inputs, nodes, statements, inlined, last_use) if in_place else {}
+        )
         if not last_round:
             inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
     copies = shared_results(inputs, nodes, results, kept)
