@@ -1050,15 +1050,26 @@ def test_what_a_function_makes_on_its_first_call_stays() -> None:
     assert_same(lazy.scaled(X), X * 2.0)
 
 
-def test_captured_arrays_are_read_at_each_call_without_recording_again() -> None:
+def test_a_captured_array_is_an_argument_of_one_kernel() -> None:
     w = np.ones(3)
-    w_read_only = w.view()
-    w_read_only.flags.writeable = False
     compiled = tj.function(lambda x: x @ w)
-    compiled(X)
-    w[:] = 2.0
-    assert_same(compiled(X), X @ w)
+    for number in range(20):
+        w[:] = number
+        assert_same(compiled(X), X @ w)
+    assert len(compiled.kernels) == 1
+    assert len(compiled._entries) == 1
     assert "w" in inspect.signature(compiled.kernels[-1].forward).parameters
+
+
+def test_a_captured_array_that_is_read_only_is_not_compared() -> None:
+    w = np.ones(3)
+    w.flags.writeable = False
+    compiled = tj.function(lambda x: x @ w)
+    assert_same(compiled(X), X @ w)
+    w.flags.writeable = True
+    w[0] = 5.0
+    assert_same(compiled(X), X @ w)
+    assert compiled.tracing_count == 1
 
 
 def test_gradients_see_captures_change() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.errors import ArgumentError, RuleError, RuleTypeError
+from tracejit.errors import ArgumentError, RuleError, RuleTypeError, ValueNeededError
 
 
 @pytest.fixture(autouse=True)
@@ -602,6 +602,30 @@ def test_an_error_in_a_rule_is_the_users() -> None:
         with pytest.raises(KeyError, match="in the rule"):
             slope(X)
     assert_same(tj.function(f)(X), X * 2.0)
+
+
+def test_what_cannot_be_recorded_in_a_rule_is_shown_at_its_line() -> None:
+    @tj.custom_gradient
+    def f(x: Any) -> Any:
+        def grad(g: Any) -> Any:
+            return g * float(x[0])
+
+        return x * 2.0, grad
+
+    with pytest.raises(ValueNeededError, match=r"return g \* float\(x\[0\]\)"):
+        tj.grad(lambda x: np.sum(f(x)))(X)
+
+
+def test_a_rule_may_call_compiled_functions_and_gradients() -> None:
+    slope = tj.grad(lambda z, g: np.sum(np.sin(z) * g))
+    scaled = tj.function(lambda g, x: g * np.cos(x))
+
+    @tj.custom_gradient
+    def f(x: Any) -> Any:
+        return np.sin(x), lambda g: 0.5 * scaled(g, x) + 0.5 * slope(x, g)
+
+    close(slopes(f, X), np.cos(X))
+    close(tj.grad(lambda x: np.sum(tj.grad(lambda z: np.sum(f(z)))(x)))(X), -np.sin(X))
 
 
 def test_a_rule_of_too_few_parameters_is_a_type_error() -> None:

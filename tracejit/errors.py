@@ -138,7 +138,7 @@ ERRORS: dict[str, Row] = {
     ),
     "write": Row(
         InPlaceError,
-        "{call} writes in place into {name}, which is being recorded ({type}).",
+        "{call} writes in place into {target}.",
         "other names may share its memory, and the recorded graph would not see the change.",
         "{fix}",
     ),
@@ -277,6 +277,8 @@ ERRORS: dict[str, Row] = {
 def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     """The exception for row `name`, its sentences filled in with `words`; the caller raises it."""
     row = ERRORS[name]
+    if "problem" in words:  # a sentence of NumPy's may have its period
+        words["problem"] = str(words["problem"]).removesuffix(".")
     lines = [row.what.format(**words)]
     if where is not None:
         lines.append(str(where))

@@ -81,7 +81,7 @@ class Function:
         self.kernels: list[Kernel] = []
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
-        self._made: list[tuple[Entry, Kernel]] = []
+        self._made: list[tuple[Entry, Kernel, Callable[..., Any]]] = []
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
@@ -130,7 +130,7 @@ class Function:
             arguments = bind_arguments(self.signature, self.name, args, kwargs)
             space = Space(self.signature.parameters)
             call = self._take_apart(arguments, space)
-            for made, kernel in list(self._made):
+            for made, kernel, _ in list(self._made):
                 if made.fits(call):
                     return kernel
             return self._specialise(call, space)[2]
@@ -243,12 +243,29 @@ class Function:
             outputs=outputs,
         )
         entry = make_entry(made, space, self.name)
-        if lasting or not self.kernels or self.kernels[-1].key != kernel.key:
-            self.kernels.append(kernel)
         if lasting:
-            self._made.append((made, kernel))
-            self._entries = (entry, *self._entries)
+            kernel = self._enter(made, kernel, entry)
+        elif not self.kernels or self.kernels[-1].key != kernel.key:
+            self.kernels.append(kernel)
         return entry, made, kernel
+
+    def _enter(self, made: Entry, kernel: Kernel, entry: Callable[..., Any]) -> Kernel:
+        """Put an entry in front of the others; the kernel that it calls.
+
+        One for the same call that computes the same has read what is different now, to no effect:
+        the new guard takes its place.
+        """
+        others = []
+        for one in self._made:
+            if one[1].key == kernel.key and one[0].is_for(made.call):
+                kernel = one[1]
+            else:
+                others.append(one)
+        if len(others) == len(self._made):
+            self.kernels.append(kernel)
+        self._made = [*others, (made, kernel, entry)]
+        self._entries = tuple(one for *_, one in reversed(self._made))
+        return kernel
 
     def _roles(self, call: Call) -> tuple[dict[str, Any], frozenset[str]]:
         """Numbers that are static, by leaf name, and the leaves that are differentiated."""

@@ -285,7 +285,11 @@ class _Rule:
             extra = {"variables": []}
         remaining = iter(cotangents)
         given = [next(remaining) if there else None for there in self.outputs]
-        answer = self.rule(*given, **extra)
+        outer, self.recording.in_rule = self.recording.in_rule, True
+        try:
+            answer = self.rule(*given, **extra)
+        finally:
+            self.recording.in_rule = outer
         if extra:
             answer = self._first_of_pair(answer)
         entries = self._entries(answer)

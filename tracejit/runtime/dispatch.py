@@ -51,11 +51,15 @@ class Entry(NamedTuple):
     outputs: Sequence[Output]
 
     def fits(self, call: Call) -> bool:
-        """Whether this is the entry of a call like `call`, some of whose arrays may be specs."""
+        """Whether a call like `call`, some of whose arrays may be specs, would be taken now."""
+        return self.is_for(call) and (self.guard is None or self.guard())
+
+    def is_for(self, call: Call) -> bool:
+        """Whether it would be, if all that is read besides is as it was."""
         if call.structures != self.call.structures:
             return False
         pairs = zip(self.call.leaves, call.leaves, strict=True)
-        return all(self._takes(*pair) for pair in pairs) and (self.guard is None or self.guard())
+        return all(self._takes(*pair) for pair in pairs)
 
     def _takes(self, mine: Leaf, other: Leaf) -> bool:
         if mine.role != other.role or mine.type is not other.type:

@@ -51,6 +51,7 @@ class Recording:
         self.identities = 0
         self.tapes: tuple[int, ...] = ()
         self.where: Location | None = None
+        self.in_rule = False  # a rule of the user's is running: its line, not the one it is for
         self.substitutes: Mapping[Value, Value] = {}
         self.known: dict[Value, Any] = {}
         self.reads: dict[Value, Any] = {}
@@ -218,7 +219,7 @@ class Recording:
 
     def here(self) -> Where | None:
         """The user's running line, or the line being differentiated, for errors."""
-        if self.where is not None:
+        if self.where is not None and not self.in_rule:
             return places.where_of(self.where, self.graph.files)
         return places.where(places.user_frame())
 

@@ -188,12 +188,13 @@ class Tensor:
     def _refuse_write(self, call: str, target: Any) -> NoReturn:
         target = target[0] if isinstance(target, tuple) else target
         if type(target) is Tensor:
-            name, kind = self._recording.name_of(target._value), repr(target.type)
+            name = self._recording.name_of(target._value)
+            written = f"{name}, which is being recorded ({target.type!r})"
             fix = "write a new array: np.where, np.concatenate, a + v; in-place code is refused."
         else:
-            name, kind = "a plain array", "not recorded"
-            fix = "use the returned value; a plain array cannot hold recorded ones."
-        raise fail("write", self._recording.here(), call=call, name=name, type=kind, fix=fix)
+            written = "a plain array, which cannot hold what is being recorded"
+            fix = "use the returned value."
+        raise fail("write", self._recording.here(), call=call, target=written, fix=fix)
 
     def _number(self, convert: Callable[[Any], Any], call: str, fix: str = "") -> Any:
         """A weak number's value, read under a guard; array data is refused."""
