@@ -17,24 +17,32 @@ from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
 from tracejit.kernel import Kernel, load
 from tracejit.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
+from tracejit.tape import GradientTape, constant, gradients
+from tracejit.targets import UnconnectedGradients
 from tracejit.trace.signature import TensorSpec
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.variable import Variable
 from tracejit.version import __version__
 
 checkpoint = recompute_grad
 
 __all__ = [
     "Function",
+    "GradientTape",
     "Kernel",
     "Tensor",
     "TensorSpec",
     "TracejitError",
+    "UnconnectedGradients",
+    "Variable",
     "__version__",
     "checkpoint",
+    "constant",
     "custom_gradient",
     "function",
     "grad",
     "grad_pass_through",
+    "gradients",
     "load",
     "ops",
     "recompute_grad",

@@ -20,7 +20,8 @@ from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace.record import Recording
 from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import LEAF, Structure, flatten, unflatten
+from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, unflatten
+from tracejit.trace.variable import read_leaf
 
 FLOAT = np.dtype("f8")
 
@@ -99,15 +100,15 @@ def run(
     positional, keywords = call_arguments(signature, arguments)
     result = python(*positional, **keywords)
     if not request.transform:
-        leaves, structure = flatten(result)
+        leaves, structure = flatten(map_tree(read_leaf, result))
         return Answer(leaves, structure, [], LEAF, [], None)
-    result, auxiliary = _split_auxiliary(result, request, name)
+    result, auxiliary = _split_auxiliary(map_tree(read_leaf, result), request, name)
     # At the top there is no line of the user's between here and the call, which is not recorded.
     with recording.at(NOWHERE if top else recording.where):
         target = _scalar(result, request, name, recording)
         seed = _seed(target.type, recording, top)
         found = gradients([target], sources, [seed])
-        answers = [_like(g, x) for g, x in zip(found, sources, strict=True)]
+        answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
     leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
     whole = structures[0] if request.single else Structure(
         tuple, tuple(range(len(structures))), tuple(structures)
@@ -185,11 +186,11 @@ def _seed(type: ArrayType, recording: Recording, top: bool) -> Tensor:
     return Tensor(recording.graph.constant(one), recording)
 
 
-def _like(gradient: Any, source: Tensor) -> Any:
+def like(gradient: Any, source: Tensor) -> Any:
     """The gradient in the form of its source: zeros where unconnected, 0-d array for 0-d array."""
     if gradient is None:
-        like: Any = source
-        gradient = np.zeros_like(like)
+        primal: Any = source
+        gradient = np.zeros_like(primal)
     forms = gradient.type.form, source.type.form
     convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
     if convert is not None:
@@ -198,6 +199,14 @@ def _like(gradient: Any, source: Tensor) -> Any:
     if value.node is not None and not value.is_named:
         value.derived = source._value, "_bar"
     return gradient
+
+
+def ones_like(tensor: Tensor) -> Any:
+    """Ones of the type of `tensor`: the cotangent of what is differentiated."""
+    one = Tensor(tensor._recording.graph.constant(tensor.dtype.type(1)), tensor._recording)
+    if not tensor.shape:
+        return like(one, tensor)
+    return np.broadcast_to(one, tensor.shape)
 
 
 def rebuild(answer: Answer, request: Request) -> Any:

@@ -73,6 +73,30 @@ class RuleTypeError(TracejitError, TypeError):
     """A user's gradient rule, or the function around it, answered with the wrong kind of thing."""
 
 
+class AssignError(TracejitError, ValueError):
+    """A value that does not fit the Variable it is assigned to."""
+
+
+class TapeError(TracejitError, RuntimeError):
+    """A tape asked for what it cannot do in its state."""
+
+
+class TapeStateError(TapeError, ValueError):
+    """A tape entered, or its recording stopped, at the wrong time."""
+
+
+class WatchError(TracejitError, ValueError):
+    """Something to watch that is no array of tracejit's."""
+
+
+class TapeArgumentError(TracejitError, TypeError):
+    """A target or source that no tape can know."""
+
+
+class SeedError(TracejitError, ValueError):
+    """Cotangents that do not fit their targets, or an option that is none."""
+
+
 class KernelError(TracejitError, ImportError):
     """A kernel file that is missing, damaged, edited or foreign."""
 
@@ -117,6 +141,18 @@ ERRORS: dict[str, Row] = {
         "{call} needs a value, but {name} is being recorded ({type}).",
         "the value used now would be frozen into every later call.",
         "{fix}",
+    ),
+    "taped": Row(
+        ValueNeededError,
+        "{call} would take {name} off the tape that records it.",
+        "what is computed from the number would be a constant, and its gradient would be lost.",
+        "compute with NumPy functions on {name} itself, or say {name}.numpy() to mean a constant.",
+    ),
+    "assign": Row(
+        AssignError,
+        "{name} holds {type}, and was assigned {got}.",
+        "a Variable keeps its shape and dtype.",
+        "reshape or .astype(...) the value, or make another Variable.",
     ),
     "unsupported-function": Row(
         UnsupportedError,
@@ -221,6 +257,56 @@ ERRORS: dict[str, Row] = {
         "tracejit never replaces a missing rule by zero.",
         "cut it with tj.stop_gradient, or give it a rule with tj.custom_gradient.",
     ),
+    "tape-used": Row(
+        TapeError,
+        "A non-persistent GradientTape can only be used to compute one set of gradients "
+        "(or jacobians).",
+        "it lets go of what it recorded when it is used.",
+        "GradientTape(persistent=True), or ask for all gradients in one call.",
+    ),
+    "tape-active": Row(
+        TapeStateError,
+        "Tape is still recording: it cannot be entered again.",
+        "a tape records once what happens while it is open.",
+        "use another GradientTape inside.",
+    ),
+    "tape-idle": Row(
+        TapeStateError,
+        "{call}: the tape is not recording.",
+        "what is computed outside its with-block is never on the tape.",
+        "call it inside the with-block.",
+    ),
+    "watch": Row(
+        WatchError,
+        "tape.watch was given {got}, which is no Tensor and no Variable.",
+        "NumPy computes with it at once, unseen by any tape.",
+        "x = tj.constant(x), then watch x and compute with it.",
+    ),
+    "tape-argument": Row(
+        TapeArgumentError,
+        "{call}: {argument} must hold Tensors or Variables, got {got}.",
+        "a gradient is taken of and by what was computed on the tape.",
+        "{fix}",
+    ),
+    "seeds": Row(
+        SeedError,
+        "{call}: {problem}.",
+        "each target has one cotangent, of exactly its shape; a broadcast here would hide a "
+        "mistake.",
+        "give one array per target, or None for ones.",
+    ),
+    "unconnected": Row(
+        SeedError,
+        "Unknown value for unconnected_gradients: {got!r}.",
+        "a source that the target does not depend on has no gradient, or zeros.",
+        "tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
+    ),
+    "no-recording": Row(
+        TapeError,
+        "tj.gradients works inside a function that is recorded.",
+        "outside, only a tape knows how a Tensor was computed.",
+        "use tj.GradientTape, or call tj.gradients in a @tj.function.",
+    ),
     "rule-count": Row(
         RuleError,
         "the gradient rule of {function} returned {got} gradients for {expected} inputs ({names}).",
@@ -240,11 +326,23 @@ ERRORS: dict[str, Row] = {
         "a gradient is a number, an array or None, and real for a real argument.",
         "return an array of the argument's shape.",
     ),
+    "rule-not-linear": Row(
+        RuleTypeError,
+        "the gradient rule of {function} is not linear in its cotangent: {problem}.",
+        "forward mode transposes the rule, and only a linear rule has a transpose.",
+        "differentiate in reverse mode: tj.grad, tj.vjp, tj.GradientTape.",
+    ),
     "rule-pair": Row(
         RuleTypeError,
         "{function} is a custom gradient and must return (value, grad_fn), got {got}.",
         "the second entry is the rule that replaces its gradient.",
         "return value, grad.",
+    ),
+    "rule-no-variables": Row(
+        RuleTypeError,
+        "{function} reads Variables ({variables}), and its gradient rule takes no `variables`.",
+        "Variables that are read are inputs, too, and the rule has to answer for them.",
+        "def grad(*dy, variables=None): ... return grad_xs, grad_vars; or pass them as arguments.",
     ),
     "rule-variables": Row(
         RuleTypeError,

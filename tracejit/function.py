@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.cache.store import Store, default_path
 from tracejit.differentiate import Answer, Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
-from tracejit.kernel import Kernel
-from tracejit.pipeline import Recorded, generate, key_of, name_of
+from tracejit.kernel import Kernel, make_kernel
+from tracejit.pipeline import Recorded
 from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
 from tracejit.runtime.notes import add_note
 from tracejit.trace import places
@@ -221,7 +220,7 @@ class Function:
             raise
         self.tracing_count += 1
         baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
-        kernel = self._kernel(recorded)
+        kernel = make_kernel(recorded, self.options.cache, self.options.exact)
         inputs = dict(zip((leaf.name for leaf in call.leaves), values, strict=True))
         for name, tensor in inputs.items():
             if type(tensor) is Tensor and tensor._value in recording.reads:
@@ -339,17 +338,6 @@ class Function:
             inner = answer.value_structure.children[1]
             return [gradient_output, Output(inner, value_leaves[1:])], recorded
         return [gradient_output], recorded
-
-    def _kernel(self, recorded: Recorded) -> Kernel:
-        """The kernel of a recorded function: from disk if its key is there, else generated."""
-        key = key_of(recorded, f"exact={self.options.exact}")
-        name = name_of(recorded, key)
-        store = Store(default_path() if self.options.cache else None)
-        module = store.get(name, key)
-        if module is None:
-            text, constants = generate(recorded, key, in_place=not self.options.exact)
-            module = store.put(name, text, constants)
-        return Kernel(module, recorded.graph)
 
 
 def _shown(error: TracejitError) -> BaseException:

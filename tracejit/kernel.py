@@ -8,8 +8,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tracejit import pipeline
 from tracejit.cache.key import key_of
-from tracejit.cache.store import load_file, save
+from tracejit.cache.store import Store, default_path, load_file, save
 from tracejit.errors import TracejitError, without_frames
 from tracejit.ir.graph import Graph
 from tracejit.trace.places import PACKAGE
@@ -101,6 +102,18 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
+
+
+def make_kernel(recorded: pipeline.Recorded, cache: bool = True, exact: bool = False) -> Kernel:
+    """The kernel of a recorded function: from disk if its key is there, else generated."""
+    key = pipeline.key_of(recorded, f"exact={exact}")
+    name = pipeline.name_of(recorded, key)
+    store = Store(default_path() if cache else None)
+    module = store.get(name, key)
+    if module is None:
+        text, constants = pipeline.generate(recorded, key, in_place=not exact)
+        module = store.put(name, text, constants)
+    return Kernel(module, recorded.graph)
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

@@ -1,24 +1,23 @@
 """The four gradient markers: each is an `override` with a rule, or a recompute region.
 
-They work on the Tensors of a function that is being recorded; called with plain arrays alone they
-are their function, because nothing is differentiated then.
+They work on the Tensors of a function that is being recorded and on eager Tensors alike; called
+with plain arrays alone they are their function, because nothing is differentiated then.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tracejit.errors import fail
-from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.markers import OVERRIDE, Marker, pass_through, stop
+from tracejit.recompute import recompute_eagerly
+from tracejit.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.trace import places
-from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import (
     bind_arguments,
     call_arguments,
@@ -27,6 +26,7 @@ from tracejit.trace.signature import (
 )
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.variable import current_recorder, read_leaf
 
 
 def stop_gradient(x: Any) -> Any:
@@ -41,9 +41,10 @@ def stop_gradient(x: Any) -> Any:
 
 
 def _stopped(leaf: Any) -> Any:
+    leaf = read_leaf(leaf)
     if type(leaf) is not Tensor or not leaf.type.is_inexact or leaf.type.form == "weak":
         return leaf
-    return _override([leaf], [], Marker("stop_gradient", "stopped", lambda *gs: ()))[0]
+    return _override([leaf], [], Marker("stop_gradient", "stopped", stop))[0]
 
 
 def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker) -> list[Tensor]:
@@ -57,11 +58,10 @@ def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
     return functools.update_wrapper(marked, f, updated=())
 
 
-def _recording_of(tensors: Sequence[Any]) -> Recording | None:
-    for leaf in tensors:
-        if type(leaf) is Tensor:
-            recording: Recording = leaf._recording
-            return recording
+def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
+    """What takes the operations of Tensors now; None where there are none."""
+    if any(hasattr(type(leaf), "__tracejit_record__") for leaf in leaves):
+        return current_recorder()
     return None
 
 
@@ -81,10 +81,15 @@ def custom_gradient(f: Any = None) -> Any:
     `grad_fn(*dy)` takes one cotangent per array in `y` and returns one gradient per array in `x`
     (None where there is none): a sequence, or a container like the arguments. A gradient has its
     argument's shape exactly; a Python number is broadcast to it. The body of `f` is never
-    differentiated, the rule can be, again and again.
+    differentiated, the rule can be, again and again. Arguments are bound by the signature of `f`:
+    arrays, Tensors and Variables are inputs, by position or keyword; Python numbers are not.
 
-    Raises RuleError or RuleTypeError, naming `f` and the argument, where the rule's answer does
-    not fit.
+    Where `f` reads trainable Variables that are no arguments, the rule takes them by the keyword
+    `variables`, in order of first read, and returns a pair `(grad_xs, grad_vars)`.
+
+    Raises RuleError (a ValueError) or RuleTypeError (a TypeError), naming `f` and the argument,
+    where the rule's answer does not fit. Differs from TensorFlow's: the rule is always what is
+    used, also in forward mode and where only what `f` closes over is watched.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -110,17 +115,22 @@ def custom_gradient(f: Any = None) -> Any:
         arguments = bind_arguments(signature, name, args, kwargs)
         leaves = flatten(tuple(arguments.values()))[0]
         positional, keywords = call_arguments(signature, arguments)
-        answer = f(*positional, **keywords)
-        if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
-            kind = type(answer).__name__
-            raise fail("rule-pair", _here(leaves), function=name, got=f"a {kind}")
-        value, rule = answer
-        recording = _recording_of([*leaves, *flatten(value)[0]])
-        if recording is None:
+        recorder = current_recorder()
+        with recorder.logging_reads() as log:
+            answer = f(*positional, **keywords)
+            if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
+                kind = type(answer).__name__
+                raise fail("rule-pair", recorder.here(), function=name, got=f"a {kind}")
+            value, rule = answer
+            value = map_tree(read_leaf, value)
+        passed = {id(leaf) for leaf in leaves}
+        reads = [pair for pair in log.values() if pair[0].trainable and id(pair[0]) not in passed]
+        checked = Rule(name, rule, arguments, value, [variable for variable, _ in reads], recorder)
+        if _recorder_among([*leaves, *flatten(value)[0]]) is None:
             return value
-        checked = _Rule(name, rule, arguments, value, recording)
+        inputs = [*checked.arrays, *[Tensor(read, recorder) for _, read in reads]]
         marker = Marker(name, "custom gradient", checked)
-        return _with_gradient(value, checked.inputs, marker, recording)
+        return _with_gradient(value, inputs, marker, recorder)
 
     return _wrapped(f, marked)
 
@@ -129,8 +139,9 @@ def grad_pass_through(f: Any) -> Any:
     """`f` in the forward direction, the identity backward: the straight-through estimator.
 
     The results of `f` match its array arguments one to one, in count and shape; each result's
-    cotangent goes to the argument in the same place. Raises RuleError at the call where they do
-    not match.
+    cotangent goes to the argument in the same place. Variables that `f` reads get no gradient.
+    `f` may be a method with an effect, such as a Variable's `assign`. Raises RuleError (a
+    ValueError) at the call where results and arguments do not match.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -143,16 +154,16 @@ def grad_pass_through(f: Any) -> Any:
     name = _name(f)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        value = f(*args, **kwargs)
+        value = map_tree(read_leaf, f(*args, **kwargs))
         leaves, results = flatten((args, kwargs))[0], flatten(value)[0]
-        recording = _recording_of([*leaves, *results])
-        if recording is None:
+        recorder = _recorder_among([*leaves, *results])
+        if recorder is None:
             return value
-        inputs = [leaf for leaf in leaves if _is_array(leaf)]
-        outputs = [leaf for leaf in results if _is_array(leaf)]
-        _check_pass_through(name, inputs, outputs, recording)
-        marker = Marker(name, "straight-through", lambda *gs: gs)
-        return _with_gradient(value, inputs, marker, recording, _is_array)
+        inputs = [leaf for leaf in leaves if is_array(leaf)]
+        outputs = [leaf for leaf in results if is_array(leaf)]
+        _check_pass_through(name, inputs, outputs, recorder)
+        marker = Marker(name, "straight-through", pass_through)
+        return _with_gradient(value, inputs, marker, recorder, is_array)
 
     return _wrapped(f, marked)
 
@@ -160,8 +171,10 @@ def grad_pass_through(f: Any) -> Any:
 def recompute_grad(f: Any) -> Any:
     """`f`, whose intermediate values are not kept for the gradient but computed again there.
 
-    The same numbers to the last bit, for less memory and one more run of `f`'s statements in the
-    backward code.
+    The same numbers to the last bit, for less memory and one more run of `f`: of its statements, in
+    the backward code of a recorded function; of `f` itself under an eager tape. What `f` closes
+    over, Variables and keyword arguments have their gradients. The second run sees the values of
+    Variables and the random numbers of the first, and repeats no assignment.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -172,40 +185,22 @@ def recompute_grad(f: Any) -> Any:
     if (method := inside_method(recompute_grad, f)) is not None:
         return method
     _check_callable(f, "tj.recompute_grad")
+    name = _name(f)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        recording = _recording_of(flatten((args, kwargs))[0]) or current_recording()
+        recording = current_recording()
         if recording is None:
-            return f(*args, **kwargs)
+            return recompute_eagerly(f, name, args, kwargs)
         with recording.inside_region():
             return f(*args, **kwargs)
 
     return _wrapped(f, marked)
 
 
-def _is_array(leaf: Any) -> bool:
-    """Whether a leaf is an input or output of a custom op: an array, not a Python number."""
-    if type(leaf) is Tensor:
-        return leaf.type.form != "weak"
-    known = type_of(leaf)
-    return known is not None and known.form != "weak"
-
-
-def _is_number(leaf: Any) -> bool:
-    return type(leaf) is Tensor or type_of(leaf) is not None
-
-
-def _has_cotangent(leaf: Any) -> bool:
-    """Whether an output of a custom op becomes a Tensor: an array or a float; a Python int or bool
-    stays what it is."""
-    kind = leaf.type if type(leaf) is Tensor else type_of(leaf)
-    return kind is not None and (kind.form != "weak" or kind.is_inexact)
-
-
-def _strong(leaf: Any, recording: Recording) -> Any:
+def _strong(leaf: Any, recorder: Recorder) -> Any:
     """An output as a Tensor; a Python float as a float64 scalar."""
-    value = recording.lift(leaf)
-    tensor: Any = Tensor(value, recording)
+    value = recorder.lift(leaf)
+    tensor: Any = Tensor(value, recorder)
     if value.type.form == "weak":
         tensor = as_scalar(tensor, dtype=value.type.dtype)
     return tensor
@@ -215,139 +210,31 @@ def _with_gradient(
     value: Any,
     inputs: Sequence[Any],
     marker: Marker,
-    recording: Recording,
-    has_cotangent: Callable[[Any], bool] = _has_cotangent,
+    recorder: Recorder,
+    becomes_output: Callable[[Any], bool] = has_cotangent,
 ) -> Any:
     """`value` with every array and float in it made a result of one override."""
     leaves, structure = flatten(value)
-    numbers = [k for k, leaf in enumerate(leaves) if has_cotangent(leaf)]
+    numbers = [k for k, leaf in enumerate(leaves) if becomes_output(leaf)]
     if not numbers:
         return value
-    outputs = [_strong(leaves[k], recording) for k in numbers]
-    tensors = [Tensor(recording.lift(leaf), recording) for leaf in inputs]
+    outputs = [_strong(leaves[k], recorder) for k in numbers]
+    tensors = [Tensor(recorder.lift(leaf), recorder) for leaf in inputs]
     for k, result in zip(numbers, _override(outputs, tensors, marker), strict=True):
         leaves[k] = result
     return unflatten(structure, leaves)
 
 
-def _here(leaves: Sequence[Any]) -> Any:
-    recording = _recording_of(leaves)
-    return places.where(places.user_frame()) if recording is None else recording.here()
-
-
 def _check_pass_through(
-    name: str, inputs: Sequence[Any], outputs: Sequence[Any], recording: Recording
+    name: str, inputs: Sequence[Any], outputs: Sequence[Any], recorder: Recorder
 ) -> None:
     if len(inputs) != len(outputs):
         problem = f"{len(outputs)} results for {len(inputs)} array arguments"
-        raise fail("pass-through", recording.here(), function=name, problem=problem)
-    for number, (x, y) in enumerate(zip(inputs, outputs, strict=True)):
-        if np.shape(x) != np.shape(y):
-            problem = f"result {number} has shape {np.shape(y)}, its argument {np.shape(x)}"
-            raise fail("pass-through", recording.here(), function=name, problem=problem)
-
-
-class _Rule:
-    """A user's rule, its answer checked against the inputs before it enters the reverse pass.
-
-    The inputs are the arrays among the leaves of the arguments, which come in the order of the
-    parameters; `names` are the parameters that they belong to. `outputs` says of each number in the
-    value whether the reverse pass has a cotangent for it.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        rule: Callable[..., Any],
-        arguments: dict[str, Any],
-        value: Any,
-        recording: Recording,
-    ) -> None:
-        self.name = name
-        self.rule = rule
-        self.recording = recording
-        self.arguments = arguments
-        self.leaves = [
-            (parameter, leaf)
-            for parameter, argument in arguments.items()
-            for leaf in flatten(argument)[0]
-        ]
-        self.inputs = [leaf for _, leaf in self.leaves if _is_array(leaf)]
-        self.names = [parameter for parameter, leaf in self.leaves if _is_array(leaf)]
-        self.outputs = [_has_cotangent(leaf) for leaf in flatten(value)[0] if _is_number(leaf)]
-
-    def __call__(self, *cotangents: Any) -> list[Tensor | None]:
-        """One checked gradient per input."""
-        parameters = signature_of(self.rule).parameters
-        extra: dict[str, Any] = {}
-        variables = parameters.get("variables")
-        if variables is not None and variables.default is inspect.Parameter.empty:
-            extra = {"variables": []}
-        remaining = iter(cotangents)
-        given = [next(remaining) if there else None for there in self.outputs]
-        outer, self.recording.in_rule = self.recording.in_rule, True
-        try:
-            answer = self.rule(*given, **extra)
-        finally:
-            self.recording.in_rule = outer
-        if extra:
-            answer = self._first_of_pair(answer)
-        entries = self._entries(answer)
-        return [
-            self._checked(entry, x, name)
-            for entry, x, name in zip(entries, self.inputs, self.names, strict=True)
-        ]
-
-    def _first_of_pair(self, answer: Any) -> Any:
-        """The gradients of the inputs in the answer of a rule that takes variables."""
-        if not (isinstance(answer, (tuple, list)) and len(answer) == 2):
-            got = f"a {type(answer).__name__}"
-            raise fail("rule-variables", self.recording.here(), function=self.name, got=got)
-        return answer[0]
-
-    def _in_order(self, answer: Any) -> Any:
-        """A dict of gradients by parameter as a list in the order of the parameters."""
-        if type(answer) is not dict or not answer.keys() <= self.arguments.keys():
-            return answer
-        given = self.arguments.values()
-        if any(type(value) is dict and value.keys() == answer.keys() for value in given):
-            return answer  # like the argument
-        return [answer[name] for name in self.arguments if name in answer]
-
-    def _entries(self, answer: Any) -> list[Any]:
-        """The answer as a flat list, one entry per input."""
-        answer = self._in_order(answer)
-        entries = flatten(answer)[0] if answer is not None or len(self.inputs) == 1 else []
-        # One for each argument, or each that is a number: those of what is no array are dropped.
-        for leaves in (self.leaves, [leaf for leaf in self.leaves if _is_number(leaf[1])]):
-            if len(entries) == len(leaves) > len(self.inputs):
-                pairs = zip(entries, leaves, strict=True)
-                entries = [entry for entry, (_, leaf) in pairs if _is_array(leaf)]
-        if len(entries) != len(self.inputs):
-            raise fail(
-                "rule-count",
-                self.recording.here(),
-                function=self.name,
-                got=len(entries),
-                expected=len(self.inputs),
-                names=", ".join(self.names) or "none",
-            )
-        return entries
-
-    def _checked(self, entry: Any, x: Any, name: str) -> Tensor | None:
-        shape, dtype = np.shape(x), x.dtype
-        if entry is None or dtype.kind not in "fc":
-            return None
-        words = {"function": self.name, "name": name}
-        known = entry.type if type(entry) is Tensor else type_of(entry)
-        if known is None or (known.dtype.kind == "c" and dtype.kind != "c"):
-            got = f"a {type(entry).__name__}" if known is None else f"a complex gradient {known!r}"
-            raise fail("rule-type", self.recording.here(), got=got, expected=f"{dtype}", **words)
-        tensor = Tensor(self.recording.lift(entry), self.recording)
-        if known.form == "weak":
-            return tensor
-        if known.shape != shape:
-            raise fail(
-                "rule-shape", self.recording.here(), got=known.shape, expected=shape, **words
-            )
-        return tensor
+        raise fail("pass-through", recorder.here(), function=name, problem=problem)
+    for number, (x, y) in enumerate(
+        zip(map(leaf_type, inputs), map(leaf_type, outputs), strict=True)
+    ):
+        assert x is not None and y is not None
+        if x.shape != y.shape:
+            problem = f"result {number} has shape {y.shape}, its argument {x.shape}"
+            raise fail("pass-through", recorder.here(), function=name, problem=problem)

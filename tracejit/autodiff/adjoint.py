@@ -24,37 +24,44 @@ from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.markers import OVERRIDE, inputs_of
 from tracejit.ops.op import OPS
 from tracejit.trace import places
-from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 
 RECOMPUTED = "recomputed"
 
 
 def gradients(
-    ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor], tape: int | None = None
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    grad_ys: Sequence[Tensor],
+    nodes: Sequence[Node] | None = None,
 ) -> list[Tensor | None]:
     """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where
     unconnected.
 
-    `ys`, `xs` and `grad_ys` belong to one recording; grad_ys have the types of the ys. With
-    `tape`, only nodes that this tape recorded are followed. Raises NoGradientError where the path
-    meets an op without a rule.
+    `ys`, `xs` and `grad_ys` belong to one recorder; grad_ys have the types of the ys. Only `nodes`
+    are followed, by default all of the graph. Raises NoGradientError where the path meets an op
+    without a rule.
     """
-    recording: Recording = (ys or xs)[0]._recording
-    return ReversePass(recording, [x._value for x in xs], tape).run(ys, grad_ys)
+    if not ys or not xs:
+        return [None] * len(xs)
+    recorder: Recorder = ys[0]._recording
+    if nodes is None:
+        nodes = recorder.graph.nodes
+    return ReversePass(recorder, [x._value for x in xs], nodes).run(ys, grad_ys)
 
 
 class ReversePass:
     """One traversal: which nodes matter, and the cotangent gathered so far for each value."""
 
-    def __init__(self, recording: Recording, xs: Sequence[Value], tape: int | None) -> None:
-        """A reverse pass over the nodes of `recording` as they are now."""
+    def __init__(self, recording: Recorder, xs: Sequence[Value], nodes: Sequence[Node]) -> None:
+        """A reverse pass over `nodes` of `recording` as they are now."""
         self.recording = recording
         self.xs = xs
-        self.nodes = [node for node in recording.graph.nodes if tape is None or tape in node.tapes]
+        self.nodes = list(nodes)
         self.cotangents: dict[Value, Tensor] = {}
         self.clones: dict[Value, Value] = {}
         self.notes: dict[Location | None, str] = {}
@@ -82,10 +89,7 @@ class ReversePass:
         """The inexact values that depend on an x."""
         active = {x for x in self.xs if x.type.is_inexact}
         for node in self.nodes:
-            inputs = (
-                node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
-            )
-            if node.op.vjp != () and any(operand in active for operand in inputs):
+            if node.op.vjp != () and any(operand in active for operand in inputs_of(node)):
                 active.update(v for v in node.results if v.type.is_inexact)
         return active
 
@@ -128,8 +132,7 @@ class ReversePass:
                 else None
                 for g, out in zip(gs, self._tensors(node.results), strict=True)
             ]
-            inputs = node.operands[len(seeds) :]
-            for operand, answer in zip(inputs, marker.rule(*seeds), strict=True):
+            for operand, answer in zip(inputs_of(node), marker.rule(*seeds), strict=True):
                 if answer is not None and operand in active:
                     self._add(operand, fit(conjugate(answer), operand.type, self.recording))
 
@@ -204,7 +207,7 @@ def conjugate(tensor: Any) -> Any:
     return np.conjugate(tensor)
 
 
-def fit(cotangent: Any, type: ArrayType, recording: Recording) -> Tensor:
+def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
     """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype
     of `type`."""
     if not isinstance(cotangent, Tensor):

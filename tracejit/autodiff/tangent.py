@@ -9,6 +9,9 @@ here:
   operand; contributions add up;
 - a tangent is broadcast and cast to the shape and dtype of its primal;
 - nothing is conjugated: a tangent is a direction, not a gradient;
+- through an override goes the transpose of the user's rule. The rule is recorded on a placeholder
+  for each cotangent; transposed, it depends on none of them any more, and they die as dead code.
+  Only a rule that is linear in the cotangents has a transpose (see `linearity`);
 - a value that is not floating or complex, or that no path connects to an x, has no tangent (None).
 """
 
@@ -19,11 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
-from tracejit.ir.graph import Node, Value
+from tracejit.autodiff import adjoint
+from tracejit.autodiff.linearity import LinearMap
+from tracejit.errors import TracejitError, Where, fail, placed
+from tracejit.ir.graph import Location, Node, Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.markers import IDENTITY, OVERRIDE, inputs_of
 from tracejit.ops.op import OPS
 from tracejit.trace import places
 from tracejit.trace.record import Recording
@@ -36,7 +41,8 @@ def tangents(
     """The derivative of each y when the xs move along xs_dot; None where unconnected.
 
     `ys`, `xs` and `xs_dot` belong to one recording; xs_dot have the types of the xs. Raises
-    NoGradientError where the path meets an op without a rule.
+    NoGradientError where the path meets an op without a rule, RuleTypeError where it meets a
+    user's rule that is not linear.
     """
     recording: Recording = (ys or xs)[0]._recording
     return ForwardPass(recording, [y._value for y in ys]).run(xs, xs_dot)
@@ -51,12 +57,12 @@ class ForwardPass:
         self.recording = recording
         self.ys = ys
         self.tangents: dict[Value, Tensor] = {}
-        needed = set(ys)
+        needed = {y for y in ys if y.type.is_inexact}
         nodes: list[Node] = []
         for node in reversed(recording.graph.nodes):
             if needed.intersection(node.results):
                 nodes.append(node)
-                needed.update(node.operands)
+                needed.update(sources_of(node))
         self.nodes = nodes[::-1]
 
     def run(self, xs: Sequence[Tensor], xs_dot: Sequence[Tensor]) -> list[Tensor | None]:
@@ -65,41 +71,34 @@ class ForwardPass:
             if x.type.is_inexact:
                 self._add(x._value, seed)
         for node in self.nodes:
-            if node.op.vjp == () and node.op is not OVERRIDE:
-                continue
-            inputs = (
-                node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
-            )
-            if any(operand in self.tangents for operand in inputs):
+            if any(operand in self.tangents for operand in sources_of(node)):
                 self._step(node)
         return [self.tangents.get(y) for y in self.ys]
 
     def _step(self, node: Node) -> None:
         """The tangents of a node's results from those of its operands."""
-        place = places.where_of(node.where, self.recording.graph.files)
-        if node.op is OVERRIDE:
-            raise fail(
-                "unsupported-call",
-                place,
-                function=node.params["grad"].name,
-                problem="forward mode through a custom gradient",
-                fix="differentiate in reverse mode: tj.grad, tj.vjp.",
-            )
-        if node.op.jvp is None:
-            raise fail("no-rule", place, op=node.op.name)
-        with self.recording.at(node.where):
-            for contribution in self._contributions(node):
-                parts = contribution if isinstance(contribution, tuple) else (contribution,)
-                for result, part in zip(node.results, parts, strict=True):
-                    if part is not None and result.type.is_inexact:
-                        self._add(result, fit(part, result.type, self.recording))
+        if node.op.jvp is None and node.op is not OVERRIDE:
+            raise fail("no-rule", self._place(node), op=node.op.name)
+        with self.recording.at(noted(node)):
+            try:
+                for contribution in self._contributions(node):
+                    parts = contribution if isinstance(contribution, tuple) else (contribution,)
+                    self._add_all(node.results, parts)
+            except TracejitError as error:
+                raise placed(error, self.recording.here()) from None
         for result in node.results:
             if result in self.tangents:
                 self._name(self.tangents[result], result)
 
+    def _place(self, node: Node) -> Where | None:
+        return places.where_of(node.where, self.recording.graph.files)
+
     def _contributions(self, node: Node) -> Iterable[Any]:
         """Summands of the tangents of a node's results, a tuple each where there are several
         results."""
+        if node.op is OVERRIDE:
+            yield self._transposed_rule(node)
+            return
         operands = [Tensor(operand, self.recording) for operand in node.operands]
         dots = [self.tangents.get(operand) for operand in node.operands]
         if node.op.jvp == "linear":
@@ -119,6 +118,37 @@ class ForwardPass:
             elif (rule := node.op.jvp_rule(number)) is not None:
                 yield rule(dot, y, *operands, **node.params)
 
+    def _transposed_rule(self, node: Node) -> tuple[Tensor | None, ...]:
+        """The tangents of an override's results: the transpose of its rule, applied to the tangents
+        of its inputs."""
+        marker = node.params["grad"]
+        start = len(self.recording.graph.nodes)
+        cotangents = [
+            self._placeholder(result) if result.type.is_inexact else None for result in node.results
+        ]
+        answers: list[Tensor] = []
+        dots: list[Tensor] = []
+        for operand, answer in zip(inputs_of(node), marker.rule(*cotangents), strict=True):
+            dot = self.tangents.get(operand)
+            if answer is not None and dot is not None:
+                answers.append(adjoint.fit(answer, operand.type, self.recording))
+                dots.append(dot)
+        xs = [cotangent for cotangent in cotangents if cotangent is not None]
+        rule = LinearMap(self.recording, answers, xs, self.recording.graph.nodes[start:])
+        if rule.obstacle:
+            words = {"function": marker.name, "problem": rule.obstacle}
+            raise fail("rule-not-linear", self._place(node), **words)
+        found = iter(rule.transposed(dots))
+        return tuple(None if cotangent is None else next(found) for cotangent in cotangents)
+
+    def _placeholder(self, result: Value) -> Tensor:
+        """A cotangent to record a rule on: of the type of `result`, and a value of its own."""
+        self.recording.identities += 1
+        zeros = self._zeros(Tensor(result, self.recording))
+        number = {"number": self.recording.identities}
+        placeholder: Tensor = self.recording.record(IDENTITY, (zeros,), number)
+        return placeholder
+
     def _zeros(self, operand: Tensor) -> Any:
         """Zeros, of its form, in place of an operand that does not move; itself if it cannot
         move."""
@@ -130,6 +160,11 @@ class ForwardPass:
             return operand.dtype.type(0)
         return np.zeros_like(operand)
 
+    def _add_all(self, results: Sequence[Value], parts: Sequence[Any]) -> None:
+        for result, part in zip(results, parts, strict=True):
+            if part is not None and result.type.is_inexact:
+                self._add(result, fit(part, result.type, self.recording))
+
     def _add(self, value: Value, tangent: Tensor) -> None:
         known = self.tangents.get(value)
         self.tangents[value] = tangent if known is None else known + tangent
@@ -138,6 +173,21 @@ class ForwardPass:
         result = tangent._value
         if result.node is not None and not result.label and result.derived is None:
             result.derived = (value, "_dot")
+
+
+def sources_of(node: Node) -> list[Value]:
+    """The operands whose tangents reach a node's results: of an override those that its rule
+    answers for, none where the node disconnects."""
+    if node.op.vjp == ():
+        return []
+    return [operand for operand in inputs_of(node) if operand.type.is_inexact]
+
+
+def noted(node: Node) -> Location | None:
+    """The place of a node, for an override with the note of its marker."""
+    if node.where is None or node.op is not OVERRIDE:
+        return node.where
+    return node.where._replace(note=node.params["grad"].note)
 
 
 def fit(tangent: Any, type: ArrayType, recording: Recording) -> Tensor:

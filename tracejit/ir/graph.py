@@ -63,10 +63,12 @@ class Value:
 
     `base` is the name the user gave it, or one derived from it; `name` is unique in the graph.
     Both are set by `Graph.assign_names`; until then `label` holds the user's name, and `derived`
-    the value and suffix that a cotangent or tangent is named after.
+    the value and suffix that a cotangent or tangent is named after. `data` is the array or number
+    itself where it is known: of a constant, and of what was computed eagerly; such a value does
+    not know its node, so that it keeps alive nothing of how it was computed.
     """
 
-    __slots__ = ("base", "derived", "index", "label", "name", "node", "type")
+    __slots__ = ("base", "data", "derived", "index", "label", "name", "node", "type")
 
     def __init__(self, type: ArrayType, node: Node | None = None, index: int = 0) -> None:
         """A value of `type`, result number `index` of `node`."""
@@ -77,6 +79,7 @@ class Value:
         self.derived: tuple[Value, str] | None = None
         self.base = ""
         self.name = ""
+        self.data: Any = None
 
     @property
     def is_named(self) -> bool:
@@ -106,7 +109,7 @@ class Value:
 class Constant(Value):
     """A value known while recording: a Python number, a NumPy scalar or a small or large array."""
 
-    __slots__ = ("data",)
+    __slots__ = ()
 
     def __init__(self, data: Any, type: ArrayType) -> None:
         """The constant `data`, which must not change any more."""
@@ -138,6 +141,20 @@ class Node:
         self.region = region
         self.tapes = tapes
         self.results = tuple(Value(type, self, index) for index, type in enumerate(types))
+
+    @classmethod
+    def of(
+        cls,
+        op: Any,
+        operands: tuple[Value, ...],
+        params: dict[str, Any],
+        results: tuple[Value, ...],
+        where: Location | None,
+    ) -> Node:
+        """A node outside any graph, whose results were computed already and do not know it."""
+        node = cls(op, operands, params, (), where, 0, ())
+        node.results = results
+        return node
 
     def __repr__(self) -> str:
         return f"{self.op.name} {' '.join(map(repr, self.operands))}"

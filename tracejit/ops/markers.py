@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import defop
 
@@ -39,6 +40,21 @@ class Marker:
         return self.name
 
 
+def stop(*cotangents: Any) -> Sequence[Any]:
+    """The rule of stop_gradient, which has no inputs."""
+    return ()
+
+
+def pass_through(*cotangents: Any) -> Sequence[Any]:
+    """The rule of grad_pass_through: each cotangent to the input in the same place."""
+    return cotangents
+
+
+FIXED_RULES = (stop, pass_through)
+"""Rules that are the same at every place, so that a gradient through them need not be recorded
+again."""
+
+
 def _value_types(*operands: ArrayType, outputs: int, grad: Marker) -> tuple[ArrayType, ...]:
     return operands[:outputs]
 
@@ -58,3 +74,8 @@ OVERRIDE = defop(
     source=lambda types, outputs, grad: ", ".join(f"{{{k}}}" for k in range(outputs)),
     cost=lambda *types, **params: 0,
 )
+
+
+def inputs_of(node: Node) -> tuple[Value, ...]:
+    """The operands that gradients flow into: of an override, those its rule answers for."""
+    return node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands

@@ -132,15 +132,20 @@ class Op:
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         """The op computed by NumPy on arrays: what the generated line computes."""
         types = [type_of(operand) or ArrayType((), np.dtype(object)) for operand in operands]
+        return self.computation(types, params)(*operands)
+
+    def computation(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> Callable[..., Any]:
+        """The function that computes the op on arrays of these types, by its generated line."""
+        places = [f"_{number}" for number in range(len(operands))]
         if self.statements is not None:
-            lines = self.statement_lines(types, params)
-            places = [f"_{number}" for number in range(len(operands))]
-            space = {"np": np, **dict(zip(places, operands, strict=True))}
-            exec("\n".join(line.format(*places, out="_out") for line in lines), space)
-            return space["_out"]
-        text = self.template(types, params)
-        names = {f"_{number}": operand for number, operand in enumerate(operands)}
-        return eval(_compiled(text.format(*names)), {"np": np, **names})
+            lines = [
+                line.format(*places, out="_out") for line in self.statement_lines(operands, params)
+            ]
+        else:
+            lines = ["_out = " + self.template(operands, params).format(*places)]
+        return _compiled(", ".join(places), "\n".join(lines))
 
     def vjp_rule(self, operand: int) -> Rule | None:
         """The rule for operand number `operand`; None where it has no derivative."""
@@ -161,8 +166,13 @@ def _rule(rules: Rules, operand: int) -> Rule | None:
 
 
 @lru_cache(4096)
-def _compiled(text: str) -> Any:
-    return compile(text, "<op>", "eval")
+def _compiled(parameters: str, body: str) -> Callable[..., Any]:
+    """The function of these parameters that runs `body` and returns _out."""
+    lines = [f"def compute({parameters}):", *body.splitlines(), "return _out"]
+    space: dict[str, Any] = {"np": np}
+    exec(compile("\n    ".join(lines), "<op>", "exec"), space)
+    made: Callable[..., Any] = space["compute"]
+    return made
 
 
 def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:

@@ -80,9 +80,13 @@ class Captures:
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
-        """Walk from `roots`: the function, and the objects among its arguments."""
+        """Walk from `roots`: the function, and the objects among its arguments.
+
+        `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id.
+        """
         self.roots = list(roots)
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
+        self.labels: dict[int, str] = {}
         self._words: set[str] = set()
         self._looks_up = False
         before = None
@@ -132,6 +136,7 @@ class Captures:
 
     def _begin(self) -> None:
         self.arrays.clear()
+        self.labels.clear()
         self.generators: dict[str, Any] = {}
         self._checks: dict[str, None] = {}
         self._space: dict[str, Any] = {"_same": same_contents}
@@ -158,7 +163,9 @@ class Captures:
         if id(value) in self._visited:
             return
         self._visited.add(id(value))
-        if issubclass(kind, np.ndarray):
+        if hasattr(kind, "__tracejit_record__"):
+            self.labels[id(value)] = name
+        elif issubclass(kind, np.ndarray):
             self._array(value, place, name)
         elif _is_generator(value):
             self.generators[name] = value

@@ -61,7 +61,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
 
     def augmented(self: Any, other: Any) -> Any:
         if self.type.form == "array":
-            self._refuse_write(f"{self._recording.name_of(self._value)} {symbol}= ...", self)
+            self._refuse_write(f"{self._called()} {symbol}= ...", self)
         return forward(self, other)
 
     return forward, reflected, augmented

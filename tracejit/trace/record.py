@@ -4,27 +4,29 @@ Nothing is computed while recording: `Recording.record` infers types and emits a
 may read without freezing anything is the value of a weak number (`Recording.read`); a read
 becomes a guard of the kernel. A recording belongs to one thread and ends with the function;
 Tensors that outlive it are refused.
+
+What the function reads besides its arguments becomes a hidden argument of the kernel: captured
+arrays, eager Tensors, and Variables, which have one value after another here as they are assigned.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.errors import TracejitError, Where, fail
-from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Value
-from tracejit.ir.printer import constant_text
-from tracejit.ir.types import ArrayType, dtype_letters, type_of
-from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import IDENTITY
+from tracejit.errors import TracejitError, fail
+from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.markers import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
+from tracejit.trace.naming import Namer
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 
 _active = threading.local()
@@ -36,23 +38,27 @@ def current_recording() -> Recording | None:
     return stack[-1] if stack else None
 
 
-class Recording:
+class Hidden(NamedTuple):
+    """An argument of the kernel that is none of the user's: the input that stands for it, the
+    object that holds it, and the path from the object to the array."""
+
+    value: Value
+    holder: Any
+    path: str = ""
+
+
+class Recording(Recorder):
     """One run of a function under the recorder."""
 
     def __init__(self, name: str, captures: Captures | None = None) -> None:
         """A recording of the function `name`, which reads `captures` besides its arguments."""
-        self.graph = Graph(name)
+        super().__init__(Graph(name))
         self.captures = captures
-        self.hidden: dict[int, tuple[Value, np.ndarray]] = {}
+        self.hidden: dict[int, Hidden] = {}
+        self.versions: dict[int, list[Value]] = {}
+        self.assigned: dict[int, Any] = {}
         self.thread = threading.get_ident()
         self.open = True
-        self.region = 0
-        self.regions = 0
-        self.identities = 0
-        self.tapes: tuple[int, ...] = ()
-        self.where: Location | None = None
-        self.in_rule = False  # a rule of the user's is running: its line, not the one it is for
-        self.substitutes: Mapping[Value, Value] = {}
         self.known: dict[Value, Any] = {}
         self.reads: dict[Value, Any] = {}
         self._namer = Namer()
@@ -82,12 +88,12 @@ class Recording:
         except TracejitError:
             raise
         except (ValueError, TypeError, IndexError) as error:
-            raise self._misfit(op, values, params, error) from None
+            raise self.misfit(op, values, params, error) from None
         if types[0].form == "weak":
             number = op.evaluate(*map(self.known_value, values), **params)
             if type_of(number) is not types[0]:
                 return op.evaluate(*map(self.read, values), **params)
-        node = self.graph.emit(op, values, params, types, self._locate(), self.region, self.tapes)
+        node = self._emit(op, values, params, types)
         results = node.results
         if types[0].form == "weak":
             self.known[results[0]] = number
@@ -95,60 +101,109 @@ class Recording:
             return Tensor(results[0], self)
         return tuple(Tensor(value, self) for value in results)
 
+    def _emit(
+        self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
+    ) -> Node:
+        """The node in the graph, and in every window that sees it."""
+        if not self.windows:
+            return self.graph.emit(op, values, params, types, self._locate(), self.region)
+        inputs = values[params["outputs"] :] if op is OVERRIDE else values
+        seen = [window for window in self.windows if window.sees(inputs)]
+        tapes = tuple([window.number for window in seen])
+        before = len(self.graph.nodes)
+        node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
+        if len(self.graph.nodes) > before:
+            for window in seen:
+                window.add(node)
+        return node
+
     def lift(self, operand: Any) -> Value:
-        """The value of an operand: a Tensor's own, or a constant."""
+        """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
         if type(operand) is Tensor:
             if operand._recording is not self:
-                operand._recording.check_alive()
-                other = operand._recording.graph.name
-                raise fail("two-recordings", self.here(), function=self.graph.name, other=other)
+                return self._foreign(operand)
             value: Value = operand._value
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = np.asarray(operand)
         kind = type_of(operand)
         if kind is None:
-            raise fail(
-                "not-an-array",
-                self.here(),
-                what="an operand",
-                article="a",
-                kind=type(operand).__name__,
-                fix="convert it with np.asarray before the call.",
-            )
+            read = getattr(type(operand), "__tracejit_read__", None)
+            if read is not None:
+                return self.lift(read(operand))
+            raise self.not_an_array(operand)
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
             name = self.captures.name_of(operand)
             if name is not None:
-                return self._hidden_argument(operand, name)
+                return self.hide(operand, name, kind)
         return self.graph.constant(operand)
 
-    def _hidden_argument(self, array: np.ndarray, name: str) -> Value:
-        """The input that stands for a captured array."""
-        known = self.hidden.get(id(array))
+    def _foreign(self, tensor: Tensor) -> Value:
+        """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
+        tensor._recording.check_alive()
+        value = tensor._value
+        if value.data is None:
+            other = tensor._recording.graph.name
+            raise fail("two-recordings", self.here(), function=self.graph.name, other=other)
+        known = self.captures.labels.get(id(tensor)) if self.captures is not None else None
+        return self.hide(value, known or "captured", value.type, ".data")
+
+    def hide(self, holder: Any, name: str, type: ArrayType, path: str = "") -> Value:
+        """The input for what `holder` holds: at each call it is read anew by `path`."""
+        known = self.hidden.get(id(holder))
         if known is None:
-            value = self.graph.add_input(name, ArrayType(array.shape, array.dtype))
-            known = self.hidden[id(array)] = (value, array)
-        return known[0]
+            value = self.graph.add_input(name, type)
+            known = self.hidden[id(holder)] = Hidden(value, holder, path)
+        return known.value
 
-    def source(self, argument: Any, name: str) -> Any:
-        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
+    # Variables
 
-        What has no derivative stays as it is, for the caller to refuse.
-        """
-        if type(argument) is not Tensor and type_of(argument) is None:
-            return argument
-        value = self.lift(argument)
-        if not value.type.is_inexact:
-            return argument
-        tensor: Any = Tensor(value, self)
+    def version(self, variable: Any) -> Value:
+        """The value that a Variable has now."""
+        value = self.versions_of(variable)[-1]
+        return self.substitutes[value] if value in self.substitutes else value
+
+    def versions_of(self, variable: Any) -> list[Value]:
+        """The values that a Variable has had, from the one before the call on."""
+        known = self.versions.get(id(variable))
+        if known is None:
+            name = self.captures.labels.get(id(variable)) if self.captures is not None else None
+            value = self.hide(variable, variable.name or name or "variable", variable.type, ".data")
+            known = self.versions[id(variable)] = [value]
+        return known
+
+    def assign(self, variable: Any, new: Any) -> None:
+        """Give a Variable the value of `new`, from here on; nothing flows from there."""
+        marker = Marker("assign", "assigned", stop)
+        value = self.lift(OVERRIDE(Tensor(self.lift(new), self), outputs=1, grad=marker))
+        versions = self.versions_of(variable)
+        value.name_result(versions[0].label)
+        versions.append(value)
+        self.assigned[id(variable)] = variable
+
+    # What Python reads
+
+    def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
+        """A weak number's value, read under a guard; array data is refused."""
         if value.type.form == "weak":
-            tensor = as_scalar(tensor, dtype=value.type.dtype)
-        self.identities += 1
-        distinct: Tensor = IDENTITY(tensor, number=self.identities)
-        distinct._value.label = name
-        return distinct
+            return self.read(value)
+        name = self.name_of(value)
+        instead = "keep computing with NumPy, or return it and convert it outside the function."
+        raise fail(
+            "value-needed",
+            self.here(),
+            call=call.format(name if name != "an array" else "t"),
+            name=name,
+            type=value.type,
+            fix=fix or instead,
+        )
+
+    def numpy(self, value: Value) -> np.ndarray:
+        """Refused: there is no array yet."""
+        known = self.value_of(value, "{}.numpy()", "return it from the function.")
+        return np.array(known)
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""
@@ -165,6 +220,8 @@ class Recording:
         """The number a weak value or constant stands for in this run."""
         return value.data if isinstance(value, Constant) else self.known[value]
 
+    # Regions
+
     @contextmanager
     def inside_region(self) -> Iterator[int]:
         """Nodes recorded meanwhile belong to a new recompute region, unless one is open already."""
@@ -177,25 +234,7 @@ class Recording:
         finally:
             self.region = outer
 
-    @contextmanager
-    def at(self, where: Location | None) -> Iterator[None]:
-        """Nodes recorded meanwhile are cited at `where`, not at the running line; NOWHERE: at
-        none."""
-        outer, self.where = self.where, where
-        try:
-            yield
-        finally:
-            self.where = outer
-
-    @contextmanager
-    def substituting(self, values: Mapping[Value, Value]) -> Iterator[None]:
-        """Operands recorded meanwhile are replaced by what `values` maps them to, at that
-        moment."""
-        outer, self.substitutes = self.substitutes, values
-        try:
-            yield
-        finally:
-            self.substitutes = outer
+    # The end
 
     def check_alive(self) -> None:
         """Raise LeakedTensorError after the end of the recording or on another thread."""
@@ -217,18 +256,10 @@ class Recording:
         self._namer.forget()
         self.open = False
 
-    def here(self) -> Where | None:
-        """The user's running line, or the line being differentiated, for errors."""
-        if self.where is not None and not self.in_rule:
-            return places.where_of(self.where, self.graph.files)
-        return places.where(places.user_frame())
-
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""
         self._namer.catch_up()
-        if isinstance(value, Constant):
-            return constant_text(value)
-        return value.label or value.name or "an array"
+        return super().name_of(value)
 
     def _locate(self) -> Location | None:
         if self.where is not None:
@@ -240,84 +271,3 @@ class Recording:
         place, file = places.location(frame)
         self.graph.files.setdefault(place, file)
         return place
-
-    def _misfit(
-        self, op: Op, values: Sequence[Value], params: dict[str, Any], error: Exception
-    ) -> TracejitError:
-        """The user's error for operands that do not fit: their spelling, every shape, NumPy's
-        reason."""
-        try:
-            template = op.template([value.type for value in values], params).replace("np.", "")
-        except (ValueError, TypeError, IndexError):
-            template = f"{op.name}({', '.join(f'{{{k}}}' for k in range(len(values)))})"
-        call = template.format(*map(self.name_of, values))
-        shapes = ", ".join(
-            f"{self.name_of(value)} {dtype_letters(value.type.dtype)}{list(value.type.shape)}"
-            for value in values
-            if not isinstance(value, Constant) or value.type.shape
-        )
-        if isinstance(error, TypeError):
-            return fail(
-                "unsupported-call",
-                self.here(),
-                function=call,
-                problem=error,
-                fix=f"given {shapes}.",
-            )
-        return fail("shapes", self.here(), call=call, problem=error, fix=f"given {shapes}.")
-
-
-class Namer:
-    """Finds what the user calls the values: reads the locals of a frame when its statement is
-    over."""
-
-    LOCALS_LIMIT = 500
-
-    def __init__(self) -> None:
-        """No frame seen yet."""
-        self._position: dict[FrameType, tuple[int, int]] = {}
-
-    def visit(self, frame: FrameType) -> None:
-        """An operation is being recorded in `frame`."""
-        line, instruction = frame.f_lineno, frame.f_lasti
-        before = self._position.get(frame)
-        if before is None:
-            self._visit_callers(frame)
-        elif before[0] != line or instruction <= before[1]:
-            self._read(frame)
-        self._position[frame] = (line, instruction)
-
-    def catch_up(self) -> None:
-        """Read the locals of every frame as they are now."""
-        for frame in self._position:
-            self._read(frame)
-
-    def finish(self) -> None:
-        """Read the last locals of every frame and let the frames go."""
-        self.catch_up()
-        self.forget()
-
-    def forget(self) -> None:
-        """Let the frames go."""
-        self._position.clear()
-
-    def _visit_callers(self, frame: FrameType) -> None:
-        """Take note of the user's functions that called this one: their names go before its own."""
-        caller = frame.f_back
-        found: list[FrameType] = []
-        while caller is not None and caller not in self._position:
-            if places.is_internal(caller):
-                break
-            found.append(caller)
-            caller = caller.f_back
-        if caller in self._position:
-            self._read(caller)
-        for one in reversed(found):
-            self._position[one] = (one.f_lineno, one.f_lasti)
-
-    def _read(self, frame: FrameType) -> None:
-        if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:
-            return
-        for name, local in frame.f_locals.items():
-            if type(local) is Tensor and not local._value.label and local._value.node is not None:
-                local._value.label = name

@@ -1,0 +1,206 @@
+"""Which ops are linear in which operands, decided on nodes and compared with numbers; zeros; the
+transposed map."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interpret import interpret
+from tests.ops.program import quiet
+from tracejit.autodiff.linearity import WORDS, LinearMap, is_zero
+from tracejit.ir.types import ArrayType
+from tracejit.ir.verify import verify
+from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.op import OPS, Op
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+SIZE = 64
+PARAMS: dict[str, list[dict[str, Any]]] = {
+    "pow_to": [{"exponent": 3}, {"exponent": 0}],
+    "power_to": [{"exponent": 2.0}, {"exponent": 0}],
+    "pow_of": [{"base": 2.0}],
+    "power_of": [{"base": 2.0}],
+}
+FLOATING = ("f8", "c16")
+
+
+def tensors(recording: Recording, kinds: tuple[str, ...]) -> list[Tensor]:
+    """An input for each dtype."""
+    types = [ArrayType((SIZE,), np.dtype(kind)) for kind in kinds]
+    return [recording.argument(f"x_{number}", type) for number, type in enumerate(types)]
+
+
+def accepted(op: Op, kinds: tuple[str, ...], params: dict[str, Any], moving: Any) -> bool:
+    """Whether an op of operands of these dtypes is found linear in those that are moving."""
+    recording = Recording("sample")
+    xs = tensors(recording, kinds)
+    y: Any = op(*xs, **params)
+    ys = list(y) if isinstance(y, tuple) else [y]
+    found = LinearMap(recording, ys, [xs[k] for k in moving], recording.graph.nodes)
+    return not found.obstacle
+
+
+def drawn(rng: np.random.Generator, kind: str) -> Any:
+    """Numbers of all sizes, none of them zero; or conditions."""
+    values = rng.normal(size=SIZE) * 10.0 ** rng.integers(-1, 2, size=SIZE)
+    if kind == "c16":
+        return values + 1j * rng.permutation(values)
+    if kind == "i8":
+        return rng.integers(2, 9, size=SIZE)
+    return values if kind == "f8" else values > 0.0
+
+
+def is_linear(op: Op, kinds: tuple[str, ...], params: dict[str, Any], moving: Any) -> bool:
+    """Whether it is: f(2.5 u - v) is 2.5 f(u) - f(v)."""
+    rng = np.random.default_rng(7)
+    u, v = ([drawn(rng, kind) for kind in kinds] for _ in range(2))
+    v = [v[k] if k in moving else u[k] for k in range(len(kinds))]
+    mixed = [2.5 * u[k] - v[k] if k in moving else u[k] for k in range(len(kinds))]
+    with quiet():
+        a, b, c = (op.evaluate(*operands, **params) for operands in (u, v, mixed))
+        pairs = zip(*[y if type(y) is tuple else (y,) for y in (a, b, c)], strict=True)
+        return all(
+            y.dtype.kind in "fc" and np.allclose(z, 2.5 * x - y, rtol=1e-9) for x, y, z in pairs
+        )
+
+
+def signatures(op: Op, params: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The dtypes of operands that an op takes, one of them floating at least."""
+    rules = op.vjp if isinstance(op.vjp, tuple) else (op.vjp,)
+    choices = [("?",) if rule is None and len(rules) > 2 else (*FLOATING, "i8") for rule in rules]
+    taken = []
+    for kinds in product(*choices):
+        if not set(FLOATING).isdisjoint(kinds):
+            try:
+                op(*tensors(Recording("sample"), kinds), **params)
+            except TypeError:
+                continue
+            taken.append(kinds)
+    return taken
+
+
+ELEMENTWISE = [
+    (name, params)
+    for name, op in sorted(OPS.items())
+    if op.batch == "elementwise" and op.vjp != ()
+    for params in PARAMS.get(name, [{}])
+]
+
+
+@pytest.mark.parametrize(("name", "params"), ELEMENTWISE)
+def test_an_elementwise_op_is_taken_for_linear_exactly_where_it_is(
+    name: str, params: dict[str, Any]
+) -> None:
+    op = OPS[name]
+    assert signatures(op, params)
+    for kinds in signatures(op, params):
+        floating = [k for k, kind in enumerate(kinds) if kind in FLOATING]
+        for count in range(1, len(floating) + 1):
+            for moving in combinations(floating, count):
+                # The next number is as good as equal, and yet no linear function.
+                expected = is_linear(op, kinds, params, moving) and name != "nextafter"
+                assert accepted(op, kinds, params, moving) == expected, (kinds, moving)
+
+
+def test_the_ops_known_by_name_have_rules() -> None:
+    assert [name for name in WORDS if isinstance(OPS[name].jvp, str)] == []
+
+
+# Zeros
+
+
+def zero(make: Any) -> bool:
+    """Whether a value made of an input is known to be zero."""
+    recording = Recording("sample")
+    (x,) = tensors(recording, ("f8",))
+    return is_zero(recording.lift(make(x)))
+
+
+def test_zeros_are_known_through_linear_ops() -> None:
+    assert zero(lambda x: 0.0)
+    assert zero(lambda x: np.zeros(3))
+    assert zero(lambda x: np.zeros_like(x))
+    assert zero(lambda x: np.zeros_like(x)[1:].astype("f4"))
+    assert zero(lambda x: np.stack([np.zeros_like(x), np.zeros(SIZE)]))
+    assert zero(lambda x: np.zeros_like(x) + 0)
+    assert zero(lambda x: x * 0.0)
+    assert zero(lambda x: np.take(np.zeros_like(x), np.arange(1, 3)))
+    assert not zero(lambda x: x)
+    assert not zero(lambda x: x * 1.0)
+    assert not zero(lambda x: x - x)
+    assert not zero(lambda x: np.ones_like(x))
+    assert not zero(lambda x: np.array([0.0, 1.0]))
+    assert not zero(lambda x: np.stack([np.zeros_like(x), x]))
+    assert not zero(lambda x: np.cos(np.zeros_like(x)))
+
+
+def test_sums_may_be_long() -> None:
+    def total(x: Any) -> Any:
+        result = np.zeros_like(x)
+        for _ in range(3000):
+            result = result + 0.0 + np.zeros_like(x)
+        return result
+
+    def doubled(x: Any) -> Any:
+        result = np.zeros_like(x)
+        for _ in range(100):
+            result = result + result
+        return result
+
+    assert zero(total)
+    assert not zero(lambda x: total(x) + x)
+    assert zero(doubled)
+
+
+# The map
+
+
+def test_the_first_obstacle_on_the_way_is_named() -> None:
+    recording = Recording("sample")
+    (x,) = tensors(recording, ("f8",))
+    np.sqrt(x)  # not on the way
+    y = np.exp(np.abs(2.0 * x)) + 1.0
+    found = LinearMap(recording, [y], [x], recording.graph.nodes)
+    assert found.obstacle == "it goes into absolute"
+
+
+def test_the_transpose_of_several_values() -> None:
+    recording = Recording("sample")
+    a, b, c = tensors(recording, ("f8", "f8", "f8"))
+    v, w = tensors(recording, ("f8", "f8"))
+    ys: list[Any] = [a + 2.0 * b, 3.0 * a]
+    linear = LinearMap(recording, ys, [a, b, c], recording.graph.nodes)
+    assert linear.obstacle == ""
+    a_dot, b_dot, c_dot = linear.transposed([v, w])
+    assert a_dot is not None
+    assert b_dot is not None
+    assert c_dot is None
+    graph = verify(recording.finish([a_dot._value, b_dot._value]))
+    ones = np.ones(SIZE)
+    found = interpret(graph, *[np.full(SIZE, np.nan)] * 3, 5.0 * ones, 7.0 * ones)
+    np.testing.assert_array_equal(found[0], 26.0 * ones)
+    np.testing.assert_array_equal(found[1], 10.0 * ones)
+
+
+def test_an_override_is_its_values_and_depends_on_nothing_else() -> None:
+    recording = Recording("sample")
+    x, v = tensors(recording, ("f8", "f8"))
+    marker = Marker("crooked", "", lambda g: (g * g,))
+    passed: Any = OVERRIDE(2.0 * x, x, outputs=1, grad=marker)
+    linear = LinearMap(recording, [passed], [x], recording.graph.nodes)
+    assert linear.obstacle == ""
+    (dot,) = linear.transposed([v])
+    assert dot is not None
+    assert [operand.name for operand in recording.finish([dot._value]).inputs] == ["x_0", "x_1"]
+    other = Recording("sample")
+    (x,) = tensors(other, ("f8",))
+    fixed: Any = OVERRIDE(np.ones_like(x), x, outputs=1, grad=marker)
+    linear = LinearMap(other, [fixed * x], [x], other.graph.nodes)
+    assert linear.obstacle == ""
+    linear = LinearMap(other, [fixed], [x], other.graph.nodes)
+    assert linear.obstacle == "a gradient that is returned does not depend on it"

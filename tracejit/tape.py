@@ -1,0 +1,385 @@
+"""GradientTape: a window onto what is computed, and the gradients of what it saw."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tracejit.autodiff.adjoint import gradients as differentiate
+from tracejit.errors import fail
+from tracejit.ir.graph import Value
+from tracejit.ir.types import type_of
+from tracejit.slices import compiled_gradients, slice_of
+from tracejit.targets import (
+    UnconnectedGradients,
+    filled,
+    gradients_by,
+    here,
+    leaves_of,
+    seeds_of,
+    tensor_of,
+    wants_zeros,
+)
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER, eager_tensor
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.variable import Variable, current_recorder, strong_array
+from tracejit.trace.windows import Window
+
+NONE = UnconnectedGradients.NONE
+
+
+class GradientTape:
+    """Records what is computed from watched Tensors and Variables in its with-block, for gradients.
+
+    Trainable Variables are watched by being read, unless `watch_accessed_variables` is False;
+    Tensors by `watch`. A tape answers once, a `persistent` one again and again; it can be entered
+    again and goes on. Tapes nest: a gradient that is taken inside another tape's block is recorded
+    by that one, to any order. In a recorded function a tape works on the recording and costs
+    nothing at run time.
+
+    Differs from TensorFlow's: what is unconnected is None in every mode and at every order,
+    cotangents are checked, gradients of indexing are dense.
+
+    >>> import tracejit as tj
+    >>> x = tj.constant(3.0)
+    >>> with tj.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = x * x
+    >>> tape.gradient(y, x).numpy()
+    array(6.)
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        """A tape that records nothing before it is entered."""
+        self._persistent = persistent
+        self._accessed = watch_accessed_variables
+        self._window = Window(watch_accessed_variables)
+        self._recorder: Recorder | None = None
+        self._active = False
+        self._used = False
+
+    def __enter__(self) -> GradientTape:
+        if self._active:
+            raise fail("tape-active", here())
+        recorder = current_recorder()
+        if self._recorder is not None and self._recorder is not recorder:
+            self._window = Window(self._accessed)
+        self._recorder = recorder
+        self._open()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._active:
+            self._close()
+
+    def _open(self) -> None:
+        assert self._recorder is not None
+        self._active = True
+        self._recorder.windows = (*self._recorder.windows, self._window)
+
+    def _close(self) -> None:
+        assert self._recorder is not None
+        self._active = False
+        others = (window for window in self._recorder.windows if window is not self._window)
+        self._recorder.windows = tuple(others)
+
+    def _recording(self, call: str) -> Recorder:
+        """What it records; RuntimeError where it does not."""
+        if not self._active or self._recorder is None:
+            raise fail("tape-idle", here(), call=call)
+        return self._recorder
+
+    def watch(self, tensor: Any) -> None:
+        """Record what is computed from `tensor` from now on: a Tensor, a Variable, or a container
+        of them. One that is not floating or complex gets a warning, and no gradient.
+
+        Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
+        """
+        recorder = self._recording("watch")
+        for leaf in flatten(tensor)[0]:
+            if type(leaf) is Variable:
+                self._window.watch_variable(leaf, recorder.version(leaf))
+            elif type(leaf) is Tensor and leaf.type.form != "weak":
+                self._window.watch(recorder.lift(leaf))
+            else:
+                raise fail("watch", here(), got=f"a {type(leaf).__name__}")
+            if not leaf.type.is_inexact:
+                text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
+                warnings.warn(text, stacklevel=2)
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Meanwhile nothing is recorded: what is computed is constant."""
+        self._recording("stop_recording")
+        self._close()
+        try:
+            yield
+        finally:
+            self._open()
+
+    def reset(self) -> None:
+        """Forget everything that was recorded or watched."""
+        self._recording("reset")
+        self._window.clear()
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables that are watched, in the order in which they were made."""
+        variables = [variable for variable, _ in self._window.reads.values()]
+        return tuple(sorted(variables, key=lambda variable: variable.serial))
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = NONE,
+    ) -> Any:
+        """The gradients of the sum of all targets with respect to each of `sources`, in their
+        structure: Tensors of their shapes and dtypes, or None where no target depends on one.
+
+        `output_gradients` are the cotangents of the targets, in their structure and shapes, ones
+        where None. `unconnected_gradients="zero"` answers zeros for None.
+
+        Raises TapeError (a RuntimeError) where a tape that is not persistent was used before,
+        TapeArgumentError (a TypeError) for what cannot be on a tape, SeedError (a ValueError) for
+        cotangents that do not fit, and NoGradientError (a LookupError) where an operation on the
+        way has no rule.
+        """
+        zeros = wants_zeros(unconnected_gradients)
+        recorder = self._use()
+        targets, structure = leaves_of(target, "target", "tape.gradient")
+        leaves, source_structure = leaves_of(sources, "sources", "tape.gradient")
+        ys = [tensor_of(leaf, recorder) for leaf in targets]
+        seeds = seeds_of(output_gradients, ys, structure, recorder, "tape.gradient")
+        found = self._gradients(recorder, ys, leaves, seeds, zeros)
+        self._release()
+        return unflatten(source_structure, found)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = NONE,
+    ) -> Any:
+        """The Jacobian of one target with respect to each of `sources`, in their structure: shape
+        target.shape + source.shape, None (or zeros) where unconnected.
+
+        Raises as `gradient` does.
+        """
+        zeros = wants_zeros(unconnected_gradients)
+        recorder = self._use()
+        targets, structure = leaves_of(target, "target", "tape.jacobian")
+        leaves, source_structure = leaves_of(sources, "sources", "tape.jacobian")
+        if structure.cls is not None:
+            got, fix = f"a {structure.cls.__name__}", "take the jacobian of one Tensor at a time."
+            words = {"call": "tape.jacobian", "argument": "target", "got": got, "fix": fix}
+            raise fail("tape-argument", here(), **words)
+        y = tensor_of(targets[0], recorder)
+        rows = [
+            self._gradients(recorder, [y], leaves, [seed], zeros)
+            for seed in _unit_seeds(y.type.shape, y, recorder)
+        ]
+        self._release()
+        found = [
+            _stacked([row[k] for row in rows], y.shape, leaf, recorder)
+            for k, leaf in enumerate(leaves)
+        ]
+        return unflatten(source_structure, found)
+
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = NONE) -> Any:
+        """The Jacobian of each row of `target` with respect to the same row of `source`: shape
+        (rows, *target.shape[1:], *source.shape[1:]). Rows must not depend on each other.
+
+        Raises SeedError (a ValueError) where they do not have the same number of rows, of rank 2
+        at least.
+        """
+        zeros = wants_zeros(unconnected_gradients)
+        recorder = self._use()
+        y = tensor_of(leaves_of(target, "target", "tape.batch_jacobian")[0][0], recorder)
+        leaves = leaves_of(source, "source", "tape.batch_jacobian")[0]
+        x = tensor_of(leaves[0], recorder)
+        if y.ndim < 2 or x.ndim < 2 or y.shape[0] != x.shape[0]:
+            problem = f"target has shape {y.shape}, source {x.shape}"
+            raise fail("seeds", here(), call="tape.batch_jacobian", problem=problem)
+        columns = [
+            self._gradients(recorder, [y], leaves, [seed], zeros)[0]
+            for seed in _unit_seeds(y.shape[1:], y, recorder)
+        ]
+        self._release()
+        if any(column is None for column in columns):
+            return None
+        stacked = np.stack(columns, axis=1)
+        return np.reshape(stacked, (*y.shape, *x.shape[1:]))
+
+    def _use(self) -> Recorder:
+        """Begin to answer: what it recorded."""
+        if self._used:
+            raise fail("tape-used", here())
+        if not self._persistent:
+            self._used = True
+            if self._active:
+                self._close()
+        return self._recorder or EAGER
+
+    def _release(self) -> None:
+        """Let go of what was recorded, if it is not asked for again; the Variables stay known."""
+        if not self._persistent:
+            reads = self._window.reads
+            self._window.clear()
+            self._window.reads = {key: (variable, []) for key, (variable, _) in reads.items()}
+
+    def _gradients(
+        self,
+        recorder: Recorder,
+        ys: Sequence[Tensor],
+        sources: Sequence[Any],
+        seeds: Sequence[Any],
+        zeros: bool,
+    ) -> list[Any]:
+        window = self._window
+
+        def reads(variable: Variable) -> Sequence[Value]:
+            return window.reads.get(id(variable), (variable, []))[1]
+
+        def found(
+            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+        ) -> Sequence[Tensor | None]:
+            known = [x for x in xs if x._value in window.known]
+            answers = iter(_differentiated(recorder, window, ys, known, seeds))
+            return [next(answers) if x._value in window.known else None for x in xs]
+
+        return gradients_by(found, recorder, ys, sources, seeds, reads, zeros)
+
+    def __repr__(self) -> str:
+        return f"<GradientTape, {len(self._window.nodes)} operations>"
+
+
+def _differentiated(
+    recorder: Recorder,
+    window: Window,
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    seeds: Sequence[Any],
+) -> Sequence[Tensor | None]:
+    """The gradients along the window's nodes: by a kernel, where nothing records them and no rule
+    of the user's is on the way."""
+    reached = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y._value in window.known]
+    if not reached or not xs:
+        return [None] * len(xs)
+    ys, seeds = [y for y, _ in reached], [seed for _, seed in reached]
+    if recorder is EAGER and current_recording() is None and not EAGER.windows:
+        y_values, x_values = [y._value for y in ys], [x._value for x in xs]
+        part = slice_of(window.nodes, y_values, x_values)
+        if part is not None:
+            return compiled_gradients(part, y_values, x_values, seeds, _names)
+    return differentiate(ys, xs, filled(seeds, ys), window.nodes)
+
+
+def _names() -> Mapping[Value, str]:
+    """What the user's running function calls its Tensors and Variables."""
+    frame = places.user_frame()
+    named: dict[Value, str] = {}
+    for name, local in (frame.f_locals if frame is not None else {}).items():
+        if type(local) is Tensor:
+            named.setdefault(local._value, name)
+        elif type(local) is Variable:
+            named.setdefault(local.held, local.name or name)
+    return named
+
+
+def _unit_seeds(shape: tuple[int, ...], y: Tensor, recorder: Recorder) -> Iterator[Tensor]:
+    """For each element of an array of this shape, which the last axes of y have, its cotangent: one
+    there, zero elsewhere."""
+    for index in np.ndindex(shape):
+        seed = np.zeros(y.shape, y.dtype)
+        seed[(..., *index)] = 1
+        given = seed if y.type.form == "array" else seed[()]
+        yield Tensor(recorder.lift(given), recorder)
+
+
+def _stacked(rows: Sequence[Any], shape: tuple[int, ...], leaf: Any, recorder: Recorder) -> Any:
+    """The rows of a Jacobian in its shape; None where they are."""
+    if not rows:
+        return tensor_of(np.zeros((*shape, *leaf.shape), leaf.dtype), recorder)
+    if any(row is None for row in rows):
+        return None
+    return np.reshape(np.stack(rows), (*shape, *leaf.shape))
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = NONE,
+) -> list[Any]:
+    """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
+    list; None where unconnected. Nothing needs watching.
+
+    `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
+    no further, so that total derivatives become partial ones.
+
+    Raises TapeError (a RuntimeError) outside recorded functions, and as `GradientTape.gradient`
+    does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.function(lambda x: tj.gradients(x ** 3, x)[0])(2.0 * np.ones(1))
+    array([12.])
+    """
+    zeros = wants_zeros(unconnected_gradients)
+    recording = current_recording()
+    if recording is None:
+        raise fail("no-recording", here())
+    targets, structure = leaves_of(ys, "ys", "tj.gradients")
+    sources = leaves_of(xs, "xs", "tj.gradients")[0]
+    tensors = [tensor_of(leaf, recording) for leaf in targets]
+    seeds = seeds_of(grad_ys, tensors, structure, recording, "tj.gradients")
+    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", "")[0]
+    stopped = {tensor_of(leaf, recording)._value for leaf in stops}
+
+    def reads(variable: Variable) -> Sequence[Value]:
+        return recording.versions_of(variable)
+
+    def found(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        nodes = [node for node in recording.graph.nodes if stopped.isdisjoint(node.results)]
+        return differentiate(ys, xs, filled(seeds, ys), nodes)
+
+    return gradients_by(found, recording, tensors, sources, seeds, reads, zeros)
+
+
+def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None) -> Any:
+    """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
+
+    A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
+    function the Tensor is a constant of the recording, which can be differentiated by.
+
+    >>> import tracejit as tj
+    >>> tj.constant([1, 2], dtype=float)
+    <Tensor f8[2] [1. 2.]>
+    """
+    if hasattr(type(value), "__tracejit_record__"):
+        value = tensor_of(value, current_recorder()).numpy()
+    data = strong_array(value, dtype)
+    if shape is not None:
+        data = np.array(np.broadcast_to(data, shape))
+    known = type_of(data)
+    if known is None or known.dtype.kind not in "biufc":
+        kind = type(value).__name__
+        fix = "give it an array, a number or nested lists of numbers."
+        words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
+        raise fail("not-an-array", here(), **words)
+    recording = current_recording()
+    if recording is None:
+        return eager_tensor(data, known)
+    return recording.distinct(Tensor(recording.graph.constant(data), recording))

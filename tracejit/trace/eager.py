@@ -1,0 +1,262 @@
+"""The eager recorder: operations on Tensors that hold their numbers are computed at once.
+
+Every result is a new value with its data, read-only. Where an open window sees the operation, a
+node is kept in the window, and nowhere else: values do not know their nodes, so what a tape has
+forgotten is free. While a function is recorded on this thread, its recording takes the operations
+of eager Tensors, too.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import TracejitError, fail
+from tracejit.ir.graph import Graph, Location, Node, Value
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.op import Op
+from tracejit.trace import places
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import Tensor
+
+_Compiled = tuple[tuple[ArrayType, ...], Callable[..., Any]]
+_compiled: dict[tuple[Any, ...], _Compiled] = {}
+
+
+class Run:
+    """What a recompute region met in its forward run: per Variable, the values that it had one
+    after another; and what callbacks answered."""
+
+    def __init__(self) -> None:
+        """Nothing met yet."""
+        self.versions: dict[int, list[Value]] = {}
+        self.answers: list[Any] = []
+
+    def note(self, variable: Any) -> list[Value]:
+        """The values that `variable` has had, the one of now at least."""
+        return self.versions.setdefault(id(variable), [variable.held])
+
+
+class Replay:
+    """A second run of a recompute region: how far it has come."""
+
+    def __init__(self, run: Run) -> None:
+        """At the beginning of `run`."""
+        self.run = run
+        self.steps: dict[int, int] = {}
+        self.answers = iter(run.answers)
+
+    def version(self, variable: Any) -> Value:
+        """The value that `variable` had here in the forward run."""
+        return self.run.note(variable)[self.steps.get(id(variable), 0)]
+
+    def assign(self, variable: Any) -> None:
+        """`variable` was assigned here in the forward run."""
+        self.steps[id(variable)] = self.steps.get(id(variable), 0) + 1
+
+
+class Eager(threading.local, Recorder):
+    """The recorder of all that is computed outside recorded functions; per thread its windows."""
+
+    def __init__(self) -> None:
+        """No window open."""
+        Recorder.__init__(self, Graph("eager"))
+        self.runs: tuple[Run, ...] = ()
+        self.replay: Replay | None = None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a tape, or a custom gradient looking for Variables, must see every operation."""
+        return bool(self.windows or self.logs)
+
+    def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        """`op` computed on the data of Tensors, arrays and numbers: a Tensor, or a tuple of
+        them."""
+        recording = current_recording()
+        if recording is not None:
+            return recording.record(op, operands, params)
+        values = [
+            operand._value if type(operand) is Tensor else self.lift(operand)
+            for operand in operands
+        ]
+        if op is OVERRIDE:
+            return self._override(values, params)
+        types, compute = self._compile(op, values, params)
+        if op.alias is not None and type(operands[op.alias]) is not Tensor:
+            values[op.alias] = _snapshot(values[op.alias])
+        data = compute(*[value.data for value in values])
+        parts = (data,) if len(types) == 1 else data
+        results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
+        if self.windows and op.vjp != ():
+            self._show(op, values, params, results)
+        if len(results) == 1:
+            return Tensor(results[0], self)
+        return tuple([Tensor(value, self) for value in results])
+
+    def _override(self, values: Sequence[Value], params: dict[str, Any]) -> Any:
+        """The values of a marker, as new ones: what they were computed from does not reach them."""
+        count = params["outputs"]
+        results = tuple([_held(v.type, _snapshot(v).data) for v in values[:count]])
+        self._show(OVERRIDE, values, params, results)
+        tensors = tuple([Tensor(value, self) for value in results])
+        return tensors[0] if count == 1 else tensors
+
+    def _show(
+        self,
+        op: Op,
+        values: Sequence[Value],
+        params: dict[str, Any],
+        results: tuple[Value, ...],
+    ) -> None:
+        """Hand the operation to the windows that see it."""
+        inputs = values[params["outputs"] :] if op is OVERRIDE else values
+        seen = [window for window in self.windows if window.sees(inputs)]
+        if seen:
+            kept = tuple([_snapshot(value) for value in values])
+            node = Node.of(op, kept, params, results, self._locate())
+            for window in seen:
+                window.add(node)
+
+    def _compile(self, op: Op, values: Sequence[Value], params: dict[str, Any]) -> _Compiled:
+        """The types of the results, and the function that computes them."""
+        key = (op, *[value.type for value in values], repr(params) if params else "")
+        known = _compiled.get(key)
+        if known is None:
+            types = [value.type for value in values]
+            try:
+                known = op.result_types(types, params), op.computation(types, params)
+            except TracejitError:
+                raise
+            except (ValueError, TypeError, IndexError) as error:
+                raise self.misfit(op, values, params, error) from None
+            _compiled[key] = known
+        return known
+
+    def lift(self, operand: Any) -> Value:
+        """The value of an operand: a Tensor's own, a Variable's now, or an array or number."""
+        if type(operand) is Tensor:
+            if operand._recording is not self:
+                operand._recording.check_alive()
+                other = operand._recording.graph.name
+                raise fail("two-recordings", self.here(), function="eager code", other=other)
+            value: Value = operand._value
+            return self.substitutes[value] if value in self.substitutes else value
+        if type(operand) in (list, tuple):
+            operand = np.asarray(operand)
+        kind = type_of(operand)
+        if kind is None:
+            read = getattr(type(operand), "__tracejit_read__", None)
+            if read is not None:
+                return self.lift(read(operand))
+            raise self.not_an_array(operand)
+        if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
+            raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
+        value = Value(kind)
+        value.data = operand
+        return value
+
+    # Variables
+
+    def version(self, variable: Any) -> Value:
+        """The value that a Variable has now, or had when what runs again ran first."""
+        if self.replay is not None:
+            value = self.replay.version(variable)
+        else:
+            value = variable.held
+        for run in self.runs:
+            run.versions.setdefault(id(variable), [value])
+        return value
+
+    def assign(self, variable: Any, new: Any) -> None:
+        """Give a Variable the value of `new`; nothing flows from there. In a second run it gets the
+        value that it got in the first."""
+        before = self.version(variable)
+        if self.replay is not None:
+            self.replay.assign(variable)
+        else:
+            variable.commit(_snapshot(self.lift(new)).data)
+        for run in self.runs:
+            run.versions.setdefault(id(variable), [before]).append(self.version(variable))
+
+    @contextmanager
+    def logging_run(self, run: Run) -> Iterator[None]:
+        """Meanwhile `run` takes note of what a recompute region meets."""
+        outer, self.runs = self.runs, (*self.runs, run)
+        try:
+            yield
+        finally:
+            self.runs = outer
+
+    @contextmanager
+    def replaying(self, run: Run) -> Iterator[None]:
+        """Meanwhile Variables have the values, and callbacks the answers, of `run`."""
+        outer, self.replay = self.replay, Replay(run)
+        try:
+            yield
+        finally:
+            self.replay = outer
+
+    # What Python reads
+
+    def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
+        """The data; refused, unless for a decision, where an open tape records it."""
+        if decides:
+            return value.data
+        if current_recording() is not None or any(window.knows(value) for window in self.windows):
+            name = self.name_of(value)
+            name = "t" if name == "an array" else name
+            raise fail("taped", self.here(), call=call.format(name), name=name)
+        return value.data
+
+    def numpy(self, value: Value) -> np.ndarray:
+        """A copy of the data; a NumPy scalar is its own."""
+        return value.data.copy()  # type: ignore[no-any-return]
+
+    def name_of(self, value: Value) -> str:
+        """What the user calls a value, for errors."""
+        frame = places.user_frame()
+        for name, local in (frame.f_locals if frame is not None else {}).items():
+            if type(local) is Tensor and local._value is value:
+                return name
+        return super().name_of(value)
+
+    def _locate(self) -> Location | None:
+        if self.where is not None:
+            return self.where
+        frame = places.user_frame()
+        if frame is None:
+            return None
+        place, file = places.location(frame)
+        self.graph.files.setdefault(place, file)
+        return place
+
+
+EAGER = Eager()
+
+
+def eager_tensor(data: Any, type: ArrayType) -> Tensor:
+    """A Tensor of `data`, which nobody else may write to."""
+    return Tensor(_held(type, data), EAGER)
+
+
+def _held(type: ArrayType, data: Any) -> Value:
+    """A new value with its data."""
+    value = Value(type)
+    value.data = data
+    if type.form == "array":
+        data.flags.writeable = False
+    return value
+
+
+def _snapshot(value: Value) -> Value:
+    """`value` with data that cannot change any more: a copy of an array that can be written to."""
+    data = value.data
+    if type(data) is not np.ndarray or not data.flags.writeable:
+        return value
+    return _held(value.type, data.copy())

@@ -1,0 +1,64 @@
+"""Namer: what the user calls the values, read off the locals of running frames."""
+
+from __future__ import annotations
+
+from types import FrameType
+
+from tracejit.trace import places
+from tracejit.trace.tensor import Tensor
+
+
+class Namer:
+    """Finds what the user calls the values: reads the locals of a frame when its statement is
+    over."""
+
+    LOCALS_LIMIT = 500
+
+    def __init__(self) -> None:
+        """No frame seen yet."""
+        self._position: dict[FrameType, tuple[int, int]] = {}
+
+    def visit(self, frame: FrameType) -> None:
+        """An operation is being recorded in `frame`."""
+        line, instruction = frame.f_lineno, frame.f_lasti
+        before = self._position.get(frame)
+        if before is None:
+            self._visit_callers(frame)
+        elif before[0] != line or instruction <= before[1]:
+            self._read(frame)
+        self._position[frame] = (line, instruction)
+
+    def catch_up(self) -> None:
+        """Read the locals of every frame as they are now."""
+        for frame in self._position:
+            self._read(frame)
+
+    def finish(self) -> None:
+        """Read the last locals of every frame and let the frames go."""
+        self.catch_up()
+        self.forget()
+
+    def forget(self) -> None:
+        """Let the frames go."""
+        self._position.clear()
+
+    def _visit_callers(self, frame: FrameType) -> None:
+        """Take note of the user's functions that called this one: their names go before its own."""
+        caller = frame.f_back
+        found: list[FrameType] = []
+        while caller is not None and caller not in self._position:
+            if places.is_internal(caller):
+                break
+            found.append(caller)
+            caller = caller.f_back
+        if caller in self._position:
+            self._read(caller)
+        for one in reversed(found):
+            self._position[one] = (one.f_lineno, one.f_lasti)
+
+    def _read(self, frame: FrameType) -> None:
+        if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:
+            return
+        for name, local in frame.f_locals.items():
+            if type(local) is Tensor and not local._value.label and local._value.node is not None:
+                local._value.label = name

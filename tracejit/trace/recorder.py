@@ -1,0 +1,214 @@
+"""Recorder: what operations on Tensors are handed to.
+
+There are two: a Recording writes a graph and computes nothing, the eager one computes at once and
+keeps what an open tape sees. What they share is here: the windows that are open, where the user's
+program is, and the errors that say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import TracejitError, Where, fail
+from tracejit.ir.graph import Constant, Graph, Location, Value
+from tracejit.ir.printer import constant_text
+from tracejit.ir.types import dtype_letters, type_of
+from tracejit.ops.forms import as_scalar
+from tracejit.ops.markers import IDENTITY
+from tracejit.ops.op import Op
+from tracejit.trace import places
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.windows import Window
+
+
+class Recorder:
+    """The state of a program whose operations are recorded.
+
+    `windows` are the open tapes. `logs` note the Variables that are read. `where` is the line that
+    nodes are cited at instead of the running one, `in_rule` says that a rule of the user's runs:
+    its own line is meant then.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        """Record into `graph`."""
+        self.graph = graph
+        self.windows: tuple[Window, ...] = ()
+        self.logs: tuple[dict[int, tuple[Any, Value]], ...] = ()
+        self.region = 0
+        self.regions = 0
+        self.identities = 0
+        self.where: Location | None = None
+        self.in_rule = False
+        self.substitutes: Mapping[Value, Value] = {}
+
+    # What a Tensor asks of it
+
+    def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
+        raise NotImplementedError
+
+    def lift(self, operand: Any) -> Value:
+        """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
+        raise NotImplementedError
+
+    def check_alive(self) -> None:
+        """Raise LeakedTensorError where Tensors of this recorder can be used no more."""
+
+    def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
+        """The number or array that `value` stands for, which `call` of Python's needs.
+
+        Raises ValueNeededError where it is not known or reading it would lose a dependence; a
+        decision (`bool`) loses none.
+        """
+        raise NotImplementedError
+
+    def numpy(self, value: Value) -> np.ndarray:
+        """A copy of the array that `value` stands for, a constant from there on."""
+        raise NotImplementedError
+
+    # Variables
+
+    def version(self, variable: Any) -> Value:
+        """The value that a Variable has now."""
+        raise NotImplementedError
+
+    def assign(self, variable: Any, new: Any) -> None:
+        """Give a Variable the value of `new`, an array or Tensor of its shape and dtype."""
+        raise NotImplementedError
+
+    def read_variable(self, variable: Any) -> Tensor:
+        """The value of a Variable now, as a read of it that tapes see."""
+        value = self.version(variable)
+        for log in self.logs:
+            log.setdefault(id(variable), (variable, value))
+        for window in self.windows:
+            window.note_read(variable, value)
+        return Tensor(value, self)
+
+    @contextmanager
+    def logging_reads(self) -> Iterator[dict[int, tuple[Any, Value]]]:
+        """The Variables that are read meanwhile, with the value first read, in that order."""
+        log: dict[int, tuple[Any, Value]] = {}
+        outer, self.logs = self.logs, (*self.logs, log)
+        try:
+            yield log
+        finally:
+            self.logs = outer
+
+    # Differentiation
+
+    def source(self, argument: Any, name: str) -> Any:
+        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
+
+        What has no derivative stays as it is, for the caller to refuse.
+        """
+        if type(argument) is not Tensor and type_of(argument) is None:
+            if not hasattr(type(argument), "__tracejit_read__"):
+                return argument
+        value = self.lift(argument)
+        if not value.type.is_inexact:
+            return argument
+        tensor: Any = Tensor(value, self)
+        if value.type.form == "weak":
+            tensor = as_scalar(tensor, dtype=value.type.dtype)
+        distinct = self.distinct(tensor)
+        distinct._value.label = name
+        return distinct
+
+    def distinct(self, tensor: Any) -> Tensor:
+        """`tensor` as a value that no other is taken for."""
+        self.identities += 1
+        result: Tensor = IDENTITY(tensor, number=self.identities)
+        return result
+
+    @contextmanager
+    def seen_by(self, windows: Sequence[Window]) -> Iterator[None]:
+        """Only these windows are open meanwhile."""
+        outer, self.windows = self.windows, tuple(windows)
+        try:
+            yield
+        finally:
+            self.windows = outer
+
+    @contextmanager
+    def at(self, where: Location | None) -> Iterator[None]:
+        """Nodes recorded meanwhile are cited at `where`, not at the running line; NOWHERE: at
+        none."""
+        outer, self.where = self.where, where
+        try:
+            yield
+        finally:
+            self.where = outer
+
+    @contextmanager
+    def running_rule(self) -> Iterator[None]:
+        """A rule of the user's runs meanwhile: errors name its lines."""
+        outer, self.in_rule = self.in_rule, True
+        try:
+            yield
+        finally:
+            self.in_rule = outer
+
+    @contextmanager
+    def substituting(self, values: Mapping[Value, Value]) -> Iterator[None]:
+        """Operands recorded meanwhile are replaced by what `values` maps them to, at that
+        moment."""
+        outer, self.substitutes = self.substitutes, values
+        try:
+            yield
+        finally:
+            self.substitutes = outer
+
+    # Errors
+
+    def here(self) -> Where | None:
+        """The user's running line, or the line being differentiated, for errors."""
+        if self.where is not None and not self.in_rule:
+            return places.where_of(self.where, self.graph.files)
+        return places.where(places.user_frame())
+
+    def name_of(self, value: Value) -> str:
+        """What the user calls a value, for errors."""
+        if isinstance(value, Constant):
+            return constant_text(value)
+        return value.label or value.name or "an array"
+
+    def not_an_array(self, operand: Any, what: str = "an operand") -> TracejitError:
+        """The error for an operand that is neither array nor number."""
+        return fail(
+            "not-an-array",
+            self.here(),
+            what=what,
+            article="a",
+            kind=type(operand).__name__,
+            fix="convert it with np.asarray before the call.",
+        )
+
+    def misfit(
+        self, op: Op, values: Sequence[Value], params: dict[str, Any], error: Exception
+    ) -> TracejitError:
+        """The user's error for operands that do not fit: their spelling, every shape, NumPy's
+        reason."""
+        try:
+            template = op.template([value.type for value in values], params).replace("np.", "")
+        except (ValueError, TypeError, IndexError):
+            template = f"{op.name}({', '.join(f'{{{k}}}' for k in range(len(values)))})"
+        call = template.format(*map(self.name_of, values))
+        shapes = ", ".join(
+            f"{self.name_of(value)} {dtype_letters(value.type.dtype)}{list(value.type.shape)}"
+            for value in values
+            if not isinstance(value, Constant) or value.type.shape
+        )
+        if isinstance(error, TypeError):
+            return fail(
+                "unsupported-call",
+                self.here(),
+                function=call,
+                problem=error,
+                fix=f"given {shapes}.",
+            )
+        return fail("shapes", self.here(), call=call, problem=error, fix=f"given {shapes}.")

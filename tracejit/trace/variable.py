@@ -1,0 +1,310 @@
+"""Variable: an array with a name of its own, which keeps its shape and dtype while its value
+changes."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from tracejit.errors import Where, fail
+from tracejit.ir.graph import Value
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.creation import cast
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.trace import places
+from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import map_tree
+
+_serials = count()
+
+
+def current_recorder() -> Recorder:
+    """What takes operations on this thread now: the function being recorded, or the eager one."""
+    return current_recording() or EAGER
+
+
+def strong_array(value: Any, dtype: Any = None) -> Any:
+    """A copy of an array or number, in form and dtype as NumPy keeps it; a Python number as a NumPy
+    scalar, for it never changes."""
+    array = np.array(value, dtype)
+    given = type_of(value)
+    if given is not None and given.form != "array":
+        return array[()]
+    return array
+
+
+class Ref:
+    """A Variable as a key of dicts and sets, where the Variable itself has no hash."""
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: Variable) -> None:
+        """Refer to `variable`."""
+        self._variable = variable
+
+    def deref(self) -> Variable:
+        """The Variable."""
+        return self._variable
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ref) and self._variable is other._variable
+
+    def __hash__(self) -> int:
+        return id(self._variable)
+
+    def __repr__(self) -> str:
+        return f"<Ref {self._variable!r}>"
+
+
+class Variable(ArrayMethods):
+    """An array whose value is replaced by `assign`: the state of a model.
+
+    In every NumPy expression it is its value at that moment, and what comes out is a Tensor. Its
+    shape and dtype are those of the first value, which is copied: float64 for Python floats. Tapes
+    watch a trainable Variable by themselves; one that is not trainable is a constant unless
+    watched. In a `tj.function`, it is read at every call, and assignments take place when the call
+    has succeeded.
+
+    Raises ArgumentError (a TypeError) for what is no array, and AssignError (a ValueError) where a
+    value does not have its shape or dtype.
+
+    Differs from TensorFlow's: the dtype is NumPy's (float64, int64), a name is optional, `assign`
+    answers the value as of that assignment.
+
+    >>> import tracejit as tj
+    >>> v = tj.Variable([1.0, 2.0], name="v")
+    >>> v.assign_add([1.0, 1.0]).numpy()
+    array([2., 3.])
+    >>> with tj.GradientTape() as tape:
+    ...     y = v * v
+    >>> tape.gradient(y, v).numpy()
+    array([4., 6.])
+    """
+
+    __slots__ = ("__weakref__", "_name", "_serial", "_trainable", "_type", "_value")
+    __array_priority__ = 1000
+
+    def __init__(
+        self, value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
+        """Copy `value`: an array, a number, nested lists, a Tensor or another Variable."""
+        if hasattr(type(value), "__tracejit_record__"):
+            value = value.numpy() if value.shape or value.type.form == "array" else value.item()
+        data = strong_array(value, dtype)
+        known = type_of(data)
+        if known is None or known.dtype.kind not in "biufc":
+            raise fail(
+                "not-an-array",
+                _line(),
+                what="the value of a Variable",
+                article="a",
+                kind=type(value).__name__,
+                fix="give it an array or a number.",
+            )
+        self._type = known
+        self._trainable = bool(trainable)
+        self._name = name
+        self._serial = next(_serials)
+        self.commit(data)
+
+    @property
+    def type(self) -> ArrayType:
+        """Shape, dtype and form: the same for ever."""
+        return self._type
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it by themselves."""
+        return self._trainable
+
+    @property
+    def name(self) -> str:
+        """The name it was given, or ""."""
+        return self._name or ""
+
+    @property
+    def serial(self) -> int:
+        """Its number in the order in which Variables were made."""
+        return self._serial
+
+    @property
+    def held(self) -> Value:
+        """The value that it holds outside any recording; another one after each assignment."""
+        return self._value
+
+    @property
+    def data(self) -> Any:
+        """The array that it holds outside any recording, read-only."""
+        return self._value.data
+
+    def commit(self, data: Any) -> None:
+        """Hold `data`, which has its type and which nobody else writes to."""
+        value = Value(self._type)
+        if self._type.form == "array":
+            data.flags.writeable = False
+        value.data = data
+        self._value = value
+
+    def read_value(self) -> Any:
+        """The value now, as a Tensor."""
+        return current_recorder().read_variable(self)
+
+    value = read_value
+
+    def numpy(self) -> np.ndarray:
+        """A copy of the value as a plain array; refused while a function is recorded."""
+        return self.read_value().numpy()  # type: ignore[no-any-return]
+
+    def ref(self) -> Ref:
+        """A hashable reference, equal to every other reference of this Variable."""
+        return Ref(self)
+
+    # Assignment
+
+    def assign(self, value: Any) -> Any:
+        """Give it another value, of its shape and dtype; the answer is that value, as a read.
+
+        An integer becomes a float where the Variable holds floats, a list an array. No gradient
+        flows from `value`. In a recorded function the assignment takes place in order, and lasts
+        if the call succeeds.
+        """
+        recorder = current_recorder()
+        recorder.assign(self, self._fitting(value))
+        return recorder.read_variable(self)
+
+    def assign_add(self, delta: Any) -> Any:
+        """Add `delta` to the value, as assign(value + delta)."""
+        return self.assign(self._now() + self._fitting(delta))
+
+    def assign_sub(self, delta: Any) -> Any:
+        """Subtract `delta` from the value, as assign(value - delta)."""
+        return self.assign(self._now() - self._fitting(delta))
+
+    def _now(self) -> Any:
+        """The value, without its being read in the sense of tapes."""
+        recorder = current_recorder()
+        return Tensor(recorder.version(self), recorder)
+
+    def _fitting(self, value: Any) -> Any:
+        """`value` with this Variable's shape, dtype and form."""
+        if type(value) is Variable:
+            value = value._now()
+        given = value.type if type(value) is Tensor else type_of(value)
+        casting: Literal["same_kind", "safe"] = (
+            "same_kind" if given is None or given.form == "weak" else "safe"
+        )
+        if type(value) is not Tensor:
+            value = strong_array(value)
+            given = type_of(value)
+        if given is None or given.shape != self.shape:
+            self._refuse_value(type(value).__name__ if given is None else f"shape {given.shape}")
+        if given.dtype != self.dtype:
+            if not np.can_cast(given.dtype, self.dtype, casting) or (
+                casting == "safe" and given.is_inexact
+            ):
+                self._refuse_value(f"dtype {given.dtype}")
+            value = cast(value, self.dtype)
+        return self._formed(value)
+
+    def _refuse_value(self, got: str) -> NoReturn:
+        raise fail("assign", _line(), name=self.name or "a Variable", type=self.type, got=got)
+
+    def _formed(self, value: Any) -> Any:
+        """`value` as an array or a NumPy scalar, whichever this Variable holds."""
+        known = value.type if type(value) is Tensor else type_of(value)
+        if known is self.type or known is None:
+            return value
+        if self.type.form == "array":
+            return as_array(value)
+        return as_scalar(value, dtype=self.dtype) if known.form == "weak" else as_element(value)
+
+    # As an array
+
+    def __tracejit_read__(self) -> Any:
+        """The value now; called where an operation meets a Variable."""
+        return self.read_value()
+
+    def __tracejit_record__(self, op: Any, operands: Any, params: Any) -> Any:
+        """Record `op`; called by the op when it meets a Variable."""
+        return current_recorder().record(op, operands, params)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self._now().__array_ufunc__(ufunc, method, *_read(inputs), **_read(kwargs))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self._now().__array_function__(function, types, _read(args), _read(kwargs))
+
+    def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._now()._handle(function, _read(args), _read(kwargs))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array: np.ndarray = self.read_value().__array__(dtype, copy)
+        return array
+
+    def __bool__(self) -> bool:
+        return bool(self.read_value())
+
+    def __float__(self) -> float:
+        return float(self.read_value())
+
+    def __int__(self) -> int:
+        return int(self.read_value())
+
+    def __complex__(self) -> complex:
+        return complex(self.read_value())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.read_value(), spec) if spec else repr(self)
+
+    def item(self, *args: Any) -> Any:
+        """One element as a Python number."""
+        return self.read_value().item(*args)
+
+    def tolist(self) -> Any:
+        """All elements as nested lists of Python numbers."""
+        return self.read_value().tolist()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        self._refuse_write(f"{self._called()}[...] = ...", self)
+
+    def __copy__(self) -> Variable:
+        return Variable(self.data, self.trainable, self._name)
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Variable, (self.data, self.trainable, self._name)
+
+    def _called(self) -> str:
+        return self.name or "v"
+
+    def _refuse_write(self, call: str, target: Any) -> NoReturn:
+        fix = "use v.assign(value), v.assign_add(delta) or v.assign_sub(delta)."
+        raise fail("write", _line(), call=call, target="a Variable", fix=fix)
+
+    def __repr__(self) -> str:
+        shown = " ".join(str(self.data).split("\n"))
+        return f"<Variable {self._called()} {self.type!r} {shown}>"
+
+
+def read_leaf(leaf: Any) -> Any:
+    """A Variable's value; anything else as it is."""
+    return leaf.read_value() if type(leaf) is Variable else leaf
+
+
+def _read(values: Any) -> Any:
+    """`values` with every Variable in it read."""
+    return map_tree(read_leaf, values)
+
+
+def _line() -> Where | None:
+    return places.where(places.user_frame())

@@ -1,0 +1,100 @@
+"""Window: what one tape sees of a recording.
+
+A window holds the values it watches and the nodes computed from them while it was open, in order.
+A recorder shows it every operation (`Recorder.windows`): a node belongs to a window if an operand
+was watched, or computed from what was watched, at that moment. What a window holds dies with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from tracejit.ir.graph import Node, Value
+
+_numbers = count(1)
+
+
+class Window:
+    """The watched values, the values computed from them (`known` is both), and the nodes.
+
+    `reads` holds, for every Variable watched, the Variable and the values that its reads gave, one
+    for each value it had; `accessed` says whether trainable Variables are watched by being read.
+    """
+
+    __slots__ = ("accessed", "known", "nodes", "number", "reads")
+
+    def __init__(self, accessed: bool = True) -> None:
+        """A window onto nothing yet."""
+        self.number = next(_numbers)
+        self.accessed = accessed
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.known: set[Value] = set()
+        self.nodes: list[Node] = []
+        self.reads: dict[int, tuple[Any, list[Value]]] = {}
+
+    def watch(self, value: Value) -> None:
+        """Record what is computed from `value` from now on."""
+        if value.type.is_inexact:
+            self.known.add(value)
+
+    def watch_variable(self, variable: Any, value: Value) -> None:
+        """Watch a Variable, whose value now is `value`."""
+        self.reads.setdefault(id(variable), (variable, []))
+        self.note_read(variable, value)
+
+    def note_read(self, variable: Any, value: Value) -> None:
+        """A Variable was read."""
+        if id(variable) not in self.reads:
+            if not (self.accessed and variable.trainable):
+                return
+            self.reads[id(variable)] = (variable, [])
+        values = self.reads[id(variable)][1]
+        if value.type.is_inexact and value not in values:
+            values.append(value)
+            self.known.add(value)
+
+    def sees(self, operands: Sequence[Value]) -> bool:
+        """Whether an operation on `operands` depends on what is watched."""
+        return not self.known.isdisjoint(operands)
+
+    def knows(self, value: Value) -> bool:
+        """Whether `value` is watched, or computed from what is watched."""
+        return value in self.known
+
+    def add(self, node: Node) -> None:
+        """Hold a node that this window sees."""
+        self.nodes.append(node)
+        self.known.update([value for value in node.results if value.type.is_inexact])
+
+
+class Sieve(Window):
+    """In place of the open windows while a recompute region runs forward: it holds no node, and
+    gathers what the region uses of what they know."""
+
+    __slots__ = ("inputs", "windows")
+
+    def __init__(self, windows: Sequence[Window]) -> None:
+        """In place of `windows`."""
+        super().__init__()
+        self.windows = windows
+        self.inputs: dict[Value, None] = {}
+
+    def note_read(self, variable: Any, value: Value) -> None:
+        """A Variable was read; the windows watch it."""
+        for window in self.windows:
+            window.note_read(variable, value)
+
+    def sees(self, operands: Sequence[Value]) -> bool:
+        """Gather the operands that the windows know."""
+        for window in self.windows:
+            self.inputs.update(dict.fromkeys(filter(window.knows, operands)))
+        return False
+
+    def knows(self, value: Value) -> bool:
+        """Whether `value` may be on a tape: inside, anything may be."""
+        return value.type.is_inexact
