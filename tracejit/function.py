@@ -9,19 +9,18 @@ import keyword
 import os
 import re
 from collections.abc import Callable
-from types import CoroutineType, GeneratorType, MethodType
+from types import MethodType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from tracejit.differentiate import Answer, Request, rebuild, run, selected
+from tracejit.differentiate import Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.kernel import Kernel, make_kernel
-from tracejit.pipeline import Recorded
-from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
+from tracejit.results import call_path, finish
+from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.notes import add_note
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
+from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
@@ -29,12 +28,12 @@ from tracejit.trace.signature import (
     Leaf,
     bind_arguments,
     inside_method,
-    leaf_names,
     signature_of,
     take_apart,
 )
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import LEAF, flatten, labels
+from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.variable import read_leaf
 
 VALUE = Request()
 
@@ -152,11 +151,38 @@ class Function:
         if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.request.transform:
             return self.python(*args, **kwargs)
         space = Space(self.signature.parameters)
-        entry, made, _ = self._specialise(self._take_apart(arguments, space), space)
+        call, tensors = self._plain(self._take_apart(self._read_sources(arguments), space))
+        if tensors or EAGER.is_watched:
+            found = (made for made, *_ in list(self._made) if made.fits(call))
+            made = next(found, None) or self._specialise(call, space)[1]
+            if tensors or (EAGER.is_watched and made.unwatched is not None):
+                return made.call_path([tensors.get(leaf.name, leaf.value) for leaf in call.leaves])
+        entry, made, _ = self._specialise(call, space)
         result = entry(*args, **kwargs)
         if result is MISS:  # another thread has changed what was read while recording
             result = make_entry(made._replace(guard=None), space, self.name)(*args, **kwargs)
         return result
+
+    @staticmethod
+    def _plain(call: Call) -> tuple[Call, dict[str, Tensor]]:
+        """The call with the data of eager Tensors in their place, and these by leaf name."""
+        tensors = {leaf.name: leaf.value for leaf in call.leaves if type(leaf.value) is Tensor}
+        leaves = [
+            leaf._replace(
+                value=leaf.value._value.data,
+                role="scalar" if leaf.value.type.form == "scalar" else "array",
+            )
+            if leaf.name in tensors
+            else leaf
+            for leaf in call.leaves
+        ]
+        return Call(leaves, call.structures), tensors
+
+    def _read_sources(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with Variables that are differentiated read."""
+        if not self.request.transform:
+            return arguments
+        return {name: map_tree(read_leaf, value) for name, value in arguments.items()}
 
     def _misfit(
         self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -174,7 +200,7 @@ class Function:
         """The call as part of the recording that runs already."""
         if self.request.transform:
             space = Space(self.signature.parameters)
-            call = take_apart(arguments, self.name, space.bind)
+            call = take_apart(self._read_sources(arguments), self.name, space.bind)
             differentiated = self._roles(call)[1]
             values = [
                 recording.source(leaf.value, leaf.name)
@@ -197,12 +223,12 @@ class Function:
 
     def _specialise(self, call: Call, space: Space) -> tuple[Callable[..., Any], Entry, Kernel]:
         """Record for `call`, make its kernel, and enter it in front of the others."""
-        objects = [leaf.value for leaf in call.leaves if leaf.role == "static"]
+        objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
         captures = Captures([self.python, *objects])
         recording = Recording(self.name, captures)
         fixed, differentiated = self._roles(call)
         try:
-            with recording, captures.refusing_draws(self.name):
+            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
                 values = [
                     self._argument(leaf, recording, fixed, differentiated) for leaf in call.leaves
                 ]
@@ -214,11 +240,12 @@ class Function:
                     recording,
                     top=True,
                 )
-                outputs, recorded = self._finish(answer, recording)
+                finished = finish(answer, recording, self.request, self.name, self._origin())
         except BaseException:
             recording.abandon()
             raise
         self.tracing_count += 1
+        recorded = finished.recorded
         baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
         kernel = make_kernel(recorded, self.options.cache, self.options.exact)
         inputs = dict(zip((leaf.name for leaf in call.leaves), values, strict=True))
@@ -226,6 +253,9 @@ class Function:
             if type(tensor) is Tensor and tensor._value in recording.reads:
                 fixed[name] = recording.reads[tensor._value]
         target = kernel.value_and_grad if self.request.transform else kernel.forward
+        path = finished.path(recording, target)
+        hidden = list(recording.hidden.values())
+        held = [one for one in hidden if one.path]
         guard = captures.guard()
         # A function that changes what it reads (a counter, a list that it appends to) has a kernel
         # for this one call.
@@ -237,9 +267,12 @@ class Function:
             fixed=fixed,
             baked=baked,
             differentiated=differentiated,
-            hidden=[array for _, array in recording.hidden.values()],
+            hidden=[(one.holder, one.path) for one in hidden],
             guard=guard if lasting else None,
-            outputs=outputs,
+            outputs=finished.outputs,
+            commits=finished.commits,
+            unwatched=nobody_watches if held else None,
+            call_path=lambda leaves: call_path(path, made, leaves, finished, hidden, set(log)),
         )
         entry = make_entry(made, space, self.name)
         if lasting:
@@ -247,6 +280,10 @@ class Function:
         elif not self.kernels or self.kernels[-1].key != kernel.key:
             self.kernels.append(kernel)
         return entry, made, kernel
+
+    def _origin(self) -> str:
+        """The user's function as module.qualname."""
+        return f"{self.python.__module__}.{getattr(self.python, '__qualname__', self.name)}"
 
     def _enter(self, made: Entry, kernel: Kernel, entry: Callable[..., Any]) -> Kernel:
         """Put an entry in front of the others; the kernel that it calls.
@@ -289,83 +326,18 @@ class Function:
         leaf: Leaf, recording: Recording, fixed: dict[str, Any], differentiated: frozenset[str]
     ) -> Any:
         """What the user's function receives for a leaf."""
-        if leaf.role == "static" or leaf.name in fixed:
+        if leaf.role in ("static", "variable") or leaf.name in fixed:
             return leaf.value
         assert leaf.type is not None
         if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
             return recording.argument(leaf.name, leaf.type.with_form("scalar"))
         return recording.argument(leaf.name, leaf.type, leaf.value)
 
-    def _finish(self, answer: Answer, recording: Recording) -> tuple[list[Output], Recorded]:
-        """Close the recording: the graph, and how results are built from what the kernel
-        returns."""
-        tensors: list[Tensor] = []
-        leaves: list[tuple[str, Any]] = []
-        names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
-        for leaf, name in zip(answer.value, names, strict=True):
-            if type(leaf) is np.ndarray:
-                leaf = Tensor(recording.lift(leaf), recording)
-            if type(leaf) is not Tensor:
-                _check_fixed(leaf, self.name)
-                leaves.append(("fixed", leaf))
-                continue
-            leaf = Tensor(recording.lift(leaf), recording)
-            if answer.value_structure is not LEAF:
-                leaf._value.name_result(name)
-            leaves.append(("result", len(tensors)))
-            tensors.append(leaf)
-        count = len(tensors)
-        values = [tensor._value for tensor in (*tensors, *answer.gradients)]
-        graph = recording.finish(values)
-        origin = f"{self.python.__module__}.{getattr(self.python, '__qualname__', self.name)}"
-        seed = answer.seed._value if answer.seed is not None else None
-        sources = tuple(source._value for source in answer.sources)
-        recorded = Recorded(graph, origin, count, sources, seed)
-        group: tuple[int, ...] = (0,) if self.request.transform else ()
-        value_leaves = [
-            (kind, _place(group, value, count) if kind == "result" else value)
-            for kind, value in leaves
-        ]
-        value_output = Output(answer.value_structure, value_leaves)
-        if not self.request.transform:
-            return [value_output], recorded
-        total = len(answer.gradients)
-        gradient_leaves = [("result", _place((1,), k, total)) for k in range(total)]
-        gradient_output = Output(answer.gradient_structure, gradient_leaves)
-        if self.request.transform == "value_and_grad":
-            return [value_output, gradient_output], recorded
-        if self.request.has_aux:
-            inner = answer.value_structure.children[1]
-            return [gradient_output, Output(inner, value_leaves[1:])], recorded
-        return [gradient_output], recorded
-
 
 def _shown(error: TracejitError) -> BaseException:
     """`error` as users see it: at the line that called, if none was known, and without frames of
     tracejit."""
     return without_frames(placed(error, places.where(places.user_frame())), PACKAGE)
-
-
-def _check_fixed(leaf: Any, function: str) -> None:
-    """Refuse a result that would be one object for every call although it changes, or holds what
-    only this recording knows."""
-    held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
-    inside = any(type(part) is Tensor for value in held for part in flatten(value)[0])
-    kind = type(leaf)
-    if kind.__hash__ is None or inside or issubclass(kind, (CoroutineType, GeneratorType)):
-        raise fail(
-            "not-an-array",
-            None,
-            what=f"a result of {function}",
-            article="an" if kind.__name__[:1].lower() in "aeiou" else "a",
-            kind=kind.__name__,
-            fix="return arrays and numbers, in a dict, list, tuple, NamedTuple or dataclass.",
-        )
-
-
-def _place(group: tuple[int, ...], number: int, count: int) -> tuple[int, ...]:
-    """The indices of a result in what the kernel returns: one alone is not in a tuple."""
-    return group if count == 1 else (*group, number)
 
 
 def _static_names(signature: inspect.Signature, options: Options) -> frozenset[str]:
@@ -384,10 +356,11 @@ def _identifier(name: str) -> str:
 
 
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:
-    """The recording of the first Tensor among the leaves of the arguments."""
+    """The recording of the first Tensor that is being recorded, among the leaves of the
+    arguments."""
     for value in arguments.values():
         for leaf in flatten(value)[0]:
-            if type(leaf) is Tensor:
+            if type(leaf) is Tensor and leaf._recording is not EAGER:
                 recording: Recording = leaf._recording
                 return recording
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -298,9 +299,10 @@ def _names() -> Mapping[Value, str]:
 def _unit_seeds(shape: tuple[int, ...], y: Tensor, recorder: Recorder) -> Iterator[Tensor]:
     """For each element of an array of this shape, which the last axes of y have, its cotangent: one
     there, zero elsewhere."""
-    for index in np.ndindex(shape):
+    size = math.prod(shape)
+    for place in range(size):
         seed = np.zeros(y.shape, y.dtype)
-        seed[(..., *index)] = 1
+        seed.reshape(-1, size)[:, place] = 1
         given = seed if y.type.form == "array" else seed[()]
         yield Tensor(recorder.lift(given), recorder)
 

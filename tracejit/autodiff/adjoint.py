@@ -126,15 +126,23 @@ class ReversePass:
         if node.where is not None:
             self.notes[node.where] = marker.note
         with self.recording.at(self._noted(node.where)):
-            seeds = [
-                conjugate(g if g is not None else np.zeros_like(out))
-                if out.type.is_inexact
-                else None
-                for g, out in zip(gs, self._tensors(node.results), strict=True)
-            ]
-            for operand, answer in zip(inputs_of(node), marker.rule(*seeds), strict=True):
+            inputs = inputs_of(node)
+            if marker.pruned:
+                given = [None if g is None else conjugate(g) for g in gs]
+                answers = marker.rule(given, [operand in active for operand in inputs])
+            else:
+                answers = marker.rule(*self._dense(gs, node))
+            for operand, answer in zip(inputs, answers, strict=True):
                 if answer is not None and operand in active:
                     self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _dense(self, gs: Sequence[Tensor | None], node: Node) -> list[Any]:
+        """The cotangents for a rule of the user's: zeros where none arrived, None for what can have
+        none."""
+        return [
+            conjugate(g if g is not None else np.zeros_like(out)) if out.type.is_inexact else None
+            for g, out in zip(gs, self._tensors(node.results), strict=True)
+        ]
 
     def _noted(self, where: Location | None) -> Location | None:
         """The place of a node, with the note of the marker that this statement's cotangent has

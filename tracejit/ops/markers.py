@@ -27,12 +27,14 @@ class Marker:
     `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for
     integer and boolean results) and answers one entry per input of the override, None where there
     is no gradient; shapes and dtypes are checked already. `note` is what the generated code says
-    in brackets.
+    in brackets. A rule that is `pruned` is called with two lists: a cotangent or None per result,
+    and whether the gradient of each input is wanted.
     """
 
     name: str
     note: str
     rule: Callable[..., Sequence[Any]]
+    pruned: bool = False
 
     @property
     def __name__(self) -> str:

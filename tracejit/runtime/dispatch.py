@@ -36,8 +36,10 @@ class Entry(NamedTuple):
 
     `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
     converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by
-    name to the value they must have. `hidden` are further arguments of the kernel, captured
-    arrays; `guard` decides whether captured names still hold.
+    name to the value they must have. `hidden` are further arguments of the kernel, each an object
+    and the path from it to the array; `guard` decides whether captured names still hold. `commits`
+    are Variables with the indices of their new values in what the kernel returns. `unwatched` says
+    whether no tape has to see what Variables it reads. `call_path` calls it on eager Tensors.
     """
 
     signature: inspect.Signature
@@ -46,9 +48,12 @@ class Entry(NamedTuple):
     fixed: dict[str, Any]
     baked: frozenset[str]
     differentiated: frozenset[str]
-    hidden: Sequence[Any]
+    hidden: Sequence[tuple[Any, str]]
     guard: Callable[[], bool] | None
     outputs: Sequence[Output]
+    commits: Sequence[tuple[Any, tuple[int, ...]]]
+    unwatched: Callable[[], bool] | None
+    call_path: Callable[[Sequence[Any]], Any]
 
     def fits(self, call: Call) -> bool:
         """Whether a call like `call`, some of whose arrays may be specs, would be taken now."""
@@ -64,6 +69,8 @@ class Entry(NamedTuple):
     def _takes(self, mine: Leaf, other: Leaf) -> bool:
         if mine.role != other.role or mine.type is not other.type:
             return False
+        if mine.role == "variable":
+            return mine.value is other.value
         if mine.role == "static":
             return type(mine.value) is type(other.value) and bool(mine.value == other.value)
         return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)
@@ -103,8 +110,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
         )
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
-    if entry.guard is not None:
-        checks.append(f"{space.bind(entry.guard)}()")
+    for condition in (entry.unwatched, entry.guard):
+        if condition is not None:
+            checks.append(f"{space.bind(condition)}()")
     arguments = []
     for leaf in entry.call.leaves:
         if leaf.name in entry.baked:
@@ -114,7 +122,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             assert leaf.type is not None
             text = f"{space.bind(leaf.type.dtype.type)}({text})"
         arguments.append(text)
-    arguments += [space.bind(array) for array in entry.hidden]
+    arguments += [f"{space.bind(holder)}{path}" for holder, path in entry.hidden]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"
     lines = [f"def {space.prefix}entry({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
@@ -129,6 +137,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
 def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:
     """Conditions on one leaf, the first of which gives it the name `text`."""
     first = text if text == leaf.path else f"({text} := {leaf.path})"
+    if leaf.role == "variable":
+        yield f"{first} is {space.bind(leaf.value)}"
+        return
     if leaf.role == "static":
         yield _fixed_check(first, text, leaf.value, space)
         return
@@ -165,19 +176,25 @@ def _number_check(text: str, value: Any, space: Space) -> str:
 
 def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
     """The statements that call the kernel and return the user's result."""
-    if len(entry.outputs) == 1 and entry.outputs[0] == Output(LEAF, [("result", ())]):
+    if entry.outputs == [Output(LEAF, [("result", ())])] and not entry.commits:
         yield f"return {called}"
         return
     result = f"{space.prefix}result"
     yield f"{result} = {called}"
+    for variable, indices in entry.commits:
+        yield f"{space.bind(variable)}.commit({result}{_indexed(indices)})"
     parts = []
     for output in entry.outputs:
         leaves = (
-            result + "".join(f"[{k}]" for k in value) if kind == "result" else space.bind(value)
+            result + _indexed(value) if kind == "result" else space.bind(value)
             for kind, value in output.leaves
         )
         parts.append(construction(output.structure, leaves, space.bind))
     yield f"return {', '.join(parts)}"
+
+
+def _indexed(indices: Sequence[int]) -> str:
+    return "".join(f"[{k}]" for k in indices)
 
 
 def _parameters(signature: inspect.Signature, space: Space) -> str:

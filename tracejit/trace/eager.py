@@ -240,6 +240,11 @@ class Eager(threading.local, Recorder):
 EAGER = Eager()
 
 
+def nobody_watches() -> bool:
+    """Whether Variables and Tensors may be read unseen: no tape is open, no function recorded."""
+    return not (EAGER.windows or EAGER.logs) and current_recording() is None
+
+
 def eager_tensor(data: Any, type: ArrayType) -> Tensor:
     """A Tensor of `data`, which nobody else may write to."""
     return Tensor(_held(type, data), EAGER)

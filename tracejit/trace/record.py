@@ -251,6 +251,17 @@ class Recording(Recorder):
         self.graph.assign_names()
         return self.graph
 
+    @contextmanager
+    def reopened(self) -> Iterator[None]:
+        """Go on recording after the end, on this thread, as if the function were running."""
+        self.open, self.thread = True, threading.get_ident()
+        try:
+            with self:
+                yield
+        finally:
+            self.open = False
+            self._namer.forget()
+
     def abandon(self) -> None:
         """End the recording after an error."""
         self._namer.forget()

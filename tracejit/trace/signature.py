@@ -1,9 +1,10 @@
 """What a call looks like: its arguments bound to the function's parameters, taken apart into
 leaves.
 
-A leaf is an array, a NumPy scalar, a Python number, or static: anything else hashable, which
-selects a kernel by type and equality. Every leaf has a name, the one it has in graphs and
-generated code, and a path, the Python expression that reaches it from the parameters.
+A leaf is an array, a NumPy scalar, a Python number, a Variable, which selects a kernel by identity,
+or static: anything else hashable, which selects one by type and equality. Every leaf has a name,
+the one it has in graphs and generated code, and a path, the Python expression that reaches it from
+the parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 
-Role = Literal["array", "scalar", "number", "static"]
+Role = Literal["array", "scalar", "number", "static", "variable"]
 
 
 class TensorSpec:
@@ -202,6 +203,8 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         return "array", value.type
     if kind is Tensor:
         return "array", value.type
+    if hasattr(kind, "__tracejit_read__"):
+        return "variable", None
     known = type_of(value)
     if known is not None:
         if known.dtype.kind not in "biufc" or not known.dtype.isnative:

@@ -1,0 +1,181 @@
+"""From the end of a recording to the user's results: which outputs the graph has, where the kernel
+returns them, and how they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import CoroutineType, GeneratorType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.differentiate import Answer, Request, one_like
+from tracejit.errors import fail
+from tracejit.paths import Path, tensor_of_hidden
+from tracejit.pipeline import Recorded
+from tracejit.runtime.dispatch import Entry, Output
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import Hidden, Recording
+from tracejit.trace.signature import leaf_names
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import LEAF, flatten, labels, unflatten
+from tracejit.trace.variable import Variable
+
+Indices = tuple[int, ...]
+
+
+class Finished(NamedTuple):
+    """A recording that has ended.
+
+    `places` say where in what the kernel returns each output of the graph is; `outputs` how the
+    user's results are built from there; `commits` are the Variables assigned, with the places of
+    their new values.
+    """
+
+    recorded: Recorded
+    outputs: list[Output]
+    places: list[Indices]
+    commits: list[tuple[Variable, Indices]]
+
+    def path(self, recording: Recording, target: Callable[..., Any]) -> Path:
+        """The call of the kernel's function `target` as one operation."""
+        graph, seed = self.recorded.graph, self.recorded.seed
+        seeds = {} if seed is None else {seed: one_like(seed.type)}
+        inputs = [value for value in graph.inputs if value is not seed]
+        places = self.places
+
+        def compute(*arrays: Any) -> Sequence[Any]:
+            found = target(*arrays)
+            return [_picked(found, indices) for indices in places]
+
+        return Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds)
+
+
+def finish(
+    answer: Answer, recording: Recording, request: Request, name: str, origin: str
+) -> Finished:
+    """Close the recording of function `name`: the outputs of its graph are the value's arrays, the
+    new values of Variables, and the gradients."""
+    tensors: list[Tensor] = []
+    leaves: list[tuple[str, Any]] = []
+    names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
+    for leaf, label in zip(answer.value, names, strict=True):
+        if type(leaf) is np.ndarray:
+            leaf = Tensor(recording.lift(leaf), recording)
+        if type(leaf) is not Tensor:
+            _check_fixed(leaf, name)
+            leaves.append(("fixed", leaf))
+            continue
+        leaf = Tensor(recording.lift(leaf), recording)
+        if answer.value_structure is not LEAF:
+            leaf._value.name_result(label)
+        leaves.append(("result", len(tensors)))
+        tensors.append(leaf)
+    assigned = list(recording.assigned.values())
+    tensors += [Tensor(recording.version(variable), recording) for variable in assigned]
+    count, total = len(tensors), len(answer.gradients)
+    graph = recording.finish([tensor._value for tensor in (*tensors, *answer.gradients)])
+    seed = answer.seed._value if answer.seed is not None else None
+    sources = tuple(source._value for source in answer.sources)
+    group: Indices = (0,) if request.transform else ()
+    values = [_place(group, k, count) for k in range(count)]
+    gradients = [_place((1,), k, total) for k in range(total)]
+    value_leaves = [(kind, values[k] if kind == "result" else k) for kind, k in leaves]
+    commits = list(zip(assigned, values[count - len(assigned) :], strict=True))
+    return Finished(
+        Recorded(graph, origin, count, sources, seed),
+        _outputs(answer, request, value_leaves, gradients),
+        [*values, *gradients],
+        commits,
+    )
+
+
+def _outputs(
+    answer: Answer,
+    request: Request,
+    value_leaves: Sequence[tuple[str, Any]],
+    gradients: Sequence[Indices],
+) -> list[Output]:
+    """What the user sees, in order."""
+    value = Output(answer.value_structure, value_leaves)
+    if not request.transform:
+        return [value]
+    found = Output(answer.gradient_structure, [("result", place) for place in gradients])
+    if request.transform == "value_and_grad":
+        return [value, found]
+    if request.has_aux:
+        return [found, Output(answer.value_structure.children[1], value_leaves[1:])]
+    return [found]
+
+
+def call_path(
+    path: Path,
+    entry: Entry,
+    leaves: Sequence[Any],
+    finished: Finished,
+    hidden: Sequence[Hidden],
+    read: set[int],
+) -> Any:
+    """Call a kernel by its path: leaves and results are eager Tensors; `read` are the Variables,
+    by id, whose values reach Python or a result."""
+    operands = [*_operands(entry, leaves), *[_hidden(one, read) for one in hidden]]
+    tensors = dict(zip(finished.places, path(operands), strict=True))
+    for variable, indices in finished.commits:
+        EAGER.assign(variable, tensors[indices])
+    built = [
+        unflatten(
+            output.structure,
+            [tensors[value] if kind == "result" else value for kind, value in output.leaves],
+        )
+        for output in finished.outputs
+    ]
+    return built[0] if len(built) == 1 else tuple(built)
+
+
+def _operands(entry: Entry, values: Sequence[Any]) -> Iterator[Tensor]:
+    """The arguments of the kernel as eager Tensors."""
+    for leaf, value in zip(entry.call.leaves, values, strict=True):
+        if leaf.name in entry.baked:
+            continue
+        if type(value) is Tensor:
+            yield value
+            continue
+        if leaf.role == "number" and leaf.name in entry.differentiated and leaf.type is not None:
+            value = leaf.type.dtype.type(value)
+        yield Tensor(EAGER.lift(value), EAGER)
+
+
+def _hidden(hidden: Hidden, read: set[int]) -> Tensor:
+    """A hidden argument as an eager Tensor; a Variable that is only assigned is not read."""
+    holder = hidden.holder
+    if type(holder) is Variable and id(holder) not in read:
+        return Tensor(EAGER.version(holder), EAGER)
+    return tensor_of_hidden(hidden)
+
+
+def _picked(found: Any, indices: Indices) -> Any:
+    for index in indices:
+        found = found[index]
+    return found
+
+
+def _place(group: Indices, number: int, count: int) -> Indices:
+    """The indices of a result in what the kernel returns: one alone is not in a tuple."""
+    return group if count == 1 else (*group, number)
+
+
+def _check_fixed(leaf: Any, function: str) -> None:
+    """Refuse a result that would be one object for every call although it changes, or holds what
+    only this recording knows."""
+    held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
+    inside = any(type(part) is Tensor for value in held for part in flatten(value)[0])
+    kind = type(leaf)
+    if kind.__hash__ is None or inside or issubclass(kind, (CoroutineType, GeneratorType)):
+        raise fail(
+            "not-an-array",
+            None,
+            what=f"a result of {function}",
+            article="an" if kind.__name__[:1].lower() in "aeiou" else "a",
+            kind=kind.__name__,
+            fix="return arrays and numbers, in a dict, list, tuple, NamedTuple or dataclass.",
+        )
