@@ -16,6 +16,7 @@ from tracejit.ops.markers import OVERRIDE, Marker, pass_through, stop
 from tracejit.recompute import recompute_eagerly
 from tracejit.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.trace import places
+from tracejit.trace.eager import EAGER
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import (
@@ -59,10 +60,15 @@ def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
 
 
 def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
-    """What takes the operations of Tensors now; None where there are none."""
-    if any(hasattr(type(leaf), "__tracejit_record__") for leaf in leaves):
-        return current_recorder()
-    return None
+    """What takes the operations of these Tensors and Variables now; None where there are none."""
+    found = None
+    for leaf in leaves:
+        if type(leaf) is Tensor and leaf._recording is not EAGER:
+            recorder: Recorder = leaf._recording
+            return recorder
+        if hasattr(type(leaf), "__tracejit_record__"):
+            found = current_recorder()
+    return found
 
 
 def _check_callable(f: Any, decorator: str) -> None:
@@ -115,7 +121,7 @@ def custom_gradient(f: Any = None) -> Any:
         arguments = bind_arguments(signature, name, args, kwargs)
         leaves = flatten(tuple(arguments.values()))[0]
         positional, keywords = call_arguments(signature, arguments)
-        recorder = current_recorder()
+        recorder = _recorder_among(leaves) or current_recorder()
         with recorder.logging_reads() as log:
             answer = f(*positional, **keywords)
             if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):

@@ -1,9 +1,9 @@
 """The gradient of what an eager tape holds, compiled once per structure.
 
-A slice is the part of a window that leads from sources to targets. Its structure (operations,
-parameters, types, lines, how they hang together) is the key of a kernel that computes the gradients
-from the slice's own values: nothing is computed again that the forward run has computed. Python
-numbers are constants of the kernel at first, and arguments once they have been seen to differ.
+The structure of a window (operations, lines, parameters, types, how they hang together), with the
+places of targets and sources in it, is the key of a kernel that computes the gradients from the
+window's own values: nothing is computed again that the forward run has computed. Python numbers are
+constants of the kernel at first, and arguments once they have been seen to differ.
 """
 
 from __future__ import annotations
@@ -22,24 +22,16 @@ from tracejit.pipeline import Recorded
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.windows import Window
 
 LIMIT = 10_000
 
 
-class Slice(NamedTuple):
-    """The nodes between sources and targets, and all their values in order of first use."""
-
-    nodes: list[Node]
-    values: list[Value]
-    numbers: list[Any]
-    key: tuple[Any, ...]
-
-
 class Compiled(NamedTuple):
-    """A kernel for slices of one structure.
+    """A kernel for windows of one structure; None where nothing is connected.
 
-    `arguments` are the places in a slice's values, and after them those of the seeds, of what it
-    takes; `results` are per source the number of its result, None where unconnected. `numbers` are
+    `arguments` are the places of what it takes among the window's values, after which come the
+    seeds; `results` are per source the number of its result, None where unconnected. `numbers` are
     the Python numbers that it was made for, but for those in `dynamic`, which are arguments.
     """
 
@@ -50,12 +42,57 @@ class Compiled(NamedTuple):
     dynamic: frozenset[int]
 
 
-_compiled: dict[tuple[Any, ...], Compiled] = {}
+BY_RULE: Any = type("ByRule", (), {})()
+"""In place of a kernel: rules of the user's are on the way, which no structure tells apart."""
+
+_compiled: dict[tuple[Any, ...], Any] = {}
+
+Names = Callable[[], Mapping[Value, str]]
 
 
-def slice_of(nodes: Sequence[Node], ys: Sequence[Value], xs: Sequence[Value]) -> Slice | None:
-    """The part of `nodes` between xs and ys; None where the user's rules are on the way, which are
-    not known by their structure."""
+def compiled_gradients(
+    window: Window, ys: Sequence[Value], xs: Sequence[Value], seeds: Sequence[Any], names: Names
+) -> list[Tensor | None] | None:
+    """The gradients of ys with respect to xs along an eager window's nodes; None where they are to
+    be computed by rules of the user's. A seed is a Tensor, or None for ones; `names` says what the
+    user calls values."""
+    places = [window.place(value) for value in (*ys, *xs)]
+    seed_types = tuple([None if seed is None else seed.type for seed in seeds])
+    key = (tuple(window.words), tuple(places), len(ys), seed_types)
+    known = _compiled.get(key)
+    if known is None or (known is not BY_RULE and not _fits(known, window.numbers)):
+        dynamic = frozenset() if known is None else known.dynamic | _changed(known, window.numbers)
+        if len(_compiled) >= LIMIT:
+            _compiled.clear()
+        known = _compiled[key] = _compile(window, ys, xs, seeds, names(), dynamic)
+    if known is BY_RULE:
+        return None
+    if known.kernel is None:
+        return [None] * len(xs)
+    values, count = window.values, len(window.values)
+    given = [seed._value for seed in seeds if seed is not None]
+    found = known.kernel(
+        *[(values[k] if k < count else given[k - count]).data for k in known.arguments]
+    )
+    results = (found,) if sum(place is not None for place in known.results) == 1 else found
+    return [
+        None if place is None else eager_tensor(results[place], x.type)
+        for place, x in zip(known.results, xs, strict=True)
+    ]
+
+
+def _fits(known: Compiled, numbers: Sequence[Any]) -> bool:
+    return known.numbers == numbers or known.dynamic.issuperset(_changed(known, numbers))
+
+
+def _changed(known: Compiled, numbers: Sequence[Any]) -> set[int]:
+    """The positions of numbers that differ from those the kernel was made for."""
+    pairs = enumerate(zip(known.numbers, numbers, strict=True))
+    return {position for position, (old, new) in pairs if old != new}
+
+
+def _between(nodes: Sequence[Node], ys: Sequence[Value], xs: Sequence[Value]) -> list[Node]:
+    """The nodes that lead from xs to ys."""
     active = set(xs)
     reached = []
     for node in nodes:
@@ -66,147 +103,85 @@ def slice_of(nodes: Sequence[Node], ys: Sequence[Value], xs: Sequence[Value]) ->
     kept = []
     for node in reversed(reached):
         if not needed.isdisjoint(node.results):
-            if node.op is OVERRIDE and node.params["grad"].rule not in FIXED_RULES:
-                return None
             kept.append(node)
             needed.update(inputs_of(node))
-    kept.reverse()
-    places: dict[Value, int] = {}
-    numbers: list[Any] = []
-    words: list[Any] = []
-    for node in kept:
-        params = _params_key(node) if node.params else ""
-        words += (node.op, node.where, params)
-        for value in (*node.operands, *node.results):
-            place = places.get(value)
-            if place is None:
-                place = places[value] = len(places)
-                words.append(value.type)
-                if value.type.form == "weak":
-                    numbers.append(value.data or repr(value.data))
-            words.append(place)
-    for value in (*ys, *xs):
-        if value not in places:
-            places[value] = len(places)
-            words.append(value.type)
-        words.append(places[value])
-    words += (len(ys), len(xs))
-    return Slice(kept, list(places), numbers, tuple(words))
-
-
-def _params_key(node: Node) -> str:
-    """The parameters as text; of a marker, its rule."""
-    if node.op is OVERRIDE:
-        marker = node.params["grad"]
-        return f"{node.params['outputs']} {FIXED_RULES.index(marker.rule)} {marker.name}"
-    return repr(node.params)
-
-
-def compiled_gradients(
-    part: Slice, ys: Sequence[Value], xs: Sequence[Value], seeds: Sequence[Any], names: Names
-) -> list[Tensor | None]:
-    """The gradients of ys with respect to xs, values of `part`; a seed is a Tensor, or None for
-    ones. `names` says what the user calls values."""
-    key = (part.key, tuple([None if seed is None else seed.type for seed in seeds]))
-    known = _compiled.get(key)
-    if known is None or not _fits(known, part.numbers):
-        dynamic = frozenset() if known is None else known.dynamic | _changed(known, part.numbers)
-        if len(_compiled) >= LIMIT:
-            _compiled.clear()
-        known = _compiled[key] = _compile(part, ys, xs, seeds, names(), dynamic)
-    if known.kernel is None:
-        return [None] * len(xs)
-    data = [value.data for value in part.values]
-    data += [seed._value.data for seed in seeds if seed is not None]
-    found = known.kernel(*[data[place] for place in known.arguments])
-    results = (found,) if sum(place is not None for place in known.results) == 1 else found
-    return [
-        None if place is None else eager_tensor(results[place], x.type)
-        for place, x in zip(known.results, xs, strict=True)
-    ]
-
-
-Names = Callable[[], Mapping[Value, str]]
-
-
-def _fits(known: Compiled, numbers: Sequence[Any]) -> bool:
-    if known.numbers == numbers:
-        return True
-    return known.dynamic.issuperset(_changed(known, numbers))
-
-
-def _changed(known: Compiled, numbers: Sequence[Any]) -> set[int]:
-    """The positions of numbers that differ from those the kernel was made for."""
-    pairs = enumerate(zip(known.numbers, numbers, strict=True))
-    return {position for position, (old, new) in pairs if old != new}
+    return kept[::-1]
 
 
 def _compile(
-    part: Slice,
+    window: Window,
     ys: Sequence[Value],
     xs: Sequence[Value],
     seeds: Sequence[Any],
     names: Mapping[Value, str],
     dynamic: frozenset[int],
-) -> Compiled:
-    """Differentiate the slice in a recording of its own, and make a kernel of the adjoint nodes."""
-    origin = _origin(part.nodes)
+) -> Any:
+    """Differentiate the nodes in a recording of its own, and make a kernel of the adjoint nodes."""
+    nodes = _between(window.nodes, ys, xs)
+    if any(node.op is OVERRIDE and node.params["grad"].rule not in FIXED_RULES for node in nodes):
+        return BY_RULE
+    origin = _origin(nodes)
     recording = Recording(f"{origin.rpartition('.')[2]}_gradient")
     recording.graph.files = EAGER.graph.files
-    copies, forward = _copied(part, recording, names, dynamic)
+    copies = _copied(window, nodes, [*ys, *xs], recording, names, dynamic)
+    forward = {copies[v]: place for v, place in window.places.items() if v in copies}
     cotangents = []
+    given = 0
     for y, seed in zip(ys, seeds, strict=True):
         if seed is None:
-            seed = ones_like(Tensor(copies[y], recording))
+            cotangents.append(ones_like(Tensor(copies[y], recording)))
         else:
-            seed = recording.argument(f"{names.get(y, 'out')}_bar", seed.type)
-            forward.append(seed._value)
-        cotangents.append(seed)
+            cotangents.append(recording.argument(f"{names.get(y, 'out')}_bar", seed.type))
+            forward[cotangents[-1]._value] = len(window.values) + given
+            given += 1
     sources = [Tensor(copies[x], recording) for x in xs]
     with recording, recording.at(NOWHERE):
         found = gradients([Tensor(copies[y], recording) for y in ys], sources, cotangents)
         answers = [None if g is None else like(g, x) for g, x in zip(found, sources, strict=True)]
     outputs = [g._value for g in answers if g is not None]
-    graph = recording.finish(outputs)
     count = iter(range(len(outputs)))
     results = [None if g is None else next(count) for g in answers]
+    numbers = list(window.numbers)
     if not outputs:
-        return Compiled(None, [], results, part.numbers, dynamic)
+        return Compiled(None, [], results, numbers, dynamic)
+    graph = recording.finish(outputs)
     backward = needed_nodes(graph.nodes, outputs, forward)
     used = {value for node in backward for value in node.operands}.union(outputs)
-    inputs = [v for v in dict.fromkeys(forward) if v in used and not isinstance(v, Constant)]
+    inputs = [v for v in forward if v in used and not isinstance(v, Constant)]
     graph = extract(graph, graph.name, inputs, outputs)
     kernel = make_kernel(Recorded(graph, origin, len(outputs)))
-    places = {value: place for place, value in enumerate(forward)}
-    return Compiled(
-        kernel.forward, [places[value] for value in inputs], results, part.numbers, dynamic
-    )
+    return Compiled(kernel.forward, [forward[v] for v in inputs], results, numbers, dynamic)
 
 
 def _copied(
-    part: Slice, recording: Recording, names: Mapping[Value, str], dynamic: frozenset[int]
-) -> tuple[dict[Value, Value], list[Value]]:
-    """The slice's values in a recording: from the eager ones, and in their order."""
-    made = {result for node in part.nodes for result in node.results}
+    window: Window,
+    nodes: Sequence[Node],
+    ends: Sequence[Value],
+    recording: Recording,
+    names: Mapping[Value, str],
+    dynamic: frozenset[int],
+) -> dict[Value, Value]:
+    """The values of `nodes`, and `ends`, in a recording: from the eager ones."""
+    made = {result for node in nodes for result in node.results}
+    weak = [value for value in window.values if value.type.form == "weak"]
+    numbers = {value: number for number, value in enumerate(weak)}
     copies: dict[Value, Value] = {}
-    number = 0
-    for value in part.values:
-        if value.type.form == "weak":
-            if number in dynamic:
-                copies[value] = recording.argument("c", value.type, value.data)._value
-            else:
-                copies[value] = recording.graph.constant(value.data)
-            number += 1
-        elif value not in made:
-            copies[value] = recording.argument(names.get(value, "a"), value.type)._value
-    for node in part.nodes:
+    for value in (*[value for node in nodes for value in node.operands], *ends):
+        if value in copies or value in made:
+            continue
+        if value in numbers and numbers[value] not in dynamic:
+            copies[value] = recording.graph.constant(value.data)
+        else:
+            name = names.get(value, "c" if value in numbers else "a")
+            copies[value] = recording.argument(name, value.type, value.data)._value
+    for node in nodes:
         operands = tuple([copies[value] for value in node.operands])
         types = [value.type for value in node.results]
         new = recording.graph.emit(node.op, operands, node.params, types, node.where)
         for old, result in zip(node.results, new.results, strict=True):
             copies[old] = result
             result.label = result.label or names.get(old, "")
-    return copies, [copies[value] for value in part.values]
+    return copies
 
 
 def _origin(nodes: Sequence[Node]) -> str:

@@ -14,7 +14,7 @@ from tracejit.autodiff.adjoint import gradients as differentiate
 from tracejit.errors import fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
-from tracejit.slices import compiled_gradients, slice_of
+from tracejit.slices import compiled_gradients
 from tracejit.targets import (
     UnconnectedGradients,
     filled,
@@ -278,9 +278,9 @@ def _differentiated(
     ys, seeds = [y for y, _ in reached], [seed for _, seed in reached]
     if recorder is EAGER and current_recording() is None and not EAGER.windows:
         y_values, x_values = [y._value for y in ys], [x._value for x in xs]
-        part = slice_of(window.nodes, y_values, x_values)
-        if part is not None:
-            return compiled_gradients(part, y_values, x_values, seeds, _names)
+        found = compiled_gradients(window, y_values, x_values, seeds, _names)
+        if found is not None:
+            return found
     return differentiate(ys, xs, filled(seeds, ys), window.nodes)
 
 

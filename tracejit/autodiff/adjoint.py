@@ -15,6 +15,7 @@ can be differentiated again. Everything that is common to all ops happens here a
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -64,6 +65,7 @@ class ReversePass:
         self.nodes = list(nodes)
         self.cotangents: dict[Value, Tensor] = {}
         self.clones: dict[Value, Value] = {}
+        self.outer: Any = recording.substitutes
         self.notes: dict[Location | None, str] = {}
         self.regions: dict[int, list[Node]] = {}
         for node in self.nodes:
@@ -77,7 +79,7 @@ class ReversePass:
         for y, seed in zip(ys, grad_ys, strict=True):
             if y._value in active:
                 self._add(y._value, conjugate(seed))
-        with self.recording.substituting(self.clones):
+        with self.recording.substituting(ChainMap(self.clones, self.outer)):
             for node in reversed(self.nodes):
                 if any(result in self.cotangents for result in node.results):
                     self._step(node, active)
@@ -204,7 +206,7 @@ class ReversePass:
                 continue
             where = node.where._replace(note=RECOMPUTED) if node.where else None
             operands = replace_values(node.operands, self.clones)
-            copy = self.recording.graph.copy_node(node, operands, where=where, region=copy_region)
+            copy = self.recording.copy(node, operands, where, copy_region)
             self.clones.update(zip(node.results, copy.results, strict=True))
 
 

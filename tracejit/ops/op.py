@@ -2,8 +2,8 @@
 
 `OPS` holds the ops by name. `HANDLERS` holds, for every NumPy callable that is recorded, the
 function that takes the user's call: an op's `record_call`, or a composite (a plain NumPy formula,
-see `composite`). To add an op, declare one record with `defop` or `elementwise`; nothing else
-needs to know of it.
+see `composite`); `DIRECT` the ops of ufuncs whose call is exactly their operands. To add an op,
+declare one record with `defop` or `elementwise`; nothing else needs to know of it.
 
 Rules are ordinary NumPy. They run on Tensors while a graph is differentiated and on arrays in the
 tests:
@@ -43,6 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 OPS: dict[str, Op] = {}
 HANDLERS: dict[Any, Callable[..., Any]] = {}
+DIRECT: dict[Any, Op] = {}
 COMPOSITES: dict[str, Callable[..., Any]] = {}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.infer import ufunc_type
-from tracejit.ops.op import Op, Rule, Rules, defop
+from tracejit.ops.op import DIRECT, Op, Rule, Rules, defop
 
 
 def elementwise(
@@ -39,7 +39,7 @@ def elementwise(
     if deriv is not None:
         derivs = deriv if isinstance(deriv, tuple) else (deriv,)
         rules = tuple(None if rule is None else _chain(rule) for rule in derivs)
-    return defop(
+    op = defop(
         ufunc,
         *numpy,
         canonical=_operands(ufunc),
@@ -51,6 +51,8 @@ def elementwise(
         inplace=f"np.{ufunc.__name__}({places}, {out})",
         cost=lambda *types, **params: cost * max(type.size for type in types),
     )
+    DIRECT[ufunc] = op
+    return op
 
 
 def _by_symbol(symbol: str, call: str) -> Callable[..., str]:

@@ -18,12 +18,16 @@ import numpy as np
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Location, Node, Value
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.windows import Window
+
+# From `_locate` up to a method of Tensor's that the user called: these are tracejit's.
+KNOWN_FRAMES = 5
 
 _Compiled = tuple[tuple[ArrayType, ...], Callable[..., Any]]
 _compiled: dict[tuple[Any, ...], _Compiled] = {}
@@ -87,14 +91,16 @@ class Eager(threading.local, Recorder):
         ]
         if op is OVERRIDE:
             return self._override(values, params)
-        types, compute = self._compile(op, values, params)
+        text = repr(params) if params else ""
+        types, compute = self._compiled(op, values, params, text)
         if op.alias is not None and type(operands[op.alias]) is not Tensor:
             values[op.alias] = _snapshot(values[op.alias])
         data = compute(*[value.data for value in values])
         parts = (data,) if len(types) == 1 else data
         results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
-        if self.windows and op.vjp != ():
-            self._show(op, values, params, results)
+        windows = self.windows
+        if windows and op.vjp != ():
+            self._show(windows, op, values, params, text, results)
         if len(results) == 1:
             return Tensor(results[0], self)
         return tuple([Tensor(value, self) for value in results])
@@ -103,29 +109,37 @@ class Eager(threading.local, Recorder):
         """The values of a marker, as new ones: what they were computed from does not reach them."""
         count = params["outputs"]
         results = tuple([_held(v.type, _snapshot(v).data) for v in values[:count]])
-        self._show(OVERRIDE, values, params, results)
+        marker = params["grad"]
+        fixed = marker.rule in FIXED_RULES
+        text = f"{count} {marker.name}" if fixed else "by a rule"
+        self._show(self.windows, OVERRIDE, values, params, text, results)
         tensors = tuple([Tensor(value, self) for value in results])
         return tensors[0] if count == 1 else tensors
 
     def _show(
         self,
+        windows: Sequence[Window],
         op: Op,
         values: Sequence[Value],
         params: dict[str, Any],
+        text: str,
         results: tuple[Value, ...],
     ) -> None:
-        """Hand the operation to the windows that see it."""
+        """Hand the operation to the windows that see it; `text` is its parameters."""
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
-        seen = [window for window in self.windows if window.sees(inputs)]
+        seen = [window for window in windows if window.sees(inputs)]
         if seen:
             kept = tuple([_snapshot(value) for value in values])
             node = Node.of(op, kept, params, results, self._locate())
             for window in seen:
                 window.add(node)
+                window.describe(node, text)
 
-    def _compile(self, op: Op, values: Sequence[Value], params: dict[str, Any]) -> _Compiled:
+    def _compiled(
+        self, op: Op, values: Sequence[Value], params: dict[str, Any], text: str
+    ) -> _Compiled:
         """The types of the results, and the function that computes them."""
-        key = (op, *[value.type for value in values], repr(params) if params else "")
+        key = (op, text, *[value.type for value in values])
         known = _compiled.get(key)
         if known is None:
             types = [value.type for value in values]
@@ -229,7 +243,7 @@ class Eager(threading.local, Recorder):
     def _locate(self) -> Location | None:
         if self.where is not None:
             return self.where
-        frame = places.user_frame()
+        frame = places.user_frame(KNOWN_FRAMES)
         if frame is None:
             return None
         place, file = places.location(frame)

@@ -30,10 +30,11 @@ COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"
 _internal: dict[str, bool] = {}
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame that is neither tracejit's nor NumPy's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_internal(frame):
+def user_frame(skip: int = 1) -> FrameType | None:
+    """The innermost frame that is neither tracejit's nor NumPy's; `skip` frames are known to be."""
+    frame: FrameType | None = sys._getframe(skip)
+    known = _internal.get
+    while frame is not None and (known(frame.f_code.co_filename) or is_internal(frame)):
         frame = frame.f_back
     return frame
 

@@ -28,6 +28,7 @@ from tracejit.trace.captures import Captures
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.windows import Window
 
 _active = threading.local()
 
@@ -105,17 +106,33 @@ class Recording(Recorder):
         self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
     ) -> Node:
         """The node in the graph, and in every window that sees it."""
-        if not self.windows:
-            return self.graph.emit(op, values, params, types, self._locate(), self.region)
-        inputs = values[params["outputs"] :] if op is OVERRIDE else values
-        seen = [window for window in self.windows if window.sees(inputs)]
-        tapes = tuple([window.number for window in seen])
+        seen, tapes = self._seen(op, values, params)
         before = len(self.graph.nodes)
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
         if len(self.graph.nodes) > before:
             for window in seen:
                 window.add(node)
         return node
+
+    def _seen(
+        self, op: Op, values: tuple[Value, ...], params: dict[str, Any]
+    ) -> tuple[list[Window], tuple[int, ...]]:
+        """The windows that see an operation, and their numbers."""
+        if not self.windows:
+            return [], ()
+        inputs = values[params["outputs"] :] if op is OVERRIDE else values
+        seen = [window for window in self.windows if window.sees(inputs)]
+        return seen, tuple([window.number for window in seen])
+
+    def copy(
+        self, node: Node, operands: tuple[Value, ...], where: Location | None, region: int
+    ) -> Node:
+        """A node of the graph applied to other operands, at its end and in a region of its own."""
+        seen, tapes = self._seen(node.op, operands, node.params)
+        made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
+        for window in seen:
+            window.add(made)
+        return made
 
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
-from tracejit.ir.graph import Constant, Graph, Location, Value
+from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
 from tracejit.ir.types import dtype_letters, type_of
 from tracejit.ops.forms import as_scalar
@@ -49,6 +49,12 @@ class Recorder:
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
+        raise NotImplementedError
+
+    def copy(
+        self, node: Node, operands: tuple[Value, ...], where: Location | None, region: int
+    ) -> Node:
+        """A node of a recompute region once more, on other operands."""
         raise NotImplementedError
 
     def lift(self, operand: Any) -> Value:

@@ -18,7 +18,7 @@ import numpy as np
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
-from tracejit.ops.op import HANDLERS
+from tracejit.ops.op import DIRECT, HANDLERS
 from tracejit.trace.arraylike import ArrayMethods
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
@@ -105,6 +105,9 @@ class Tensor(ArrayMethods):
 
     def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The user's call of a NumPy function, taken by the handler the op table has for it."""
+        op = DIRECT.get(function)
+        if op is not None and not kwargs and len(args) == function.nin:
+            return self._recording.record(op, args, kwargs)
         handler = HANDLERS.get(function)
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=_spelling(function))

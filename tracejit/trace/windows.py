@@ -23,7 +23,17 @@ class Window:
     for each value it had; `accessed` says whether trainable Variables are watched by being read.
     """
 
-    __slots__ = ("accessed", "known", "nodes", "number", "reads")
+    __slots__ = (
+        "accessed",
+        "known",
+        "nodes",
+        "number",
+        "numbers",
+        "places",
+        "reads",
+        "values",
+        "words",
+    )
 
     def __init__(self, accessed: bool = True) -> None:
         """A window onto nothing yet."""
@@ -36,6 +46,10 @@ class Window:
         self.known: set[Value] = set()
         self.nodes: list[Node] = []
         self.reads: dict[int, tuple[Any, list[Value]]] = {}
+        self.words: list[Any] = []
+        self.places: dict[Value, int] = {}
+        self.values: list[Value] = []
+        self.numbers: list[Any] = []
 
     def watch(self, value: Value) -> None:
         """Record what is computed from `value` from now on."""
@@ -69,7 +83,33 @@ class Window:
     def add(self, node: Node) -> None:
         """Hold a node that this window sees."""
         self.nodes.append(node)
-        self.known.update([value for value in node.results if value.type.is_inexact])
+        for value in node.results:
+            if value.type.is_inexact:
+                self.known.add(value)
+
+    def describe(self, node: Node, params: str) -> None:
+        """Take note of the structure of an eager node, whose parameters are `params` as text."""
+        words, places, values = self.words, self.places, self.values
+        words += (node.op, node.where, params)
+        for value in node.operands:
+            place = places.get(value)
+            if place is None:
+                place = self.place(value)
+                words.append(value.type)
+            words.append(place)
+        for value in node.results:
+            places[value] = len(values)
+            values.append(value)
+
+    def place(self, value: Value) -> int:
+        """The place of `value`, a new one if it was not met before."""
+        known = self.places.get(value)
+        if known is None:
+            known = self.places[value] = len(self.values)
+            self.values.append(value)
+            if value.type.form == "weak":
+                self.numbers.append(value.data or repr(value.data))
+        return known
 
 
 class Sieve(Window):
