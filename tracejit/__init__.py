@@ -12,6 +12,7 @@ array([0., 0., 0.])
 """
 
 from tracejit import ops
+from tracejit.accumulator import ForwardAccumulator
 from tracejit.errors import TracejitError
 from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
@@ -27,6 +28,7 @@ from tracejit.version import __version__
 checkpoint = recompute_grad
 
 __all__ = [
+    "ForwardAccumulator",
     "Function",
     "GradientTape",
     "Kernel",

@@ -301,6 +301,12 @@ ERRORS: dict[str, Row] = {
         "a source that the target does not depend on has no gradient, or zeros.",
         "tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
     ),
+    "primals": Row(
+        SeedError,
+        "ForwardAccumulator: {problem}.",
+        "each primal moves along one tangent, of exactly its shape and dtype.",
+        "give one tangent per primal, in the same structure.",
+    ),
     "no-recording": Row(
         TapeError,
         "tj.gradients works inside a function that is recorded.",

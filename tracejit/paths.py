@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.ir.graph import NOWHERE, Value
 from tracejit.kernel import make_kernel
@@ -66,7 +67,10 @@ class Path:
         def rule(gs: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
             return self._gradients(operands, gs, wanted)
 
-        marker = Marker(self.recording.graph.name, "", rule, pruned=True)
+        def push(dots: Sequence[Tensor | None]) -> list[Tensor | None]:
+            return self._tangents(operands, dots)
+
+        marker = Marker(self.recording.graph.name, "", rule, pruned=True, push=push)
         made = OVERRIDE(*results, *operands, outputs=len(results), grad=marker)
         return [made] if len(results) == 1 else list(made)
 
@@ -74,31 +78,71 @@ class Path:
         self, operands: Sequence[Tensor], gs: Sequence[Tensor | None], wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         """The gradients of the wanted operands, None for others, by the path that computes them."""
-        given = tuple([k for k, g in enumerate(gs) if g is not None])
         asked = tuple([k for k, wants in enumerate(wanted) if wants])
-        with _reopening:
-            derived = self._derived.get((given, asked))
-            if derived is None:
-                derived = self._derived[given, asked] = self._derive(given, asked)
         answers: list[Tensor | None] = [None] * len(operands)
-        if derived.path is not None:
-            seeds = [g for g in gs if g is not None]
-            extra = [tensor_of_hidden(hidden) for hidden in derived.hidden]
-            found = iter(derived.path([*operands, *seeds, *extra]))
-            for k, there in zip(asked, derived.present, strict=True):
-                answers[k] = next(found) if there else None
+        found = self._by_derived(operands, gs, lambda given: self._pulled(given, asked), asked)
+        for k, g in zip(asked, found, strict=True):
+            answers[k] = g
         return answers
 
-    def _derive(self, given: Sequence[int], asked: Sequence[int]) -> Derived:
-        """The path from operands and cotangents of the given outputs to the gradients asked for."""
+    def _tangents(
+        self, operands: Sequence[Tensor], dots: Sequence[Tensor | None]
+    ) -> list[Tensor | None]:
+        """The tangents of the results, by the path that computes them."""
+        return self._by_derived(operands, dots, self._pushed, "tangents")
+
+    def _by_derived(
+        self,
+        operands: Sequence[Tensor],
+        directions: Sequence[Tensor | None],
+        derivative: Derivative,
+        kind: Any,
+    ) -> list[Tensor | None]:
+        """The results of a derivative of this path along those directions that there are."""
+        given = tuple([k for k, direction in enumerate(directions) if direction is not None])
+        with _reopening:
+            derived = self._derived.get((given, kind))
+            if derived is None:
+                derived = self._derived[given, kind] = self._derive(derivative, given)
+        if derived.path is None:
+            return [None] * len(derived.present)
+        seeds = [direction for direction in directions if direction is not None]
+        extra = [tensor_of_hidden(hidden) for hidden in derived.hidden]
+        found = iter(derived.path([*operands, *seeds, *extra]))
+        return [next(found) if there else None for there in derived.present]
+
+    def _pulled(
+        self, given: Sequence[int], asked: Sequence[int]
+    ) -> tuple[list[Tensor], list[Tensor | None]]:
+        """The cotangents of the given outputs, and the gradients asked for."""
+        recording = self.recording
+        ys = [Tensor(self.outputs[k], recording) for k in given]
+        seeds = [recording.argument(f"{_name(y._value)}_bar", y.type) for y in ys]
+        xs = [Tensor(value, recording) for k in asked for value in self.sources[k]]
+        found = iter(gradients(ys, xs, seeds))
+        return seeds, [self._summed(k, found) for k in asked]
+
+    def _pushed(self, given: Sequence[int]) -> tuple[list[Tensor], list[Tensor | None]]:
+        """The tangents of the given inputs, and those of all outputs."""
+        recording = self.recording
+        xs = [Tensor(self.inputs[k], recording) for k in given]
+        dots = [recording.argument(f"{_name(x._value)}_dot", x.type) for x in xs]
+        moving = [
+            (Tensor(value, recording), dot)
+            for k, dot in zip(given, dots, strict=True)
+            for value in self.sources[k]
+        ]
+        ys = [Tensor(y, recording) for y in self.outputs]
+        found = tangents(ys, [x for x, _ in moving], [dot for _, dot in moving])
+        pairs = zip(found, ys, strict=True)
+        return dots, [None if dot is None else like(dot, y) for dot, y in pairs]
+
+    def _derive(self, derivative: Derivative, given: Sequence[int]) -> Derived:
+        """The path from inputs and directions to what `derivative` answers for those given."""
         recording = self.recording
         known = set(recording.hidden)
         with recording.reopened(), recording.at(NOWHERE):
-            ys = [Tensor(self.outputs[k], recording) for k in given]
-            seeds = [recording.argument(f"{_name(y._value)}_bar", y.type) for y in ys]
-            xs = [Tensor(value, recording) for k in asked for value in self.sources[k]]
-            found = iter(gradients(ys, xs, seeds))
-            answers = [self._summed(k, found) for k in asked]
+            seeds, answers = derivative(given)
         present = [answer is not None for answer in answers]
         outputs = [answer._value for answer in answers if answer is not None]
         hidden = [value for key, value in recording.hidden.items() if key not in known]
@@ -127,9 +171,12 @@ class Path:
         return None if total is None else like(total, Tensor(self.inputs[k], self.recording))
 
 
+Derivative = Callable[[Sequence[int]], tuple[list[Tensor], list[Tensor | None]]]
+
+
 class Derived(NamedTuple):
-    """The gradient of a path: its path, None where nothing is connected; for each gradient that was
-    asked for whether it is there; and what the rules read besides."""
+    """A derivative of a path: its path, None where nothing is connected; for each answer whether it
+    is there; and what the rules read besides."""
 
     path: Path | None
     present: list[bool]

@@ -29,6 +29,7 @@ from tracejit.ops.creation import full
 from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 
 # What the rules of these ops do not show: those of a sum leave out the operands that stand still
@@ -48,7 +49,7 @@ class LinearMap:
 
     def __init__(
         self,
-        recording: Recording,
+        recording: Recorder,
         ys: Sequence[Tensor],
         xs: Sequence[Tensor],
         nodes: Sequence[Node],
@@ -180,7 +181,7 @@ def _zero_if(value: Value) -> list[Value] | None:
     if isinstance(value, Constant):
         return None if np.any(value.data) else []
     if node is None:
-        return None
+        return None if value.data is None or np.any(value.data) else []
     if node.op is full:
         return None if node.params["fill"] else []
     if word_for(node.op) == "linear":

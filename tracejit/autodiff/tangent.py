@@ -31,39 +31,44 @@ from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, inputs_of
 from tracejit.ops.op import OPS
 from tracejit.trace import places
-from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 
 
 def tangents(
-    ys: Sequence[Tensor], xs: Sequence[Tensor], xs_dot: Sequence[Tensor]
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    xs_dot: Sequence[Tensor],
+    nodes: Sequence[Node] | None = None,
 ) -> list[Tensor | None]:
     """The derivative of each y when the xs move along xs_dot; None where unconnected.
 
-    `ys`, `xs` and `xs_dot` belong to one recording; xs_dot have the types of the xs. Raises
+    `ys`, `xs` and `xs_dot` belong to one recorder; xs_dot have the types of the xs. Only `nodes`
+    are followed, by default all of the graph. Raises
     NoGradientError where the path meets an op without a rule, RuleTypeError where it meets a
     user's rule that is not linear.
     """
-    recording: Recording = (ys or xs)[0]._recording
-    return ForwardPass(recording, [y._value for y in ys]).run(xs, xs_dot)
+    recorder: Recorder = (ys or xs)[0]._recording
+    if nodes is None:
+        nodes = recorder.graph.nodes
+    return ForwardPass(recorder, [y._value for y in ys], nodes).run(xs, xs_dot)
 
 
 class ForwardPass:
     """One traversal: which nodes matter, and the tangent of each value so far."""
 
-    def __init__(self, recording: Recording, ys: Sequence[Value]) -> None:
-        """A forward pass over the nodes of `recording` as they are now, as far as `ys` need
-        them."""
+    def __init__(self, recording: Recorder, ys: Sequence[Value], nodes: Sequence[Node]) -> None:
+        """A forward pass over `nodes` of `recording` as they are now, as far as `ys` need them."""
         self.recording = recording
         self.ys = ys
         self.tangents: dict[Value, Tensor] = {}
         needed = {y for y in ys if y.type.is_inexact}
-        nodes: list[Node] = []
-        for node in reversed(recording.graph.nodes):
+        kept: list[Node] = []
+        for node in reversed(nodes):
             if needed.intersection(node.results):
-                nodes.append(node)
+                kept.append(node)
                 needed.update(sources_of(node))
-        self.nodes = nodes[::-1]
+        self.nodes = kept[::-1]
 
     def run(self, xs: Sequence[Tensor], xs_dot: Sequence[Tensor]) -> list[Tensor | None]:
         """The tangents of the ys."""
@@ -122,24 +127,28 @@ class ForwardPass:
         """The tangents of an override's results: the transpose of its rule, applied to the tangents
         of its inputs."""
         marker = node.params["grad"]
-        start = len(self.recording.graph.nodes)
+        if marker.push is not None:
+            return tuple(marker.push([self.tangents.get(x) for x in inputs_of(node)]))
         cotangents = [
             self._placeholder(result) if result.type.is_inexact else None for result in node.results
         ]
         answers: list[Tensor] = []
         dots: list[Tensor] = []
-        for operand, answer in zip(inputs_of(node), marker.rule(*cotangents), strict=True):
-            dot = self.tangents.get(operand)
-            if answer is not None and dot is not None:
-                answers.append(adjoint.fit(answer, operand.type, self.recording))
-                dots.append(dot)
         xs = [cotangent for cotangent in cotangents if cotangent is not None]
-        rule = LinearMap(self.recording, answers, xs, self.recording.graph.nodes[start:])
+        moving = [operand in self.tangents for operand in inputs_of(node)]
+        with self.recording.recording_from(xs) as nodes:
+            found = marker.rule(cotangents, moving) if marker.pruned else marker.rule(*cotangents)
+            for operand, answer in zip(inputs_of(node), found, strict=True):
+                dot = self.tangents.get(operand)
+                if answer is not None and dot is not None:
+                    answers.append(adjoint.fit(answer, operand.type, self.recording))
+                    dots.append(dot)
+        rule = LinearMap(self.recording, answers, xs, nodes)
         if rule.obstacle:
             words = {"function": marker.name, "problem": rule.obstacle}
             raise fail("rule-not-linear", self._place(node), **words)
-        found = iter(rule.transposed(dots))
-        return tuple(None if cotangent is None else next(found) for cotangent in cotangents)
+        moved = iter(rule.transposed(dots))
+        return tuple(None if cotangent is None else next(moved) for cotangent in cotangents)
 
     def _placeholder(self, result: Value) -> Tensor:
         """A cotangent to record a rule on: of the type of `result`, and a value of its own."""
@@ -190,7 +199,7 @@ def noted(node: Node) -> Location | None:
     return node.where._replace(note=node.params["grad"].note)
 
 
-def fit(tangent: Any, type: ArrayType, recording: Recording) -> Tensor:
+def fit(tangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
     """`tangent` broadcast and cast to the shape and dtype of `type`."""
     if not isinstance(tangent, Tensor):
         tangent = Tensor(recording.lift(tangent), recording)

@@ -28,13 +28,15 @@ class Marker:
     integer and boolean results) and answers one entry per input of the override, None where there
     is no gradient; shapes and dtypes are checked already. `note` is what the generated code says
     in brackets. A rule that is `pruned` is called with two lists: a cotangent or None per result,
-    and whether the gradient of each input is wanted.
+    and whether the gradient of each input is wanted. `push` takes a tangent or None per input to the
+    tangents of the results; without it forward mode transposes the rule.
     """
 
     name: str
     note: str
     rule: Callable[..., Sequence[Any]]
     pruned: bool = False
+    push: Callable[..., Sequence[Any]] | None = None
 
     @property
     def __name__(self) -> str:

@@ -99,7 +99,7 @@ class Eager(threading.local, Recorder):
         parts = (data,) if len(types) == 1 else data
         results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
         windows = self.windows
-        if windows and op.vjp != ():
+        if windows:
             self._show(windows, op, values, params, text, results)
         if len(results) == 1:
             return Tensor(results[0], self)
@@ -174,6 +174,15 @@ class Eager(threading.local, Recorder):
         value = Value(kind)
         value.data = operand
         return value
+
+    @contextmanager
+    def recording_from(self, sources: Sequence[Tensor]) -> Iterator[list[Node]]:
+        """The nodes computed meanwhile on `sources`."""
+        window = Window(accessed=False)
+        for source in sources:
+            window.watch(source._value)
+        with self.seen_by((*self.windows, window)):
+            yield window.nodes
 
     # Variables
 

@@ -240,6 +240,13 @@ class Recording(Recorder):
     # Regions
 
     @contextmanager
+    def recording_from(self, sources: Sequence[Tensor]) -> Iterator[list[Node]]:
+        """The nodes recorded meanwhile, complete at the end."""
+        start, nodes = len(self.graph.nodes), list[Node]()
+        yield nodes
+        nodes += self.graph.nodes[start:]
+
+    @contextmanager
     def inside_region(self) -> Iterator[int]:
         """Nodes recorded meanwhile belong to a new recompute region, unless one is open already."""
         outer = self.region

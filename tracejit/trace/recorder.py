@@ -8,7 +8,7 @@ program is, and the errors that say so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,10 @@ class Recorder:
             self.logs = outer
 
     # Differentiation
+
+    def recording_from(self, sources: Sequence[Tensor]) -> AbstractContextManager[list[Node]]:
+        """The nodes recorded meanwhile, those at least that depend on `sources`."""
+        raise NotImplementedError
 
     def source(self, argument: Any, name: str) -> Any:
         """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.

@@ -83,6 +83,8 @@ class Window:
     def add(self, node: Node) -> None:
         """Hold a node that this window sees."""
         self.nodes.append(node)
+        if node.op.vjp == ():
+            return
         for value in node.results:
             if value.type.is_inexact:
                 self.known.add(value)

@@ -1,0 +1,127 @@
+"""ForwardAccumulator: a window onto what is computed, and the derivatives of it along tangents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.autodiff.tangent import tangents
+from tracejit.differentiate import like
+from tracejit.errors import fail
+from tracejit.ir.graph import Value
+from tracejit.ir.types import type_of
+from tracejit.targets import (
+    UnconnectedGradients,
+    here,
+    leaves_of,
+    tensor_of,
+    wants_zeros,
+    zeros_like,
+)
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.variable import Variable, current_recorder
+from tracejit.trace.windows import Window
+
+
+class ForwardAccumulator:
+    """Forward mode: how all that is computed in the with-block moves when `primals` move along
+    `tangents`, two structures of Tensors (or Variables) and of arrays of their shapes and dtypes.
+
+    Nested accumulators give higher order: outer.jvp(inner.jvp(y)). An accumulator around a tape
+    gives Hessian-vector products. The rule of a custom gradient is transposed.
+
+    Raises SeedError (a ValueError) where tangents do not fit, TapeArgumentError (a TypeError) for
+    what is no Tensor; `jvp` raises NoGradientError (a LookupError) where an operation on the way
+    has no rule, and RuleTypeError (a TypeError) where a user's rule is not linear in the
+    cotangent.
+
+    >>> import tracejit as tj
+    >>> x = tj.constant(3.0)
+    >>> with tj.ForwardAccumulator(x, tj.constant(1.0)) as acc:
+    ...     y = x ** 3
+    >>> float(acc.jvp(y))
+    27.0
+    """
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        """Move `primals` along `tangents`."""
+        self._primals, structure = leaves_of(primals, "primals", "ForwardAccumulator")
+        self._dots, dot_structure = flatten(tangents)
+        if dot_structure != structure:
+            problem = "primals and tangents differ in their structure"
+            raise fail("primals", here(), problem=problem)
+        if len({id(primal) for primal in self._primals}) < len(self._primals):
+            raise fail("primals", here(), problem="the same primal was given more than once")
+        for primal, dot in zip(self._primals, self._dots, strict=True):
+            _check_tangent(primal, dot)
+        self._window = Window(accessed=False)
+        self._recorder: Recorder | None = None
+        self._active = False
+
+    def __enter__(self) -> ForwardAccumulator:
+        if self._active:
+            raise fail("tape-active", here())
+        self._recorder = recorder = current_recorder()
+        for primal in self._primals:
+            if type(primal) is Variable:
+                self._window.watch_variable(primal, recorder.version(primal))
+            else:
+                self._window.watch(recorder.lift(primal))
+        self._active = True
+        recorder.windows = (*recorder.windows, self._window)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        recorder = self._recorder
+        assert recorder is not None
+        self._active = False
+        others = (window for window in recorder.windows if window is not self._window)
+        recorder.windows = tuple(others)
+
+    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+        """The tangents of Tensors computed in the block, in their structure: None, or zeros, where
+        they do not move."""
+        zeros = wants_zeros(unconnected_gradients)
+        leaves, structure = leaves_of(primals, "primals", "jvp")
+        recorder = self._recorder or current_recorder()
+        ys = [tensor_of(leaf, recorder) for leaf in leaves]
+        xs, dots = self._moving(recorder)
+        if not xs:
+            found: list[Any] = [None] * len(ys)
+        else:
+            found = list(tangents(ys, xs, dots, list(self._window.nodes)))
+        answers = []
+        for y, dot in zip(ys, found, strict=True):
+            if dot is not None:
+                dot = like(dot, y)
+            answers.append(zeros_like(y) if dot is None and zeros else dot)
+        return unflatten(structure, answers)
+
+    def _moving(self, recorder: Recorder) -> tuple[list[Tensor], list[Tensor]]:
+        """Every value that a primal has had, with its tangent."""
+        xs: list[Tensor] = []
+        dots: list[Tensor] = []
+        for primal, dot in zip(self._primals, self._dots, strict=True):
+            values: list[Value]
+            if type(primal) is Variable:
+                values = self._window.reads.get(id(primal), (primal, []))[1]
+            else:
+                values = [recorder.lift(primal)]
+            for value in values:
+                if value.type.is_inexact:
+                    xs.append(Tensor(value, recorder))
+                    dots.append(Tensor(recorder.lift(dot), recorder))
+        return xs, dots
+
+
+def _check_tangent(primal: Any, dot: Any) -> None:
+    known = dot.type if hasattr(type(dot), "__tracejit_record__") else type_of(dot)
+    if known is None:
+        raise fail("primals", here(), problem=f"a tangent is a {type(dot).__name__}")
+    if known.shape != primal.shape:
+        problem = f"a tangent has shape {known.shape}, its primal {primal.shape}"
+        raise fail("primals", here(), problem=problem)
+    if known.form != "weak" and known.dtype != primal.dtype:
+        problem = f"a tangent has dtype {known.dtype}, its primal {primal.dtype}"
+        raise fail("primals", here(), problem=problem)
