@@ -11,8 +11,9 @@ gradient.
 array([0., 0., 0.])
 """
 
-from tracejit import ops
+from tracejit import ops, random
 from tracejit.accumulator import ForwardAccumulator
+from tracejit.callbacks import callback
 from tracejit.errors import TracejitError
 from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
@@ -38,6 +39,7 @@ __all__ = [
     "UnconnectedGradients",
     "Variable",
     "__version__",
+    "callback",
     "checkpoint",
     "constant",
     "custom_gradient",
@@ -47,6 +49,7 @@ __all__ = [
     "gradients",
     "load",
     "ops",
+    "random",
     "recompute_grad",
     "stop_gradient",
     "value_and_grad",

@@ -97,6 +97,10 @@ class SeedError(TracejitError, ValueError):
     """Cotangents that do not fit their targets, or an option that is none."""
 
 
+class CallbackError(TracejitError, ValueError):
+    """A callback answered with another shape or dtype than it was said to."""
+
+
 class KernelError(TracejitError, ImportError):
     """A kernel file that is missing, damaged, edited or foreign."""
 
@@ -300,6 +304,12 @@ ERRORS: dict[str, Row] = {
         "Unknown value for unconnected_gradients: {got!r}.",
         "a source that the target does not depend on has no gradient, or zeros.",
         "tj.UnconnectedGradients.NONE ('none') or ZERO ('zero').",
+    ),
+    "callback": Row(
+        CallbackError,
+        "the callback {function} returned {problem}.",
+        "what follows was recorded for arrays of that shape and dtype.",
+        "convert what it returns, or change `result`.",
     ),
     "primals": Row(
         SeedError,

@@ -21,6 +21,7 @@ from tracejit.runtime.notes import add_note
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.eager import EAGER, nobody_watches
+from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
@@ -329,6 +330,8 @@ class Function:
         if leaf.role in ("static", "variable") or leaf.name in fixed:
             return leaf.value
         assert leaf.type is not None
+        if leaf.role == "generator":
+            return RecordedGenerator(recording.argument(leaf.name, leaf.type))
         if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
             return recording.argument(leaf.name, leaf.type.with_form("scalar"))
         return recording.argument(leaf.name, leaf.type, leaf.value)

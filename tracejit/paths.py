@@ -16,11 +16,12 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.ir.graph import NOWHERE, Value
+from tracejit.ir.types import HANDLE
 from tracejit.kernel import make_kernel
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
-from tracejit.trace.eager import EAGER, eager_tensor
+from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Hidden, Recording
 from tracejit.trace.tensor import Tensor
 
@@ -33,6 +34,9 @@ class Path:
     `inputs` are what the kernel takes; `sources` are, for each, the values whose cotangents are its
     gradient: itself, and for a Variable every value it had. `outputs` are the results, and
     `compute(*arrays)` answers them in a list. `seeds` are inputs that are constants.
+
+    `drawn` are the results of effects on the way. Under a tape they are results, too, and inputs of
+    every derivative, so that what was drawn or answered is never drawn or asked again.
     """
 
     def __init__(
@@ -53,33 +57,45 @@ class Path:
         self.seeds = seeds
         versions = {values[0]: values for values in recording.versions.values()}
         self.sources = [versions.get(value, [value]) for value in inputs]
+        self.drawn: list[Value] = []
+        self._compute_all: Callable[..., Sequence[Any]] | None = None
         self._derived: dict[tuple[Any, ...], Derived] = {}
 
     def __call__(self, operands: Sequence[Tensor]) -> list[Tensor]:
         """The results for eager operands, one operation for the tapes that see it."""
-        found = self.compute(*[operand._value.data for operand in operands])
-        results = [
-            eager_tensor(data, value.type) for data, value in zip(found, self.outputs, strict=True)
-        ]
-        if not results or not EAGER.windows:
-            return results
+        data = [operand._value.data for operand in operands]
+        if not EAGER.windows or not self.outputs:
+            return _tensors(self.compute(*data), self.outputs)
+        values = [*self.outputs, *self.drawn]
+        found = self.compute(*data) if not self.drawn else self._all(*data)
+        results = _tensors(found, values)
+        known = [*operands, *results[len(self.outputs) :]]
 
         def rule(gs: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
-            return self._gradients(operands, gs, wanted)
+            return self._gradients(known, gs, wanted)
 
         def push(dots: Sequence[Tensor | None]) -> list[Tensor | None]:
-            return self._tangents(operands, dots)
+            return self._tangents(known, dots)
 
         marker = Marker(self.recording.graph.name, "", rule, pruned=True, push=push)
         made = OVERRIDE(*results, *operands, outputs=len(results), grad=marker)
-        return [made] if len(results) == 1 else list(made)
+        return [made] if len(results) == 1 else list(made)[: len(self.outputs)]
+
+    def _all(self, *data: Any) -> Sequence[Any]:
+        """The results and what was drawn on the way, by a kernel made when it is first wanted."""
+        if self._compute_all is None:
+            graph = self.recording.graph
+            outputs = [*self.outputs, *self.drawn]
+            graph = extract(graph, graph.name, self.inputs, outputs, self.seeds)
+            self._compute_all = _computation(Recorded(graph, self.origin, len(outputs)))
+        return self._compute_all(*data)
 
     def _gradients(
         self, operands: Sequence[Tensor], gs: Sequence[Tensor | None], wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         """The gradients of the wanted operands, None for others, by the path that computes them."""
         asked = tuple([k for k, wants in enumerate(wanted) if wants])
-        answers: list[Tensor | None] = [None] * len(operands)
+        answers: list[Tensor | None] = [None] * len(wanted)
         found = self._by_derived(operands, gs, lambda given: self._pulled(given, asked), asked)
         for k, g in zip(asked, found, strict=True):
             answers[k] = g
@@ -116,7 +132,8 @@ class Path:
     ) -> tuple[list[Tensor], list[Tensor | None]]:
         """The cotangents of the given outputs, and the gradients asked for."""
         recording = self.recording
-        ys = [Tensor(self.outputs[k], recording) for k in given]
+        outputs = [*self.outputs, *self.drawn]
+        ys = [Tensor(outputs[k], recording) for k in given]
         seeds = [recording.argument(f"{_name(y._value)}_bar", y.type) for y in ys]
         xs = [Tensor(value, recording) for k in asked for value in self.sources[k]]
         found = iter(gradients(ys, xs, seeds))
@@ -132,7 +149,7 @@ class Path:
             for k, dot in zip(given, dots, strict=True)
             for value in self.sources[k]
         ]
-        ys = [Tensor(y, recording) for y in self.outputs]
+        ys = [Tensor(y, recording) for y in (*self.outputs, *self.drawn)]
         found = tangents(ys, [x for x, _ in moving], [dot for _, dot in moving])
         pairs = zip(found, ys, strict=True)
         return dots, [None if dot is None else like(dot, y) for dot, y in pairs]
@@ -148,16 +165,11 @@ class Path:
         hidden = [value for key, value in recording.hidden.items() if key not in known]
         if not outputs:
             return Derived(None, present, hidden)
-        inputs = [*self.inputs, *[seed._value for seed in seeds], *[each.value for each in hidden]]
+        given_values = [*self.inputs, *self.drawn, *[seed._value for seed in seeds]]
+        inputs = [*given_values, *[each.value for each in hidden]]
         name = f"{recording.graph.name}_gradient"
         graph = extract(recording.graph, name, inputs, outputs, self.seeds)
-        kernel = make_kernel(Recorded(graph, self.origin, len(outputs)))
-        forward = kernel.forward
-        single = len(outputs) == 1
-
-        def compute(*arrays: Any) -> Sequence[Any]:
-            return (forward(*arrays),) if single else forward(*arrays)
-
+        compute = _computation(Recorded(graph, self.origin, len(outputs)))
         path = Path(recording, self.origin, inputs, outputs, compute, self.seeds)
         return Derived(path, present, hidden)
 
@@ -169,6 +181,19 @@ class Path:
             if g is not None:
                 total = g if total is None else total + g
         return None if total is None else like(total, Tensor(self.inputs[k], self.recording))
+
+
+def _tensors(found: Sequence[Any], values: Sequence[Value]) -> list[Tensor]:
+    """What a kernel has computed, as eager Tensors of the types of `values`."""
+    return [eager_tensor(data, value.type) for data, value in zip(found, values, strict=True)]
+
+
+def _computation(recorded: Recorded) -> Callable[..., Sequence[Any]]:
+    """The kernel of a recorded function, which answers a sequence."""
+    forward = make_kernel(recorded).forward
+    if recorded.outputs > 1:
+        return forward
+    return lambda *arrays: (forward(*arrays),)
 
 
 Derivative = Callable[[Sequence[int]], tuple[list[Tensor], list[Tensor | None]]]
@@ -188,6 +213,8 @@ def tensor_of_hidden(hidden: Hidden) -> Tensor:
     holder = hidden.holder
     if isinstance(holder, Value):
         return Tensor(holder, EAGER)
+    if hidden.value.type is HANDLE:
+        return handle_tensor(holder)
     return Tensor(EAGER.lift(holder), EAGER)
 
 

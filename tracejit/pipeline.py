@@ -18,7 +18,7 @@ from tracejit.codegen.header import Facts
 from tracejit.codegen.module import Body, Module, render
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
-from tracejit.ir.types import dtype_letters
+from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import verify
 from tracejit.passes.cse import share
 from tracejit.passes.dce import drop_dead
@@ -66,11 +66,15 @@ def key_of(recorded: Recorded, options: str) -> str:
 def name_of(recorded: Recorded, key: str) -> str:
     """The kernel's file name without ending: loss__f8_32x16__3f9a1c07."""
     words = [
-        dtype_letters(value.type.dtype) + "".join(f"_{'x'.join(map(str, value.type.shape))}")
+        _letters(value.type) + "".join(f"_{'x'.join(map(str, value.type.shape))}")
         for value in recorded.graph.inputs
         if value is not recorded.seed
     ]
     return kernel_name(recorded.graph.name, "__".join(word.rstrip("_") for word in words), key)
+
+
+def _letters(type: ArrayType) -> str:
+    return "handle" if type is HANDLE else dtype_letters(type.dtype)
 
 
 def optimise(graph: Graph) -> Graph:

@@ -11,11 +11,12 @@ import numpy as np
 
 from tracejit.differentiate import Answer, Request, one_like
 from tracejit.errors import fail
+from tracejit.ir.types import HANDLE
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.pipeline import Recorded
-from tracejit.runtime.dispatch import Entry, Output
-from tracejit.trace.eager import EAGER
-from tracejit.trace.record import Hidden, Recording
+from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
+from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.trace.record import Event, Hidden, Recording
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import LEAF, flatten, labels, unflatten
@@ -24,18 +25,38 @@ from tracejit.trace.variable import Variable
 Indices = tuple[int, ...]
 
 
+class Commit(NamedTuple):
+    """An event with the places of its values in what the kernel returns."""
+
+    event: Event
+    places: list[Indices]
+
+    def run(self, *values: Any) -> None:
+        """Let it take place, with these values."""
+        if self.event.run is not None:
+            self.event.run(*values)
+        else:
+            self.event.variable.commit(*values)
+
+    def run_eagerly(self, *values: Tensor) -> None:
+        """The same with eager Tensors, unless what runs now has run before."""
+        if self.event.run is None:
+            EAGER.assign(self.event.variable, *values)
+        else:
+            EAGER.once(lambda: self.run(*[value._value.data for value in values]))
+
+
 class Finished(NamedTuple):
     """A recording that has ended.
 
     `places` say where in what the kernel returns each output of the graph is; `outputs` how the
-    user's results are built from there; `commits` are the Variables assigned, with the places of
-    their new values.
+    user's results are built from there; `commits` are what takes place after the call, in order.
     """
 
     recorded: Recorded
     outputs: list[Output]
     places: list[Indices]
-    commits: list[tuple[Variable, Indices]]
+    commits: list[Commit]
 
     def path(self, recording: Recording, target: Callable[..., Any]) -> Path:
         """The call of the kernel's function `target` as one operation."""
@@ -48,7 +69,9 @@ class Finished(NamedTuple):
             found = target(*arrays)
             return [_picked(found, indices) for indices in places]
 
-        return Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds)
+        path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds)
+        path.drawn = [value for node in graph.nodes if node.op.effect for value in node.results]
+        return path
 
 
 def finish(
@@ -71,8 +94,9 @@ def finish(
             leaf._value.name_result(label)
         leaves.append(("result", len(tensors)))
         tensors.append(leaf)
-    assigned = list(recording.assigned.values())
-    tensors += [Tensor(recording.version(variable), recording) for variable in assigned]
+    events = recording.lasting_events()
+    first = len(tensors)
+    tensors += [Tensor(value, recording) for event in events for value in event.values]
     count, total = len(tensors), len(answer.gradients)
     graph = recording.finish([tensor._value for tensor in (*tensors, *answer.gradients)])
     seed = answer.seed._value if answer.seed is not None else None
@@ -81,7 +105,8 @@ def finish(
     values = [_place(group, k, count) for k in range(count)]
     gradients = [_place((1,), k, total) for k in range(total)]
     value_leaves = [(kind, values[k] if kind == "result" else k) for kind, k in leaves]
-    commits = list(zip(assigned, values[count - len(assigned) :], strict=True))
+    following = iter(values[first:])
+    commits = [Commit(event, [next(following) for _ in event.values]) for event in events]
     return Finished(
         Recorded(graph, origin, count, sources, seed),
         _outputs(answer, request, value_leaves, gradients),
@@ -119,9 +144,10 @@ def call_path(
     """Call a kernel by its path: leaves and results are eager Tensors; `read` are the Variables,
     by id, whose values reach Python or a result."""
     operands = [*_operands(entry, leaves), *[_hidden(one, read) for one in hidden]]
-    tensors = dict(zip(finished.places, path(operands), strict=True))
-    for variable, indices in finished.commits:
-        EAGER.assign(variable, tensors[indices])
+    generators = [x._value.data for x in operands if x.type is HANDLE]
+    tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
+    for commit in finished.commits:
+        commit.run_eagerly(*[tensors[indices] for indices in commit.places])
     built = [
         unflatten(
             output.structure,
@@ -139,6 +165,9 @@ def _operands(entry: Entry, values: Sequence[Any]) -> Iterator[Tensor]:
             continue
         if type(value) is Tensor:
             yield value
+            continue
+        if leaf.role == "generator":
+            yield handle_tensor(numpy_generator(value))
             continue
         if leaf.role == "number" and leaf.name in entry.differentiated and leaf.type is not None:
             value = leaf.type.dtype.type(value)

@@ -194,15 +194,16 @@ class ReversePass:
         return [Tensor(known.get(value, value), self.recording) for value in values]
 
     def _clone_region(self, region: int) -> None:
-        """Emit the nodes of a recompute region once more, here; but for an x, which must stay what
-        it is, so that the gradient can be differentiated with respect to it."""
+        """Emit the nodes of a recompute region once more, here; but for effects, which take place
+        once, and for an x, which must stay what it is, so that the gradient can be differentiated
+        with respect to it."""
         nodes = self.regions.pop(region, None)
         if nodes is None:
             return
         self.recording.regions += 1
         copy_region = self.recording.regions
         for node in nodes:
-            if self.sources.intersection(node.results):
+            if node.op.effect or self.sources.intersection(node.results):
                 continue
             where = node.where._replace(note=RECOMPUTED) if node.where else None
             operands = replace_values(node.operands, self.clones)

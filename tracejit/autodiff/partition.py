@@ -4,7 +4,7 @@ between them.
 Forward is what the outputs need; backward is what the gradients need beyond that. A residual is a
 value forward has and backward reads: an input of the function or the result of a forward node.
 Two kinds are not kept: views, which backward makes again from what they view, and constants,
-which the module holds anyway.
+which the module holds anyway. An effect takes place in forward, unless it needs a cotangent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Partition(NamedTuple):
 def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
     """Split `graph`, whose first `outputs` outputs are the function's and whose others are
     gradients."""
-    forward = needed_nodes(graph.nodes, graph.outputs[:outputs])
+    forward = needed_nodes(_before(graph.nodes, seeds), graph.outputs[:outputs])
     kept = {value for node in forward if node.op.alias is None for value in node.results}
     kept.update(value for value in graph.inputs if value not in seeds)
     backward = needed_nodes(graph.nodes, graph.outputs[outputs:], kept)
@@ -35,3 +35,15 @@ def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
     residuals = [value for value in graph.values() if value in kept and value in used]
     assert not any(isinstance(value, Constant) for value in residuals)
     return Partition(forward, backward, residuals)
+
+
+def _before(nodes: list[Node], seeds: list[Value]) -> list[Node]:
+    """The nodes that need no cotangent."""
+    later = set(seeds)
+    before = []
+    for node in nodes:
+        if later.isdisjoint(node.operands):
+            before.append(node)
+        else:
+            later.update(node.results)
+    return before

@@ -5,6 +5,7 @@
     array    an ndarray, 0-d included              printed f8[8,3], f8[]
     scalar   a NumPy scalar such as np.float64      printed f8
     weak     a Python bool, int, float or complex   printed ~f8
+    handle   an object that is no array: a random generator, a function    printed handle
 
 Types are interned, so equal types are the same object and are compared with `is`.
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from tracejit.errors import fail
 
-Form = Literal["array", "scalar", "weak"]
+Form = Literal["array", "scalar", "weak", "handle"]
 Shape = tuple[int, ...]
 
 WEAK_DTYPES: Final[dict[type, np.dtype[Any]]] = {
@@ -85,12 +86,17 @@ class ArrayType:
         return ArrayType(self.shape, dtype, self.form)
 
     def __repr__(self) -> str:
+        if self.form == "handle":
+            return "handle"
         letters = dtype_letters(self.dtype)
         if self.form == "weak":
             return "~" + letters
         if self.form == "scalar":
             return letters
         return f"{letters}[{','.join(map(str, self.shape))}]"
+
+
+HANDLE: Final = ArrayType((), np.dtype(object), "handle")
 
 
 def dtype_letters(dtype: np.dtype[Any]) -> str:
@@ -116,6 +122,8 @@ def type_of(value: object) -> ArrayType | None:
 
 def parse_type(text: str) -> ArrayType:
     """The type that prints as `text`."""
+    if text == "handle":
+        return HANDLE
     match = re.fullmatch(r"(~?)([a-z]\d+)(\[([\d,]*)\])?", text)
     if match is None:
         raise fail("graph", None, problem=f"{text!r} is not a type")

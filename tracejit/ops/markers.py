@@ -28,8 +28,8 @@ class Marker:
     integer and boolean results) and answers one entry per input of the override, None where there
     is no gradient; shapes and dtypes are checked already. `note` is what the generated code says
     in brackets. A rule that is `pruned` is called with two lists: a cotangent or None per result,
-    and whether the gradient of each input is wanted. `push` takes a tangent or None per input to the
-    tangents of the results; without it forward mode transposes the rule.
+    and whether the gradient of each input is wanted. `push` takes a tangent or None per input to
+    the tangents of the results; without it forward mode transposes the rule.
     """
 
     name: str

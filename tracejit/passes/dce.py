@@ -37,12 +37,13 @@ def needed_nodes(
     nodes: list[Node], outputs: Iterable[Value], given: Iterable[Value] = ()
 ) -> list[Node]:
     """The nodes that `outputs` and effects need, in order, when the values `given` are there
-    already."""
+    already: the effects that have made them are over."""
     there = set(given)
     wanted = {output.node for output in outputs if output not in there}
     kept = []
     for node in reversed(nodes):
-        if node in wanted or node.op.effect:
+        pending = node.op.effect and not there.issuperset(node.results)
+        if node in wanted or pending:
             kept.append(node)
             wanted.update(value.node for value in node.operands if value not in there)
     return kept[::-1]

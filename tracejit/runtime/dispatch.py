@@ -37,9 +37,10 @@ class Entry(NamedTuple):
     `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
     converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by
     name to the value they must have. `hidden` are further arguments of the kernel, each an object
-    and the path from it to the array; `guard` decides whether captured names still hold. `commits`
-    are Variables with the indices of their new values in what the kernel returns. `unwatched` says
-    whether no tape has to see what Variables it reads. `call_path` calls it on eager Tensors.
+    and the path from it to the array; `guard` decides whether captured names still hold.
+    `commits` take place after the call, each with values at its `places` in what the kernel
+    returns. `unwatched` says whether no tape has to see what Variables it reads. `call_path`
+    calls it on eager Tensors.
     """
 
     signature: inspect.Signature
@@ -51,7 +52,7 @@ class Entry(NamedTuple):
     hidden: Sequence[tuple[Any, str]]
     guard: Callable[[], bool] | None
     outputs: Sequence[Output]
-    commits: Sequence[tuple[Any, tuple[int, ...]]]
+    commits: Sequence[Any]
     unwatched: Callable[[], bool] | None
     call_path: Callable[[Sequence[Any]], Any]
 
@@ -118,12 +119,19 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         if leaf.name in entry.baked:
             continue
         text = spelled[leaf.name]
+        if leaf.role == "generator":
+            text = f"{space.bind(numpy_generator)}({text})"
         if leaf.role == "number" and leaf.name in entry.differentiated:
             assert leaf.type is not None
             text = f"{space.bind(leaf.type.dtype.type)}({text})"
         arguments.append(text)
     arguments += [f"{space.bind(holder)}{path}" for holder, path in entry.hidden]
+    generators = [space.bind(x) for x, _ in entry.hidden if isinstance(x, np.random.Generator)]
+    generators += [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "generator"]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"
+    if generators:
+        words = [space.bind(entry.target), f"({', '.join(generators)},)", *arguments]
+        called = f"{space.bind(drawing)}({', '.join(words)})"
     lines = [f"def {space.prefix}entry({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
     lines += [f"        {line}" for line in _run(called, entry, space)]
@@ -137,6 +145,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
 def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:
     """Conditions on one leaf, the first of which gives it the name `text`."""
     first = text if text == leaf.path else f"({text} := {leaf.path})"
+    if leaf.role == "generator":
+        yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
+        return
     if leaf.role == "variable":
         yield f"{first} is {space.bind(leaf.value)}"
         return
@@ -155,6 +166,23 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
     if leaf.name in fixed:
         yield _number_check(text, fixed[leaf.name], space)
+
+
+def numpy_generator(generator: Any) -> Any:
+    """NumPy's generator behind one of tj.random; NumPy's own itself."""
+    return getattr(generator, "numpy_generator", generator)
+
+
+def drawing(target: Callable[..., Any], generators: Sequence[Any], *args: Any) -> Any:
+    """target(*args), which draws from `generators`: as if it had not, where it raises."""
+    bits = [generator.bit_generator for generator in generators if hasattr(generator, "normal")]
+    states = [one.state for one in bits]
+    try:
+        return target(*args)
+    except BaseException:
+        for one, state in zip(bits, states, strict=True):
+            one.state = state
+        raise
 
 
 def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
@@ -181,8 +209,9 @@ def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
         return
     result = f"{space.prefix}result"
     yield f"{result} = {called}"
-    for variable, indices in entry.commits:
-        yield f"{space.bind(variable)}.commit({result}{_indexed(indices)})"
+    for commit in entry.commits:
+        values = ", ".join(result + _indexed(indices) for indices in commit.places)
+        yield f"{space.bind(commit)}.run({values})"
     parts = []
     for output in entry.outputs:
         leaves = (

@@ -167,8 +167,10 @@ class Captures:
             self.labels[id(value)] = name
         elif issubclass(kind, np.ndarray):
             self._array(value, place, name)
-        elif _is_generator(value):
+        elif is_random(value):
             self.generators[name] = value
+        elif hasattr(kind, "numpy_generator"):
+            self.generators[name] = value.numpy_generator
         elif kind is FunctionType:
             self._function(value)
         elif kind is MethodType:
@@ -367,12 +369,17 @@ def can_change(array: Any) -> bool:
     return array is not None and not isinstance(array, bytes)
 
 
-def _is_generator(value: Any) -> bool:
+def is_random(value: Any) -> bool:
     """Whether `value` is a random generator of NumPy's, which imports np.random on first use."""
     if "numpy.random" not in sys.modules:
         return False
     kinds = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
     return isinstance(value, kinds)
+
+
+def is_generator(value: Any) -> bool:
+    """Whether `value` is a Generator of NumPy's."""
+    return "numpy.random" in sys.modules and type(value) is np.random.Generator
 
 
 def _random_state(source: Any) -> str:

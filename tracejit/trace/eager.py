@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Location, Node, Value
-from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace import places
@@ -208,6 +208,23 @@ class Eager(threading.local, Recorder):
             run.versions.setdefault(id(variable), [before]).append(self.version(variable))
 
     @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """No tape sees what is computed or read meanwhile."""
+        outer, self.logs = self.logs, ()
+        try:
+            with self.seen_by(()):
+                yield
+        finally:
+            self.logs = outer
+
+    def once(self, effect: Callable[[], Any]) -> Any:
+        """What `effect` answers; in a second run, what it answered in the first."""
+        answer = next(self.replay.answers) if self.replay is not None else effect()
+        for run in self.runs:
+            run.answers.append(answer)
+        return answer
+
+    @contextmanager
     def logging_run(self, run: Run) -> Iterator[None]:
         """Meanwhile `run` takes note of what a recompute region meets."""
         outer, self.runs = self.runs, (*self.runs, run)
@@ -271,6 +288,11 @@ def nobody_watches() -> bool:
 def eager_tensor(data: Any, type: ArrayType) -> Tensor:
     """A Tensor of `data`, which nobody else may write to."""
     return Tensor(_held(type, data), EAGER)
+
+
+def handle_tensor(thing: Any) -> Tensor:
+    """A Tensor that stands for an object that is no array."""
+    return Tensor(_held(HANDLE, thing), EAGER)
 
 
 def _held(type: ArrayType, data: Any) -> Value:

@@ -92,6 +92,15 @@ def method_of(function: Any) -> Method:
     return method
 
 
+def refused_update(symbol: str) -> Method:
+    """`a += b` where it would neither write nor rebind."""
+
+    def method(self: Any, other: Any) -> Any:
+        self._refuse_write(f"{self._called()} {symbol}= ...", self)
+
+    return method
+
+
 def refused(name: str) -> Method:
     """An ndarray method that writes in place."""
 

@@ -12,7 +12,7 @@ arrays, eager Tensors, and Variables, which have one value after another here as
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ import numpy as np
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.markers import OVERRIDE, Marker, stop
+from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
@@ -48,6 +48,15 @@ class Hidden(NamedTuple):
     path: str = ""
 
 
+class Event(NamedTuple):
+    """What takes place when the call has succeeded: a Variable gets a value, or `run` is called
+    with several."""
+
+    variable: Any
+    run: Callable[..., Any] | None
+    values: list[Value]
+
+
 class Recording(Recorder):
     """One run of a function under the recorder."""
 
@@ -57,7 +66,7 @@ class Recording(Recorder):
         self.captures = captures
         self.hidden: dict[int, Hidden] = {}
         self.versions: dict[int, list[Value]] = {}
-        self.assigned: dict[int, Any] = {}
+        self.events: list[Event] = []
         self.thread = threading.get_ident()
         self.open = True
         self.known: dict[Value, Any] = {}
@@ -90,17 +99,25 @@ class Recording(Recorder):
             raise
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
-        if types[0].form == "weak":
+        if types[0].form == "weak" and self._knows(op, values):
             number = op.evaluate(*map(self.known_value, values), **params)
             if type_of(number) is not types[0]:
                 return op.evaluate(*map(self.read, values), **params)
-        node = self._emit(op, values, params, types)
+            node = self._emit(op, values, params, types)
+            self.known[node.results[0]] = number
+        else:
+            node = self._emit(op, values, params, types)
         results = node.results
-        if types[0].form == "weak":
-            self.known[results[0]] = number
         if len(results) == 1:
             return Tensor(results[0], self)
         return tuple(Tensor(value, self) for value in results)
+
+    def _knows(self, op: Op, values: Sequence[Value]) -> bool:
+        """Whether an op on these numbers can be computed now: not a draw, nor what depends on
+        one."""
+        return not op.effect and all(
+            isinstance(value, Constant) or value in self.known for value in values
+        )
 
     def _emit(
         self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
@@ -198,13 +215,27 @@ class Recording(Recorder):
         versions = self.versions_of(variable)
         value.name_result(versions[0].label)
         versions.append(value)
-        self.assigned[id(variable)] = variable
+        self.events.append(Event(variable, None, [value]))
+
+    def lasting_events(self) -> list[Event]:
+        """The events in order, without assignments that nothing can see before the next."""
+        kept: list[Event] = []
+        overwritten: set[int] = set()
+        for event in reversed(self.events):
+            if event.variable is None:
+                overwritten.clear()
+            elif id(event.variable) in overwritten:
+                continue
+            else:
+                overwritten.add(id(event.variable))
+            kept.append(event)
+        return kept[::-1]
 
     # What Python reads
 
     def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
         """A weak number's value, read under a guard; array data is refused."""
-        if value.type.form == "weak":
+        if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
         name = self.name_of(value)
         instead = "keep computing with NumPy, or return it and convert it outside the function."

@@ -1,10 +1,10 @@
 """What a call looks like: its arguments bound to the function's parameters, taken apart into
 leaves.
 
-A leaf is an array, a NumPy scalar, a Python number, a Variable, which selects a kernel by identity,
-or static: anything else hashable, which selects one by type and equality. Every leaf has a name,
-the one it has in graphs and generated code, and a path, the Python expression that reaches it from
-the parameters.
+A leaf is an array, a NumPy scalar, a Python number, a random generator, a Variable, which selects
+a kernel by identity, or static: anything else hashable, which selects one by type and equality.
+Every leaf has a name, the one it has in graphs and generated code, and a path, the Python
+expression that reaches it from the parameters.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tracejit.errors import fail
-from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.trace.captures import is_generator
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 
-Role = Literal["array", "scalar", "number", "static", "variable"]
+Role = Literal["array", "scalar", "number", "static", "variable", "generator"]
 
 
 class TensorSpec:
@@ -205,6 +206,8 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         return "array", value.type
     if hasattr(kind, "__tracejit_read__"):
         return "variable", None
+    if is_generator(value) or hasattr(kind, "numpy_generator"):
+        return "generator", HANDLE
     known = type_of(value)
     if known is not None:
         if known.dtype.kind not in "biufc" or not known.dtype.isnative:

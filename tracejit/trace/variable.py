@@ -16,6 +16,7 @@ from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.eager import EAGER
+from tracejit.trace.operators import refused_update
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -283,6 +284,20 @@ class Variable(ArrayMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Variable, (self.data, self.trainable, self._name)
+
+    __iadd__ = refused_update("+")
+    __isub__ = refused_update("-")
+    __imul__ = refused_update("*")
+    __itruediv__ = refused_update("/")
+    __ifloordiv__ = refused_update("//")
+    __imod__ = refused_update("%")
+    __ipow__ = refused_update("**")
+    __imatmul__ = refused_update("@")
+    __iand__ = refused_update("&")
+    __ior__ = refused_update("|")
+    __ixor__ = refused_update("^")
+    __ilshift__ = refused_update("<<")
+    __irshift__ = refused_update(">>")
 
     def _called(self) -> str:
         return self.name or "v"

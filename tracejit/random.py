@@ -1,0 +1,74 @@
+"""tj.random: NumPy's random generators, recordable when a function captures them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import HANDLE
+from tracejit.ops.creation import is_recorded
+from tracejit.trace.eager import handle_tensor
+from tracejit.trace.generators import DRAWS, RecordedGenerator
+from tracejit.trace.record import current_recording
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten
+
+
+class Generator:
+    """NumPy's Generator, with the same methods and the same numbers.
+
+    A function that is recorded may capture it: every draw takes place at each call, in order, as if
+    the function were plain Python. (A captured NumPy generator cannot be recorded, and is refused;
+    as an argument it can.)
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> rng = tj.random.default_rng(0)
+    >>> noisy = tj.function(lambda x: x + rng.normal(size=3))
+    >>> again = np.random.default_rng(0)
+    >>> x = np.zeros(3)
+    >>> [bool(np.all(noisy(x) == again.normal(size=3))) for _ in range(2)]
+    [True, True]
+    """
+
+    __slots__ = ("_generator",)
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        """Draw from `generator`."""
+        self._generator = generator
+
+    @property
+    def numpy_generator(self) -> np.random.Generator:
+        """The generator it draws from."""
+        return self._generator
+
+    @property
+    def bit_generator(self) -> Any:
+        """NumPy's bit generator, whose `state` is that of this generator."""
+        return self._generator.bit_generator
+
+    def __getattr__(self, name: str) -> Any:
+        recording = current_recording()
+        if recording is not None:
+            handle = recording.hide(self._generator, "rng", HANDLE)
+            return getattr(RecordedGenerator(Tensor(handle, recording)), name)
+        method = getattr(self._generator, name)
+        if name not in DRAWS:
+            return method
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            if any(map(is_recorded, flatten((args, kwargs))[0])):
+                recorded = RecordedGenerator(handle_tensor(self._generator))
+                return getattr(recorded, name)(*args, **kwargs)
+            return method(*args, **kwargs)
+
+        return draw
+
+    def __repr__(self) -> str:
+        return f"tj.random.Generator({self._generator.bit_generator!r})"
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A generator like np.random.default_rng(seed), which recorded functions may capture."""
+    return Generator(np.random.default_rng(seed))
