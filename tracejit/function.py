@@ -226,6 +226,7 @@ class Function:
         """Record for `call`, make its kernel, and enter it in front of the others."""
         objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
         captures = Captures([self.python, *objects])
+        captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures)
         fixed, differentiated = self._roles(call)
         try:

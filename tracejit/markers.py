@@ -129,6 +129,8 @@ def custom_gradient(f: Any = None) -> Any:
                 raise fail("rule-pair", recorder.here(), function=name, got=f"a {kind}")
             value, rule = answer
             value = map_tree(read_leaf, value)
+            tensors = [leaf for leaf in flatten(value)[0] if type(leaf) is Tensor]
+            recorder.note_uses(leaf._value for leaf in tensors)
         passed = {id(leaf) for leaf in leaves}
         reads = [pair for pair in log.values() if pair[0].trainable and id(pair[0]) not in passed]
         checked = Rule(name, rule, arguments, value, [variable for variable, _ in reads], recorder)

@@ -21,6 +21,7 @@ from tracejit.targets import (
     gradients_by,
     here,
     leaves_of,
+    one_leaf,
     seeds_of,
     tensor_of,
     wants_zeros,
@@ -177,13 +178,8 @@ class GradientTape:
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
-        targets, structure = leaves_of(target, "target", "tape.jacobian")
+        y = tensor_of(one_leaf(target, "target", "tape.jacobian"), recorder)
         leaves, source_structure = leaves_of(sources, "sources", "tape.jacobian")
-        if structure.cls is not None:
-            got, fix = f"a {structure.cls.__name__}", "take the jacobian of one Tensor at a time."
-            words = {"call": "tape.jacobian", "argument": "target", "got": got, "fix": fix}
-            raise fail("tape-argument", here(), **words)
-        y = tensor_of(targets[0], recorder)
         rows = [
             self._gradients(recorder, [y], leaves, [seed], zeros)
             for seed in _unit_seeds(y.type.shape, y, recorder)
@@ -204,8 +200,8 @@ class GradientTape:
         """
         zeros = wants_zeros(unconnected_gradients)
         recorder = self._use()
-        y = tensor_of(leaves_of(target, "target", "tape.batch_jacobian")[0][0], recorder)
-        leaves = leaves_of(source, "source", "tape.batch_jacobian")[0]
+        y = tensor_of(one_leaf(target, "target", "tape.batch_jacobian"), recorder)
+        leaves = [one_leaf(source, "source", "tape.batch_jacobian")]
         x = tensor_of(leaves[0], recorder)
         if y.ndim < 2 or x.ndim < 2 or y.shape[0] != x.shape[0]:
             problem = f"target has shape {y.shape}, source {x.shape}"
@@ -215,6 +211,8 @@ class GradientTape:
             for seed in _unit_seeds(y.shape[1:], y, recorder)
         ]
         self._release()
+        if not columns:
+            return Tensor(recorder.lift(np.zeros((*y.shape, *x.shape[1:]), x.dtype)), recorder)
         if any(column is None for column in columns):
             return None
         stacked = np.stack(columns, axis=1)
@@ -224,15 +222,14 @@ class GradientTape:
         """Begin to answer: what it recorded."""
         if self._used:
             raise fail("tape-used", here())
-        if not self._persistent:
-            self._used = True
-            if self._active:
-                self._close()
+        if self._active and not self._persistent:
+            self._close()
         return self._recorder or EAGER
 
     def _release(self) -> None:
         """Let go of what was recorded, if it is not asked for again; the Variables stay known."""
         if not self._persistent:
+            self._used = True
             reads = self._window.reads
             self._window.clear()
             self._window.reads = {key: (variable, []) for key, (variable, _) in reads.items()}
@@ -310,7 +307,7 @@ def _unit_seeds(shape: tuple[int, ...], y: Tensor, recorder: Recorder) -> Iterat
 def _stacked(rows: Sequence[Any], shape: tuple[int, ...], leaf: Any, recorder: Recorder) -> Any:
     """The rows of a Jacobian in its shape; None where they are."""
     if not rows:
-        return tensor_of(np.zeros((*shape, *leaf.shape), leaf.dtype), recorder)
+        return Tensor(recorder.lift(np.zeros((*shape, *leaf.shape), leaf.dtype)), recorder)
     if any(row is None for row in rows):
         return None
     return np.reshape(np.stack(rows), (*shape, *leaf.shape))
@@ -341,11 +338,12 @@ def gradients(
     recording = current_recording()
     if recording is None:
         raise fail("no-recording", here())
-    targets, structure = leaves_of(ys, "ys", "tj.gradients")
-    sources = leaves_of(xs, "xs", "tj.gradients")[0]
+    call = "tj.gradients"
+    targets, structure = leaves_of(ys, "ys", call)
+    sources = leaves_of(xs, "xs", call)[0]
     tensors = [tensor_of(leaf, recording) for leaf in targets]
-    seeds = seeds_of(grad_ys, tensors, structure, recording, "tj.gradients")
-    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", "")[0]
+    seeds = seeds_of(grad_ys, tensors, structure, recording, call)
+    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
     stopped = {tensor_of(leaf, recording)._value for leaf in stops}
 
     def reads(variable: Variable) -> Sequence[Value]:

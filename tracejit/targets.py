@@ -60,6 +60,15 @@ def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structur
     return leaves, structure
 
 
+def one_leaf(given: Any, argument: str, call: str) -> Any:
+    """The one Tensor or Variable that is given; TapeArgumentError for a container."""
+    leaves, structure = leaves_of(given, argument, call)
+    if structure.cls is not None:
+        got, fix = f"a {structure.cls.__name__}", "give one Tensor at a time."
+        raise fail("tape-argument", here(), call=call, argument=argument, got=got, fix=fix)
+    return leaves[0]
+
+
 def tensor_of(leaf: Any, recorder: Recorder) -> Tensor:
     """A leaf as a Tensor of this recorder; a Variable as its value now."""
     if type(leaf) is Variable:
@@ -103,7 +112,7 @@ def _seed(seed: Any, target: Tensor, recorder: Recorder, call: str) -> Any:
     if known.shape != target.shape:
         problem = f"a cotangent has shape {known.shape}, its target {target.shape}"
         raise fail("seeds", here(), call=call, problem=problem)
-    if known.form == "weak":
+    if known.form == "weak" and (known.dtype.kind != "c" or target.dtype.kind == "c"):
         seed, known = target.dtype.type(seed), target.type.with_form("scalar")
     if known.dtype != target.dtype:
         problem = f"a cotangent has dtype {known.dtype}, its target {target.dtype}"

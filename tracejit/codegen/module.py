@@ -8,6 +8,7 @@ check.
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -82,6 +83,8 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
         lines.append("with load(__file__[:-3] + '.npz') as constants:")
         lines += [f"    {name} = constants[{name!r}]" for name in large]
     imports |= spell.imports
+    written = set(re.findall(r"\w+", " ".join([*lines, *functions])))
+    imports &= written
     head = [repr("@header@")]
     if imports:
         head.append(f"from numpy import {', '.join(sorted(imports))}")

@@ -89,6 +89,8 @@ class Eager(threading.local, Recorder):
             operand._value if type(operand) is Tensor else self.lift(operand)
             for operand in operands
         ]
+        if self.logs:
+            self.note_uses(values)
         if op is OVERRIDE:
             return self._override(values, params)
         text = repr(params) if params else ""

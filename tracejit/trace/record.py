@@ -93,6 +93,8 @@ class Recording(Recorder):
         """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
         self.check_alive()
         values = tuple([self.lift(operand) for operand in operands])
+        if self.logs:
+            self.note_uses(values)
         try:
             types = op.result_types([value.type for value in values], params)
         except TracejitError:
@@ -181,8 +183,12 @@ class Recording(Recorder):
         if value.data is None:
             other = tensor._recording.graph.name
             raise fail("two-recordings", self.here(), function=self.graph.name, other=other)
-        known = self.captures.labels.get(id(tensor)) if self.captures is not None else None
-        return self.hide(value, known or "captured", value.type, ".data")
+        return self.hide(value, self._label(tensor, "captured"), value.type, ".data")
+
+    def _label(self, thing: Any, otherwise: str) -> str:
+        """The name under which `thing` was captured."""
+        known = self.captures.labels.get(id(thing), "") if self.captures is not None else ""
+        return known if known.isidentifier() else otherwise
 
     def hide(self, holder: Any, name: str, type: ArrayType, path: str = "") -> Value:
         """The input for what `holder` holds: at each call it is read anew by `path`."""
@@ -203,8 +209,8 @@ class Recording(Recorder):
         """The values that a Variable has had, from the one before the call on."""
         known = self.versions.get(id(variable))
         if known is None:
-            name = self.captures.labels.get(id(variable)) if self.captures is not None else None
-            value = self.hide(variable, variable.name or name or "variable", variable.type, ".data")
+            name = self._label(variable, variable.name or "variable")
+            value = self.hide(variable, name, variable.type, ".data")
             known = self.versions[id(variable)] = [value]
         return known
 

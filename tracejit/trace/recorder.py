@@ -7,7 +7,7 @@ program is, and the errors that say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -38,6 +38,7 @@ class Recorder:
         self.graph = graph
         self.windows: tuple[Window, ...] = ()
         self.logs: tuple[dict[int, tuple[Any, Value]], ...] = ()
+        self.assigned_values: dict[Value, Any] = {}
         self.region = 0
         self.regions = 0
         self.identities = 0
@@ -104,6 +105,26 @@ class Recorder:
             yield log
         finally:
             self.logs = outer
+            if not outer:
+                self.assigned_values.clear()
+
+    def value_assigned(self, variable: Any) -> Tensor:
+        """The value that was assigned just now: a read of the Variable for tapes, and for logs
+        where it is used."""
+        value = self.version(variable)
+        if self.logs:
+            self.assigned_values[value] = variable
+        for window in self.windows:
+            window.note_read(variable, value)
+        return Tensor(value, self)
+
+    def note_uses(self, values: Iterable[Value]) -> None:
+        """Log the Variables whose newly assigned values are used."""
+        for value in values:
+            variable = self.assigned_values.get(value)
+            if variable is not None:
+                for log in self.logs:
+                    log.setdefault(id(variable), (variable, value))
 
     # Differentiation
 

@@ -177,7 +177,7 @@ class Variable(ArrayMethods):
         """
         recorder = current_recorder()
         recorder.assign(self, self._fitting(value))
-        return recorder.read_variable(self)
+        return recorder.value_assigned(self)
 
     def assign_add(self, delta: Any) -> Any:
         """Add `delta` to the value, as assign(value + delta)."""
