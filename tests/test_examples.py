@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,3 +51,140 @@ def test_logreg_scipy(capsys):
     assert result.jac.dtype == np.dtype("f8") and isinstance(result.fun, float)
     assert accuracy >= 0.98
     assert f"{result.nit} iterations" in capsys.readouterr().out
+
+
+# Gradient control. Each example asserts what it claims; what a reader is told is asserted here.
+
+
+def test_log1pexp(capsys):
+    log1pexp = example("log1pexp")
+    first, second = log1pexp.main()
+    x = np.array([-1000.0, 0.0, 1000.0])
+    np.testing.assert_array_equal(first(x), [0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(second(x), [0.0, 0.25, 0.0])
+    assert re.search(r"1000 +nan +1$", capsys.readouterr().out, re.MULTILINE)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert np.isnan(log1pexp.derivatives(log1pexp.plain)[0](x)[-1])
+
+
+def test_stable_softmax(capsys):
+    softmax = example("stable_softmax")
+    losses, step = softmax.main()
+    assert losses[-1] < losses[0] / 50
+    assert len(step.kernels) == 1  # a tape and two Variables in one kernel, recorded once
+    assert "gradient as in the formula" in capsys.readouterr().out
+    # The stopped maximum has no part in the backward code, the other one is searched for.
+    logits, labels = np.ones((20, 30)), np.ones((20, 30))
+    for loss, searched in [
+        (softmax.cross_entropy, False),
+        (softmax.cross_entropy_through_max, True),
+    ]:
+        source = softmax.tj.value_and_grad(loss).kernel(logits, labels).source
+        backward = source[source.index("def backward") : source.index("def value_and_grad")]
+        assert ("max" in re.sub("#.*", "", backward) or "==" in backward) == searched
+
+
+def test_gaussian_mixture(capsys):
+    mixture = example("gaussian_mixture")
+    history, parameters = mixture.main()
+    assert history[-1] > history[0] + 1
+    assert len(mixture.climb.kernels) == 1
+    assert set(parameters) == {"mean", "log_scale", "logit"}
+    assert "Fisher's identity holds" in capsys.readouterr().out
+    # Without the stop, the identity would not hold.
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    stop = mixture.tj.stop_gradient
+    slope = mixture.tj.grad(mixture.expected)(parameters, x)["mean"]
+    try:
+        mixture.tj.stop_gradient = lambda value: value
+        through = mixture.tj.grad(lambda p, x: mixture.expected(p, x))(parameters, x)["mean"]
+    finally:
+        mixture.tj.stop_gradient = stop
+    assert np.max(np.abs(slope - through)) > 1e-3
+
+
+def test_rbm(capsys):
+    rbm = example("rbm")
+    before, after, parameters = rbm.main()
+    assert after < 0.1 * before
+    rng = np.random.default_rng(1)
+    v, noise = rbm.bars(rng, 20), rng.random((20, 16))
+    slope = rbm.tj.grad(rbm.loss)(parameters, v, noise)
+    rule = rbm.by_hand(parameters, v, noise)
+    for name in rule:
+        np.testing.assert_allclose(slope[name], rule[name], rtol=0, atol=1e-14)
+    assert "from the rule by hand" in capsys.readouterr().out
+
+
+def test_adversarial(capsys):
+    shares, model = example("adversarial").main()
+    assert shares["adversarial"][1] > 0.85 > 0.5 > shares["plain"][1]
+    assert len(model.step.kernels) <= 2
+    assert "attacked" in capsys.readouterr().out
+
+
+def test_straight_through(capsys):
+    errors, step = example("straight_through").main()
+    assert errors["rounded in training"] < 0.5 * errors["rounded afterwards"]
+    assert errors["full precision"] < errors["rounded in training"]
+    assert "[straight-through]" in step.source
+    assert "plainly rounded weights: None" in capsys.readouterr().out
+
+
+def test_moving_average(capsys):
+    losses, error, step = example("moving_average").main()
+    assert error < 0.1 * losses[0]
+    assert len(step.kernels) == 1
+    assert "[straight-through]" in step.source
+    assert "one example at a time" in capsys.readouterr().out
+
+
+def test_clip_gradients(capsys):
+    found = example("clip_gradients").main()
+    assert found["plain"][1][0] > 1000
+    assert max(found["clipped"][1]) < 50
+    assert found["clipped"][0][-1] < 0.1 * found["plain"][0][-1]
+    assert "clipped" in capsys.readouterr().out
+
+
+def test_fused_second_order(capsys):
+    largest, (fused, differentiated) = example("fused_second_order").main()
+    # Newton's method: each slope of the last steps is about the square of the one before.
+    assert largest[4] < 100 * largest[3] ** 2 and largest[5] < 100 * largest[4] ** 2
+    assert "tanh" in fused.source and "tanh" not in differentiated.source
+    assert "[custom gradient]" in fused.source
+    assert "curvature @" in fused.source  # the second rule, not what differentiation makes of it
+    assert "fused" in capsys.readouterr().out
+
+
+def test_recompute_chain(capsys):
+    kept, again = example("recompute_chain").main()
+    assert again[1] < 0.5 * kept[1]
+    assert kept[0][0] == again[0][0]
+    assert "computed again" in capsys.readouterr().out
+
+
+def test_custom_variables(capsys):
+    (robust, plain), step = example("custom_variables").main()
+    assert robust < 0.05 < 1 < plain
+    assert len(step.kernels) == 1
+    assert "[custom gradient]" in step.source
+    assert "clipped" in capsys.readouterr().out
+
+
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_has_a_test_and_says_how_it_is_run(name):
+    assert f"test_{name}" in globals()
+    head = (EXAMPLES / f"{name}.py").read_text("utf-8").split('"""')[1]
+    assert f"Run: python examples/{name}.py" in head
+
+
+def test_an_example_is_a_script():
+    """In an interpreter of its own, where warnings are errors and nothing is cached."""
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "log1pexp.py")]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "custom slope" in ran.stdout

@@ -19,6 +19,7 @@ from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
 from tracejit.kernel import Kernel, load
 from tracejit.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
+from tracejit.registry import no_gradient, primitive, register_gradient
 from tracejit.tape import GradientTape, constant, gradients
 from tracejit.targets import UnconnectedGradients
 from tracejit.trace.signature import TensorSpec
@@ -48,9 +49,12 @@ __all__ = [
     "grad_pass_through",
     "gradients",
     "load",
+    "no_gradient",
     "ops",
+    "primitive",
     "random",
     "recompute_grad",
+    "register_gradient",
     "stop_gradient",
     "value_and_grad",
 ]

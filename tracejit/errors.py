@@ -101,6 +101,16 @@ class CallbackError(TracejitError, ValueError):
     """A callback answered with another shape or dtype than it was said to."""
 
 
+class RegisteredError(TracejitError, KeyError):
+    """A second gradient rule for one operation."""
+
+    __str__ = Exception.__str__
+
+
+class NotAnOpError(TracejitError, TypeError):
+    """A gradient rule for what is no operation."""
+
+
 class KernelError(TracejitError, ImportError):
     """A kernel file that is missing, damaged, edited or foreign."""
 
@@ -259,7 +269,8 @@ ERRORS: dict[str, Row] = {
         NoGradientError,
         "no gradient is known for {op}, and the result depends on it.",
         "tracejit never replaces a missing rule by zero.",
-        "cut it with tj.stop_gradient, or give it a rule with tj.custom_gradient.",
+        "give it a rule with tj.register_gradient, cut it with tj.stop_gradient, or wrap it in a "
+        "tj.custom_gradient.",
     ),
     "tape-used": Row(
         TapeError,
@@ -322,6 +333,19 @@ ERRORS: dict[str, Row] = {
         "tj.gradients works inside a function that is recorded.",
         "outside, only a tape knows how a Tensor was computed.",
         "use tj.GradientTape, or call tj.gradients in a @tj.function.",
+    ),
+    "registered": Row(
+        RegisteredError,
+        "{function} has a gradient rule already.",
+        "rules hold for the whole process, and a second one would change code that relies on the "
+        "first.",
+        "wrap the call in a tj.custom_gradient to differentiate it otherwise there.",
+    ),
+    "not-an-op": Row(
+        NotAnOpError,
+        "{function} is no operation that could have a rule.",
+        "a plain Python function is recorded operation by operation.",
+        "@tj.primitive makes it one operation; tj.custom_gradient gives it a gradient as it is.",
     ),
     "rule-count": Row(
         RuleError,

@@ -10,7 +10,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, fail, placed
+from tracejit.function import Function
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker, pass_through, stop
 from tracejit.recompute import recompute_eagerly
@@ -113,12 +114,17 @@ def custom_gradient(f: Any = None) -> Any:
         return custom_gradient
     if (method := inside_method(custom_gradient, f)) is not None:
         return method
+    if isinstance(f, Function):
+        return Function(custom_gradient(f.python), f.request, f.options)
     _check_callable(f, "tj.custom_gradient")
     signature = signature_of(f)
     name = _name(f)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        arguments = bind_arguments(signature, name, args, kwargs)
+        try:
+            arguments = bind_arguments(signature, name, args, kwargs)
+        except TracejitError as error:
+            raise placed(error, current_recorder().here()) from None
         leaves = flatten(tuple(arguments.values()))[0]
         positional, keywords = call_arguments(signature, arguments)
         recorder = _recorder_among(leaves) or current_recorder()

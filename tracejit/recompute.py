@@ -43,7 +43,9 @@ def recompute_eagerly(
     if not places or not inputs:
         return value
 
-    def rule(*cotangents: Any) -> Sequence[Tensor | None]:
+    def rule(
+        gs: Sequence[Tensor | None], wanted: Sequence[bool], known: Sequence[Tensor | None]
+    ) -> list[Tensor | None]:
         window = Window(accessed=False)
         for x in inputs:
             window.watch(x._value)
@@ -55,14 +57,18 @@ def recompute_eagerly(
             again = flatten(map_tree(read_leaf, f(*args, **kwargs)))[0]
         pairs = [
             (again[k], g)
-            for k, g in zip(places, cotangents, strict=True)
+            for k, g in zip(places, gs, strict=True)
             if g is not None and again[k]._value in window.known
         ]
         ys, grad_ys = [y for y, _ in pairs], [g for _, g in pairs]
-        return gradients(ys, inputs, grad_ys, window.nodes)
+        asked = [k for k, wants in enumerate(wanted) if wants]
+        xs = [inputs[k] for k in asked]
+        found = gradients(ys, xs, grad_ys, window.nodes, [known[k] for k in asked])
+        by_place = dict(zip(asked, found, strict=True))
+        return [by_place.get(k) for k in range(len(inputs))]
 
     tensors = [leaves[k] for k in places]
-    marker = Marker(name, "recomputed", rule)
+    marker = Marker(name, "recomputed", rule, pruned=True, continues=True)
     results = OVERRIDE(*tensors, *inputs, outputs=len(tensors), grad=marker)
     for k, result in zip(places, [results] if len(places) == 1 else results, strict=True):
         leaves[k] = result

@@ -91,7 +91,7 @@ class Rule:
         if not self.variables:
             return wanted is not None and wanted.default is inspect.Parameter.empty
         if wanted is None and inspect.Parameter.VAR_KEYWORD not in kinds:
-            names = ", ".join(v.name or repr(v) for v in self.variables)
+            names = ", ".join(f"{each.name} {each.type!r}" for each in self.variable_inputs)
             raise fail(
                 "rule-no-variables", self.recorder.here(), function=self.name, variables=names
             )
@@ -109,7 +109,8 @@ class Rule:
             answer, of_variables = self._pair(answer)
         entries = [*self._entries(answer), *self._variable_entries(of_variables)]
         inputs = [*self.inputs, *self.variable_inputs]
-        return [self._checked(*pair) for pair in zip(entries, inputs, strict=True)]
+        pairs = zip(entries, inputs, strict=True)
+        return [checked(entry, input, self.name, self.recorder) for entry, input in pairs]
 
     def _pair(self, answer: Any) -> Any:
         """The answer of a rule that takes variables: gradients of inputs, and of variables."""
@@ -160,26 +161,19 @@ class Rule:
                 names=", ".join(each.name for each in inputs) or "none",
             )
 
-    def _checked(self, entry: Any, input: Input) -> Tensor | None:
-        """One gradient as a Tensor that fits its input."""
-        name, wanted = input
-        if entry is None or not wanted.is_inexact:
-            return None
-        words = {"function": self.name, "name": name}
-        known = leaf_type(entry)
-        if known is None or (known.dtype.kind == "c" and wanted.dtype.kind != "c"):
-            got = f"a {type(entry).__name__}" if known is None else f"a complex gradient {known!r}"
-            expected = str(wanted.dtype)
-            raise fail("rule-type", self.recorder.here(), got=got, expected=expected, **words)
-        tensor: Any = Tensor(self.recorder.lift(entry), self.recorder)
-        if known.form == "weak":
-            return tensor  # type: ignore[no-any-return]
-        if known.shape != wanted.shape:
-            raise fail(
-                "rule-shape",
-                self.recorder.here(),
-                got=known.shape,
-                expected=wanted.shape,
-                **words,
-            )
-        return tensor  # type: ignore[no-any-return]
+
+def checked(entry: Any, input: Input, function: str, recorder: Recorder) -> Tensor | None:
+    """One gradient that a rule of `function` answered, as a Tensor that fits its input."""
+    name, wanted = input
+    if entry is None or not wanted.is_inexact:
+        return None
+    words = {"function": function, "name": name}
+    known = leaf_type(entry)
+    if known is None or (known.dtype.kind == "c" and wanted.dtype.kind != "c"):
+        got = f"a {type(entry).__name__}" if known is None else f"a complex gradient {known!r}"
+        expected = str(wanted.dtype)
+        raise fail("rule-type", recorder.here(), got=got, expected=expected, **words)
+    if known.form != "weak" and known.shape != wanted.shape:
+        got, expected = str(known.shape), str(wanted.shape)
+        raise fail("rule-shape", recorder.here(), got=got, expected=expected, **words)
+    return Tensor(recorder.lift(entry), recorder)

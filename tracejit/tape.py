@@ -56,7 +56,7 @@ class GradientTape:
     ...     tape.watch(x)
     ...     y = x * x
     >>> tape.gradient(y, x).numpy()
-    array(6.)
+    np.float64(6.0)
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:

@@ -24,9 +24,10 @@ import numpy as np
 from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
+from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import OVERRIDE, inputs_of
-from tracejit.ops.op import OPS
+from tracejit.ops.markers import OVERRIDE, Marker, inputs_of
+from tracejit.ops.op import OPS, Applied, Joint
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -39,12 +40,14 @@ def gradients(
     xs: Sequence[Tensor],
     grad_ys: Sequence[Tensor],
     nodes: Sequence[Node] | None = None,
+    known: Sequence[Tensor | None] = (),
 ) -> list[Tensor | None]:
     """The gradient of sum(conj(grad_y) * y) over all ys with respect to each x; None where
     unconnected.
 
     `ys`, `xs` and `grad_ys` belong to one recorder; grad_ys have the types of the ys. Only `nodes`
-    are followed, by default all of the graph. Raises NoGradientError where the path meets an op
+    are followed, by default all of the graph. `known` are gradients of the xs so far, to which what
+    is found is added, one after the other. Raises NoGradientError where the path meets an op
     without a rule.
     """
     if not ys or not xs:
@@ -52,7 +55,11 @@ def gradients(
     recorder: Recorder = ys[0]._recording
     if nodes is None:
         nodes = recorder.graph.nodes
-    return ReversePass(recorder, [x._value for x in xs], nodes).run(ys, grad_ys)
+    reverse = ReversePass(recorder, [x._value for x in xs], nodes)
+    for x, g in zip(xs, known, strict=False):
+        if g is not None:
+            reverse.cotangents[x._value] = conjugate(g)
+    return reverse.run(ys, grad_ys)
 
 
 class ReversePass:
@@ -102,6 +109,9 @@ class ReversePass:
         if node.op is OVERRIDE:
             self._override(node, cotangents, active)
             return
+        if isinstance(node.op.vjp, Joint):
+            self._joint(node, cotangents, active)
+            return
         with self.recording.at(self._noted(node.where)):
             out = self._tensors(node.results)
             operands = self._tensors(node.operands)
@@ -121,6 +131,17 @@ class ReversePass:
                 if cotangent is not None:
                     self._add(operand, fit(cotangent, operand.type, self.recording))
 
+    def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
+        """A registered rule, for all operands at once: conjugated on both sides, as it is the
+        user's."""
+        with self.recording.at(self._noted(node.where)):
+            inputs, outputs = self._tensors(node.operands), self._tensors(node.results)
+            applied = Applied(node.op.name, inputs, outputs, node.params)
+            answers = node.op.vjp.rule(applied, *self._dense(gs, node))
+            for operand, answer in zip(node.operands, answers, strict=True):
+                if answer is not None and operand in active:
+                    self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
     def _override(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """The user's rule in place of the op's: conjugated on both sides, its results checked
         already."""
@@ -129,14 +150,32 @@ class ReversePass:
             self.notes[node.where] = marker.note
         with self.recording.at(self._noted(node.where)):
             inputs = inputs_of(node)
+            if marker.continues:
+                self._continue(marker, inputs, gs, active)
+                return
             if marker.pruned:
-                given = [None if g is None else conjugate(g) for g in gs]
-                answers = marker.rule(given, [operand in active for operand in inputs])
+                wanted = [operand in active for operand in inputs]
+                answers = marker.rule([_conjugated(g) for g in gs], wanted)
             else:
                 answers = marker.rule(*self._dense(gs, node))
             for operand, answer in zip(inputs, answers, strict=True):
                 if answer is not None and operand in active:
                     self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _continue(
+        self,
+        marker: Marker,
+        inputs: Sequence[Value],
+        gs: Sequence[Tensor | None],
+        active: set[Value],
+    ) -> None:
+        """Let a rule go on from the cotangents that its inputs have so far."""
+        known = [_conjugated(self.cotangents.get(operand)) for operand in inputs]
+        wanted = [operand in active for operand in inputs]
+        answers = marker.rule([_conjugated(g) for g in gs], wanted, known)
+        for operand, answer in zip(inputs, answers, strict=True):
+            if answer is not None and operand in active:
+                self.cotangents[operand] = conjugate(answer)
 
     def _dense(self, gs: Sequence[Tensor | None], node: Node) -> list[Any]:
         """The cotangents for a rule of the user's: zeros where none arrived, None for what can have
@@ -157,7 +196,7 @@ class ReversePass:
         if node.op.vjp is not None:
             return
         place = places.where_of(node.where, self.recording.graph.files)
-        raise fail("no-rule", place, op=node.op.name)
+        raise fail("no-rule", place, op=spelled(node))
 
     def _take(self, value: Value) -> Tensor | None:
         """The cotangent of a value, complete now, named after it; an x keeps its own for the
@@ -211,11 +250,21 @@ class ReversePass:
             self.clones.update(zip(node.results, copy.results, strict=True))
 
 
+def _conjugated(tensor: Tensor | None) -> Any:
+    return None if tensor is None else conjugate(tensor)
+
+
 def conjugate(tensor: Any) -> Any:
     """The complex conjugate; a real Tensor itself."""
     if tensor.dtype.kind != "c":
         return tensor
     return np.conjugate(tensor)
+
+
+def spelled(node: Node) -> str:
+    """What a node does, as the user would say it: a draw by its method."""
+    call: str = node.params.get("call", "")
+    return f"Generator.{call.partition('(')[0]}" if node.op is DRAW else node.op.name
 
 
 def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:

@@ -83,7 +83,7 @@ class ForwardPass:
     def _step(self, node: Node) -> None:
         """The tangents of a node's results from those of its operands."""
         if node.op.jvp is None and node.op is not OVERRIDE:
-            raise fail("no-rule", self._place(node), op=node.op.name)
+            raise fail("no-rule", self._place(node), op=adjoint.spelled(node))
         with self.recording.at(noted(node)):
             try:
                 for contribution in self._contributions(node):
@@ -137,7 +137,12 @@ class ForwardPass:
         xs = [cotangent for cotangent in cotangents if cotangent is not None]
         moving = [operand in self.tangents for operand in inputs_of(node)]
         with self.recording.recording_from(xs) as nodes:
-            found = marker.rule(cotangents, moving) if marker.pruned else marker.rule(*cotangents)
+            if marker.continues:
+                found = marker.rule(cotangents, moving, [None] * len(moving))
+            elif marker.pruned:
+                found = marker.rule(cotangents, moving)
+            else:
+                found = marker.rule(*cotangents)
             for operand, answer in zip(inputs_of(node), found, strict=True):
                 dot = self.tangents.get(operand)
                 if answer is not None and dot is not None:

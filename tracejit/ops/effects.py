@@ -41,11 +41,13 @@ def _ones(type: ArrayType) -> Any:
     return ones if type.form == "array" else ones[()]
 
 
-def _answers(*types: ArrayType, results: tuple[str, ...]) -> tuple[ArrayType, ...]:
+def answers(*types: ArrayType, results: tuple[str, ...]) -> tuple[ArrayType, ...]:
+    """The infer of a call whose results have these types, as printed."""
     return tuple(parse_type(text) for text in results)
 
 
-def _call(types: Sequence[ArrayType], **params: Any) -> str:
+def call_source(types: Sequence[ArrayType], **params: Any) -> str:
+    """The spelling of a call of operand 0 with the others."""
     places = ", ".join(f"{{{number}}}" for number in range(1, len(types)))
     return f"{{0}}({places})"
 
@@ -56,4 +58,4 @@ DRAW = defop(
     source=lambda types, call: "{0}." + call,
     effect=True,
 )
-CALLBACK = defop(name="callback", infer=_answers, source=_call, effect=True)
+CALLBACK = defop(name="callback", infer=answers, source=call_source, effect=True)

@@ -27,15 +27,20 @@ class Marker:
     `rule(*cotangents)` takes one cotangent per result (zeros where nothing arrived, None for
     integer and boolean results) and answers one entry per input of the override, None where there
     is no gradient; shapes and dtypes are checked already. `note` is what the generated code says
-    in brackets. A rule that is `pruned` is called with two lists: a cotangent or None per result,
-    and whether the gradient of each input is wanted. `push` takes a tangent or None per input to
-    the tangents of the results; without it forward mode transposes the rule.
+    in brackets.
+
+    A rule that is `pruned` is called with two lists: a cotangent or None per result, and whether
+    the gradient of each input is wanted. One that also `continues` gets as a third list what the
+    inputs' cotangents are so far, and answers their sums: in the order of additions that its
+    statements would have in the open. `push` takes a tangent or None per input to the tangents of
+    the results; without it forward mode transposes the rule.
     """
 
     name: str
     note: str
     rule: Callable[..., Sequence[Any]]
     pruned: bool = False
+    continues: bool = False
     push: Callable[..., Sequence[Any]] | None = None
 
     @property

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -57,7 +57,27 @@ class Each:
         self.rule = rule
 
 
-Rules = tuple[Rule | None, ...] | Rule | Each | None
+class Joint:
+    """One rule for all operands at once: rule(applied, *cotangents) -> a cotangent or None per
+    operand, with zeros for the cotangents of unused results."""
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Rule) -> None:
+        """`rule` takes an Applied first."""
+        self.rule = rule
+
+
+class Applied(NamedTuple):
+    """An operation as a rule sees it: its name, Tensors, and parameters."""
+
+    type: str
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    params: Mapping[str, Any]
+
+
+Rules = tuple[Rule | None, ...] | Rule | Each | Joint | None
 
 
 def as_is(*operands: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -158,6 +178,8 @@ class Op:
 
 
 def _rule(rules: Rules, operand: int) -> Rule | None:
+    if isinstance(rules, Joint):
+        return None
     if isinstance(rules, Each):
         each = rules.rule
         return lambda *args, **params: each(operand, *args, **params)

@@ -275,7 +275,7 @@ class Eager(threading.local, Recorder):
         if frame is None:
             return None
         place, file = places.location(frame)
-        self.graph.files.setdefault(place, file)
+        self.graph.files[place] = file
         return place
 
 

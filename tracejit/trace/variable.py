@@ -33,7 +33,9 @@ def current_recorder() -> Recorder:
 def strong_array(value: Any, dtype: Any = None) -> Any:
     """A copy of an array or number, in form and dtype as NumPy keeps it; a Python number as a NumPy
     scalar, for it never changes."""
-    array = np.array(value, dtype)
+    array = np.array(value)
+    if dtype is not None and array.dtype != object:
+        array = np.array(value, dtype)
     given = type_of(value)
     if given is not None and given.form != "array":
         return array[()]

@@ -1,0 +1,572 @@
+"""Eager Tensors: numbers that are computed at once, which tapes see."""
+
+from __future__ import annotations
+
+import gc
+import math
+import operator
+import threading
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.ops.program import is_input, quiet
+from tests.ops.test_table import CASES, Case, assert_same
+from tracejit.errors import (
+    ArgumentError,
+    InPlaceError,
+    LeakedTensorError,
+    ShapeError,
+    UnsupportedError,
+    ValueNeededError,
+)
+from tracejit.ir.types import type_of
+from tracejit.trace.eager import EAGER, nobody_watches
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, unflatten
+
+X = np.array([1.0, -2.0, 0.5])
+Y = np.array([3.0, 0.25, -1.0])
+
+
+@pytest.fixture(autouse=True)
+def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Kernels stay in memory, and no test leaves a tape open."""
+    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+    yield
+    assert nobody_watches()
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal, of one shape and dtype."""
+    array = found.numpy() if type(found) is Tensor else np.asarray(found)
+    wanted = np.asarray(expected)
+    assert (array.shape, array.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_array_equal(array, wanted)
+
+
+def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:
+    """The error that f raises."""
+    with pytest.raises(kind) as caught:
+        f()
+    return caught.value
+
+
+def is_strong(leaf: Any) -> bool:
+    """Whether a leaf is an array or a NumPy scalar."""
+    kind = type_of(leaf)
+    return kind is not None and kind.form != "weak"
+
+
+# Every operation on its samples
+
+
+def eager_cases() -> Any:
+    """The samples that have an array or NumPy scalar among their arguments."""
+    cases = [case for case in CASES if any(map(is_strong, flatten(case.sample.args)[0]))]
+    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+
+
+def run_eagerly(case: Case) -> tuple[list[Any], list[Any], Any]:
+    """The arguments as Tensors, the leaves of the result, and its structure."""
+    leaves, structure = flatten(case.sample.args)
+    given = [tj.constant(leaf) if is_strong(leaf) else leaf for leaf in leaves]
+    with quiet():
+        results = flatten(case.sample.call(*unflatten(structure, given)))
+    return given, *results
+
+
+@eager_cases()
+def test_values_are_numpys_to_the_bit(case: Case) -> None:
+    expected, structure = case.program.expected
+    _, found, found_structure = run_eagerly(case)
+    assert found_structure == structure
+    for actual, wanted in zip(found, expected, strict=True):
+        if type(actual) is Tensor:
+            actual = actual._value.data
+            assert type(actual) is not np.ndarray or not actual.flags.writeable
+        assert_same(actual, wanted)
+
+
+@eager_cases()
+def test_gradients_are_those_of_a_recording(case: Case) -> None:
+    program = case.program
+    if case.order == 0:
+        return
+    with tj.GradientTape(persistent=True) as tape:
+        leaves, structure = flatten(case.sample.args)
+        given = [tj.constant(leaf) if is_strong(leaf) else leaf for leaf in leaves]
+        inputs = [new for new, leaf in zip(given, leaves, strict=True) if is_input(leaf)]
+        moving = [inputs[number] for number in program.moving]
+        tape.watch(moving)
+        with quiet():
+            results = flatten(case.sample.call(*unflatten(structure, given)))[0]
+    targets = [y for y in results if type(y) is Tensor and y.type.is_inexact]
+    with quiet():
+        found = tape.gradient(targets, moving, output_gradients=list(program.seeds))
+        expected = program.gradient(program.leaves)
+    for gradient, wanted, connected in zip(found, expected, program.first[1], strict=True):
+        assert (gradient is not None) == connected
+        if gradient is not None:
+            array = gradient.numpy()
+            assert (array.shape, array.dtype) == (np.shape(wanted), wanted.dtype)
+            scale = float(np.max(np.abs(wanted), initial=1.0, where=np.isfinite(wanted)))
+            exact = 1e-12 if array.dtype in ("f8", "c16") else 1e-5
+            np.testing.assert_allclose(array, wanted, rtol=exact, atol=exact * scale)
+
+
+# What it is
+
+
+def test_it_shows_its_type_and_numbers() -> None:
+    assert repr(tj.constant(X)) == "<Tensor f8[3] [ 1.  -2.   0.5]>"
+    assert repr(tj.constant(2.0) * 3) == "<Tensor f8 6.0>"
+    assert repr(tj.constant([[1], [2]])) == "<Tensor i8[2,1] [[1]  [2]]>"
+
+
+def test_it_is_what_it_stands_for() -> None:
+    assert isinstance(tj.constant(X), np.ndarray)
+    assert isinstance(tj.constant(2.0), np.float64)
+    assert isinstance(tj.constant(2.0), float)
+    assert isinstance(tj.constant(2), np.int64)
+    assert type(tj.constant(X)) is tj.Tensor
+
+
+def test_dtypes_follow_numpy_and_python_numbers_are_weak() -> None:
+    t = tj.constant(X.astype("f4"))
+    for f in (
+        lambda t: t * 2,
+        lambda t: t * 2.5,
+        lambda t: t * np.float64(2.0),
+        lambda t: t * Y,
+        lambda t: Y * t,
+        lambda t: t * np.arange(3),
+        lambda t: t / 3,
+        lambda t: np.arange(3, dtype="i4") * 2.5,
+    ):
+        same(f(t), f(X.astype("f4")))
+    refusal(OverflowError, lambda: tj.constant(np.arange(3, dtype="i4")) * 2**40)
+
+
+# Results cannot be written
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda t: t,
+        lambda t: t * 2.0,
+        lambda t: t[1:],
+        lambda t: np.reshape(t, (3, 1)),
+        lambda t: np.stack([t, t]),
+        lambda t: np.split(t, 3)[0],
+        lambda t: np.broadcast_to(t, (2, 3)),
+        lambda t: tj.stop_gradient(t),
+        lambda t: np.real(t),
+    ],
+)
+def test_results_are_read_only(result: Callable[[Any], Any]) -> None:
+    t = result(tj.constant(X))
+    array = np.asarray(t)
+    with pytest.raises(ValueError, match="read-only"):
+        array[...] = 0.0
+    own = np.array(t)
+    own[...] = 0.0
+    np.testing.assert_array_equal(np.asarray(t), array)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: operator.setitem(t, 0, 1.0),
+        lambda t: operator.setitem(t, (), 1.0),
+        lambda t: t.fill(0.0),
+        lambda t: t.sort(),
+        lambda t: np.sin(X, out=t),
+        lambda t: np.add.at(t, 0, 1.0),
+        lambda t: np.sum(np.ones((2, 3)), axis=0, out=t),
+        lambda t: operator.iadd(t, 1.0),
+    ],
+)
+def test_writes_are_refused(write: Callable[[Any], Any]) -> None:
+    t = tj.constant(X)
+    error = refusal(InPlaceError, lambda: write(t))
+    assert "never changes" in str(error)
+    same(t, X)
+
+
+def test_a_plain_array_does_not_take_what_is_on_a_tape() -> None:
+    out = np.zeros(3)
+    t = tj.constant(X)
+    refusal(InPlaceError, lambda: np.sin(t, out=out))
+    with tj.GradientTape() as tape:
+        tape.watch(t)
+        refusal(TypeError, lambda: operator.setitem(out, 0, t[0]))
+        refusal(TypeError, lambda: operator.setitem(out, slice(None), t))
+    same(out, np.zeros(3))
+
+
+# Errors
+
+
+def test_errors_name_the_line_and_the_operands() -> None:
+    x, other = tj.constant(X), tj.constant(np.ones(2))
+    error = refusal(ShapeError, lambda: x + other)
+    assert "x f8[3], other f8[2]" in str(error)
+    assert "lambda: x + other" in error.where.text
+    for call, kind in (
+        (lambda: x[5], IndexError),
+        (lambda: np.reshape(x, (2, 2)), ShapeError),
+        (lambda: x @ np.ones((2, 2)), ShapeError),
+        (lambda: np.unique(x), UnsupportedError),
+        (lambda: x + "text", TypeError),
+        (lambda: x + None, TypeError),
+    ):
+        refusal(kind, call)
+
+
+def test_an_object_is_no_operand() -> None:
+    error = refusal(ArgumentError, lambda: np.add(tj.constant(X), object()))
+    assert "an operand is an object" in str(error)
+
+
+def test_a_tensor_of_a_recording_is_refused() -> None:
+    kept = []
+
+    @tj.function
+    def f(x: Any) -> Any:
+        kept.append(x)
+        return x * 2.0
+
+    f(X)
+    for use in (lambda: kept[0] * 2.0, lambda: tj.constant(X) * kept[0]):
+        refusal(LeakedTensorError, use)
+
+
+# Conversions
+
+
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "int": int,
+    "complex": complex,
+    "item": lambda t: t.item(),
+    "tolist": lambda t: t.tolist(),
+    "asarray": np.asarray,
+    "array": np.array,
+    "math": math.exp,
+    "format": lambda t: np.asarray([t]),
+}
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_outside_tapes_conversions_give_the_value(name: str) -> None:
+    convert = CONVERSIONS[name]
+    expected = convert(np.float64(2.5))
+    x = tj.constant(2.5)
+    found = convert(x)
+    assert type(found) is type(expected)
+    assert found == expected
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 1.0
+    assert convert(y) == expected
+    with tj.GradientTape():
+        assert convert(tj.constant(2.5) * 1.0) == expected
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_on_an_open_tape_conversions_are_refused(name: str) -> None:
+    convert = CONVERSIONS[name]
+    x = tj.constant(2.5)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 1.0
+        for t in (x, y):
+            error = refusal(ValueNeededError, lambda t=t: convert(t))
+            assert ".numpy()" in str(error)
+            assert "convert(t)" in error.where.text or "asarray" in error.where.text
+        with tape.stop_recording():
+            assert convert(y) == convert(np.float64(2.5))
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_while_a_function_is_recorded_conversions_are_refused(name: str) -> None:
+    x = tj.constant(2.5)
+    refusal(ValueNeededError, lambda: tj.function(lambda y: CONVERSIONS[name](x) * y)(X))
+
+
+def test_numpy_leaves_the_tape_on_purpose() -> None:
+    x = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        array = x.numpy()
+        y = x * array
+    assert type(array) is np.ndarray
+    assert array.flags.writeable
+    array[...] = 99.0
+    same(x, X)
+    same(tape.gradient(y, x), X)
+
+
+def test_decisions_are_always_allowed() -> None:
+    x = tj.constant(2.5)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x if x > 1.0 and bool(x) and not np.isnan(x) else x
+        y = y if 3.0 in [x] or np.all(x == x) else x
+        assert f"{x:.2f}" == "2.50"
+    same(tape.gradient(y, x), 5.0)
+    assert "ambiguous" in str(refusal(ValueError, lambda: bool(tj.constant(X))))
+
+
+def test_integers_are_on_no_tape() -> None:
+    x = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        k = int(np.argmax(x))
+        n = len(x) + operator.index(np.argmin(x))
+        y = x[k] * n
+    same(tape.gradient(y, x), np.array([4.0, 0.0, 0.0]))
+
+
+def test_a_ufunc_stays_on_the_tape() -> None:
+    x = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sin(x) + np.add(X, x) + np.add.reduce(x) + np.multiply.outer(x, x)[0]
+    assert type(y) is Tensor
+    expected = np.cos(X) + 1.0 + 3.0 + X[0] + np.array([np.sum(X), 0.0, 0.0])
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), expected, rtol=1e-15)
+
+
+# What changes in place afterwards
+
+OPERANDS: dict[str, Callable[[Any, Any], Any]] = {
+    "times": lambda t, a: t * a,
+    "reversed": lambda t, a: a * t,
+    "power": lambda t, a: t**a,
+    "matmul": lambda t, a: a @ t,
+    "where": lambda t, a: np.where(a > 1.0, t, t * a),
+    "maximum": lambda t, a: np.maximum(t, a),
+    "take": lambda t, a: np.take(t * t, np.array([0, 2], copy=True)) * a[:2],
+    "einsum": lambda t, a: np.einsum("i,i", t, a),
+    "stack": lambda t, a: np.stack([t, a]) * np.stack([a, t]),
+    "view": lambda t, a: t * a[::-1],
+    "reshaped": lambda t, a: t * a.reshape(1, 3),
+    "read-only view": lambda t, a: t * np.broadcast_to(a, (2, 3)),
+    "transposed": lambda t, a: t * a.reshape(3, 1).T,
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_an_array_changed_after_the_forward_run_changes_no_gradient(name: str) -> None:
+    f = OPERANDS[name]
+    start = np.array([1.5, 2.0, 0.5])
+    found = []
+    for change in (False, True):
+        t, a = tj.constant(start), np.array([1.25, 0.5, 3.0])
+        with tj.GradientTape(persistent=True) as tape:
+            tape.watch(t)
+            y = f(t, a)
+        value = y.numpy()
+        if change:
+            a[...] = 99.0
+        same(y, value)
+        found.append(tape.gradient(y, t).numpy())
+    same(found[1], found[0])
+
+
+def test_an_index_changed_after_the_forward_run_changes_no_gradient() -> None:
+    for index in (np.array([0, 2]), np.array([True, False, True]), [0, 2]):
+        t = tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = t[index] * 2.0
+        index[0] = 1 if type(index) is list or index.dtype != bool else False
+        same(tape.gradient(y, t), np.array([2.0, 0.0, 2.0]))
+
+
+def test_an_array_returned_by_a_marked_function_is_not_the_callers() -> None:
+    a = Y.copy()
+
+    @tj.custom_gradient
+    def f(x: Any) -> Any:
+        return a, lambda g: g * 2.0
+
+    t = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(t)
+        y = f(t)
+    a[...] = 99.0
+    same(y, Y)
+    same(tape.gradient(y, t), 2.0 * np.ones(3))
+    assert a.flags.writeable
+
+
+def test_callers_arrays_stay_writable() -> None:
+    a = Y.copy()
+    t = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(t)
+        y = np.concatenate([t * a, np.reshape(a, 3) + t])
+        z = tj.stop_gradient(a) * t
+    tape.gradient([y, z], t, output_gradients=[np.ones(6), a])
+    tj.function(lambda x: x + a)(a)
+    assert a.flags.writeable
+
+
+# Memory
+
+
+def grown(step: Callable[[int], Any], warm: int, count: int) -> int:
+    """The bytes that `count` steps leave behind, after `warm` steps."""
+    for k in range(warm):
+        step(k)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for k in range(count):
+            step(k)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_thousands_of_steps_leave_nothing_behind() -> None:
+    w, x = tj.Variable(np.ones(50)), np.linspace(-1.0, 1.0, 50)
+
+    def step(k: int) -> None:
+        with tj.GradientTape() as tape:
+            loss = np.sum(np.tanh(w * x) ** 2) * (1.0 / (k + 1.0))
+        w.assign_sub(0.01 * tape.gradient(loss, w))
+
+    # One array more per ten steps would be 80 kB.
+    assert grown(step, 20, 2000) < 20_000
+
+
+def test_nested_and_persistent_tapes_leave_nothing_behind() -> None:
+    x = tj.constant(np.linspace(-1.0, 1.0, 50))
+
+    def step(k: int) -> None:
+        with tj.GradientTape(persistent=True) as outer:
+            outer.watch(x)
+            with tj.GradientTape() as inner:
+                inner.watch(x)
+                y = np.sum(np.sin(x) * x)
+            g = inner.gradient(y, x)
+        outer.gradient(g, x)
+        outer.gradient(y, x)
+
+    assert grown(step, 20, 500) < 20_000
+
+
+def test_tapes_around_functions_and_markers_leave_nothing_behind() -> None:
+    w = tj.Variable(np.linspace(-1.0, 1.0, 50))
+    f = tj.function(lambda x: np.sum(np.tanh(w * x)))
+    block = tj.recompute_grad(lambda x: np.sin(x) * w)
+
+    @tj.custom_gradient
+    def scaled(x: Any) -> Any:
+        return x * 1.0, lambda g: g * 2.0
+
+    def step(k: int) -> None:
+        with tj.GradientTape() as tape:
+            y = f(w) + np.sum(block(scaled(w)))
+        tape.gradient(y, w)
+
+    assert grown(step, 20, 500) < 20_000
+
+
+def test_operations_with_ever_new_parameters_are_forgotten() -> None:
+    """What is remembered per operation has a bound."""
+    t = tj.constant(np.zeros(30_000))
+    assert grown(lambda k: t[k + 1], 20_000, 5000) < 200_000
+
+
+def test_a_tensor_of_a_dead_tape_keeps_no_chain_alive() -> None:
+    def life(use: bool) -> tuple[Any, Any]:
+        x = tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            h = np.sin(x)
+            y = np.sum(h * h)
+        if use:
+            tape.gradient(y, x)
+        return y, weakref.ref(h._value)
+
+    for use in (True, False):
+        y, inner = life(use)
+        gc.collect()
+        assert inner() is None
+        assert float(y) == np.sum(np.sin(X) ** 2)
+
+
+def test_a_used_tape_keeps_nothing_alive() -> None:
+    def life() -> tuple[Any, Any]:
+        x = tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            h = np.sin(x)
+            y = np.sum(h * h)
+        tape.gradient(y, x)
+        return tape, weakref.ref(h._value)
+
+    tape, inner = life()
+    gc.collect()
+    assert inner() is None
+    assert "0 operations" in repr(tape)
+
+
+def test_nothing_is_kept_where_no_tape_is_open() -> None:
+    t = tj.constant(np.ones(1000))
+
+    def step(k: int) -> None:
+        nonlocal t
+        t = np.sin(t) + 1.0
+
+    assert grown(step, 20, 2000) < 20_000
+
+
+# Threads
+
+
+def test_eager_tensors_are_used_on_any_thread() -> None:
+    t = tj.constant(X)
+    found: list[Any] = []
+
+    def work() -> None:
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = np.sin(t)
+        found.append(tape.gradient(y, t).numpy())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for one in found:
+        np.testing.assert_array_equal(one, np.cos(X))
+
+
+def test_a_function_that_records_takes_the_operations_of_eager_tensors() -> None:
+    t = tj.constant(X)
+
+    @tj.function
+    def f(x: Any) -> Any:
+        h = np.sin(t) * 2.0
+        assert h._recording is not EAGER
+        return h + x
+
+    for start in (X, Y):
+        same(f(start), np.sin(X) * 2.0 + start)
+    assert f.tracing_count == 1

@@ -1,0 +1,232 @@
+"""Rules for operations that have none: `register_gradient`, `no_gradient`; and `primitive`, a
+user's function as one operation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracejit.callbacks import Call, CheckedCall
+from tracejit.errors import fail
+from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
+from tracejit.ops.effects import answers, call_source
+from tracejit.ops.op import COMPOSITES, HANDLERS, Applied, Joint, Op, answer
+from tracejit.rules import Input, checked, leaf_type
+from tracejit.trace import places
+from tracejit.trace.eager import handle_tensor
+from tracejit.trace.record import current_recording
+from tracejit.trace.signature import TensorSpec
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.variable import current_recorder, read_leaf
+
+R = TypeVar("R", bound=Callable[..., Any])
+
+
+class Primitive:
+    """A function that is one operation: it is called with plain arrays, and never looked into."""
+
+    def __init__(self, f: Callable[..., Any], result: Any) -> None:
+        """`result` as `primitive` takes it."""
+        functools.update_wrapper(self, f, updated=())
+        self.f = f
+        self.result = result
+        name = getattr(f, "__name__", type(f).__name__)
+        self.op = Op(
+            name=name if name.isidentifier() else "primitive", infer=answers, source=call_source
+        )
+        self._calls: dict[Any, CheckedCall] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        leaves = [read_leaf(leaf) for leaf in leaves]
+        if not any(type(leaf) is Tensor for leaf in leaves):
+            return self.f(*args, **kwargs)
+        call = self._checked_call(leaves, structure)
+        recording = current_recording()
+        if recording is None:
+            handle = handle_tensor(call)
+        else:
+            handle = Tensor(recording.hide(call, self.op.name, HANDLE), recording)
+        types = tuple([repr(spec.type) for spec in call.specs])
+        found = self.op(handle, *[leaves[k] for k in call.call.places], results=types)
+        return unflatten(call.structure, [found] if len(types) == 1 else list(found))
+
+    def _checked_call(self, leaves: Sequence[Any], structure: Structure) -> CheckedCall:
+        """The call with these arguments; one for all calls that differ in their arrays alone."""
+        call = Call(_Keywords(self.f), leaves, structure)
+        types = [leaf_type(leaf) for leaf in leaves]
+        key = (structure, tuple(types), repr(call.fixed))
+        if key not in self._calls:
+            self._calls[key] = CheckedCall(call, self._specs(call, types))
+        return self._calls[key]
+
+    def _specs(self, call: Call, types: Sequence[ArrayType | None]) -> Any:
+        """The types of the results: as said, or those for ones."""
+        if self.result is not None:
+            return self.result
+        found = call(*[_ones(types[k]) for k in call.places])
+        leaves, structure = flatten(found)
+        specs = []
+        for leaf in leaves:
+            known = type_of(leaf)
+            if known is None:
+                problem = f"a {type(leaf).__name__}, which is no array"
+                raise fail("callback", _here(), function=self.op.name, problem=problem)
+            specs.append(TensorSpec(known.shape, known.dtype))
+        return unflatten(structure, specs)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.op.name}>"
+
+
+class _Keywords:
+    """A function that takes its arguments as (positional, keyword)."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.__name__ = getattr(f, "__name__", type(f).__name__)
+
+    def __call__(self, args: Any, kwargs: Any) -> Any:
+        return self.f(*args, **kwargs)
+
+
+def _ones(type: ArrayType | None) -> Any:
+    assert type is not None
+    if type.form == "weak":
+        return PYTHON_TYPES[type.dtype.kind](1)
+    ones = np.ones(type.shape, type.dtype)
+    return ones if type.form == "array" else ones[()]
+
+
+def primitive(f: Any = None, *, result: Any = None) -> Any:
+    """`f` as one operation, called with plain arrays and never looked into.
+
+    So it may be anything: compiled code, a loop over elements, a call of another library. It must
+    be pure: it may be called again, or not at all where nothing needs its result. `result` is a
+    TensorSpec, or a container of them; without it, `f` is called once with ones to see what it
+    returns. Its gradient is the rule that `register_gradient(f)` gives it; without one,
+    differentiating through it is a NoGradientError (a LookupError).
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.primitive
+    ... def cube(x):
+    ...     return np.array([element**3 for element in x])
+    >>> @tj.register_gradient(cube)
+    ... def _(op, dy):
+    ...     return 3.0 * op.inputs[0] ** 2 * dy
+    >>> tj.grad(lambda x: np.sum(cube(x)))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if f is None:
+        return functools.partial(primitive, result=result)
+    if not callable(f):
+        raise fail("not-callable", _here(), decorator="tj.primitive", kind=type(f).__name__)
+    return f if isinstance(f, Primitive) else Primitive(f, result)
+
+
+def register_gradient(function: Any) -> Callable[[R], R]:
+    """Give `function` a gradient rule, for the whole process: a primitive, or a function of NumPy's
+    (or a ufunc) that has none. One that tracejit does not record becomes a primitive.
+
+    The rule is called as rule(op, *dys) with one cotangent per result, and answers one gradient per
+    array argument: its shape exactly, or None. `op.inputs`, `op.outputs` and `op.params` are those
+    of the operation. The rule is differentiable itself.
+
+    Raises RegisteredError (a KeyError) where the function has a rule already, NotAnOpError (a
+    TypeError) for what cannot have one.
+
+    Differs from TensorFlow's: it takes the function, not the name of an op.
+    """
+    op = _op_of(function)
+
+    def register(rule: R) -> R:
+        _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
+        return rule
+
+    return register
+
+
+def no_gradient(function: Any) -> None:
+    """Declare, for the whole process, that nothing flows through `function`: a primitive, or a
+    function of NumPy's without a rule. Its results are unconnected.
+
+    Raises as `register_gradient` does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.primitive
+    ... def ranks(x):
+    ...     return np.argsort(np.argsort(x)).astype(float)
+    >>> tj.no_gradient(ranks)
+    >>> tj.grad(lambda x: np.sum(x * ranks(x)))(np.array([3.0, 1.0]))
+    array([1., 0.])
+    """
+    _set_rule(_op_of(function), function, ())
+
+
+def _set_rule(op: Op, function: Any, rule: Any) -> None:
+    if op.vjp is not None:
+        raise fail("registered", _here(), function=_name(function))
+    object.__setattr__(op, "vjp", rule)
+
+
+def _op_of(function: Any) -> Op:
+    """The op of a primitive or of a function of NumPy's."""
+    if isinstance(function, Primitive):
+        return function.op
+    handler = HANDLERS.get(function) if callable(function) else None
+    op = getattr(handler, "__self__", None)
+    if isinstance(op, Op):
+        return op
+    if isinstance(handler, Primitive):
+        return handler.op
+    if handler is not None or function in COMPOSITES.values():
+        raise fail("registered", _here(), function=_name(function))
+    module = getattr(function, "__module__", None) or ""
+    if not (isinstance(function, np.ufunc) or module.partition(".")[0] == "numpy"):
+        raise fail("not-an-op", _here(), function=_name(function))
+    made = Primitive(function, None)
+    answer(function, made)
+    return made.op
+
+
+def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """The rule on an operation whose first input is its handle, if it is a primitive."""
+
+    def checked_rule(op: Applied, *cotangents: Any) -> list[Any]:
+        recorder = current_recorder()
+        first = 1 if op.inputs and op.inputs[0].type is HANDLE else 0
+        given = op._replace(inputs=op.inputs[first:])
+        with recorder.running_rule():
+            answer = rule(given, *cotangents)
+        arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]
+        entries = flatten(answer)[0] if answer is not None or len(arrays) == 1 else []
+        if len(entries) != len(arrays):
+            raise fail(
+                "rule-count",
+                recorder.here(),
+                function=name,
+                got=len(entries),
+                expected=len(arrays),
+                names=", ".join(f"input {k - first}" for k in arrays) or "none",
+            )
+        answers: list[Any] = [None] * len(op.inputs)
+        for k, entry in zip(arrays, entries, strict=True):
+            wanted = Input(f"input {k - first}", op.inputs[k].type)
+            answers[k] = checked(entry, wanted, name, recorder)
+        return answers
+
+    return checked_rule
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))
+
+
+def _here() -> Any:
+    return places.where(places.user_frame())
