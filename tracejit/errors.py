@@ -101,6 +101,10 @@ class CallbackError(TracejitError, ValueError):
     """A callback answered with another shape or dtype than it was said to."""
 
 
+class RecomputeError(TracejitError, RuntimeError):
+    """A function under recompute_grad that cannot be run again, or was looked into."""
+
+
 class RegisteredError(TracejitError, KeyError):
     """A second gradient rule for one operation."""
 
@@ -333,6 +337,18 @@ ERRORS: dict[str, Row] = {
         "tj.gradients works inside a function that is recorded.",
         "outside, only a tape knows how a Tensor was computed.",
         "use tj.GradientTape, or call tj.gradients in a @tj.function.",
+    ),
+    "two-runs": Row(
+        RecomputeError,
+        "{function} under recompute_grad does not do the same in its second run.",
+        "the gradient would be that of another computation.",
+        "let it depend on its arguments, Variables and random generators alone.",
+    ),
+    "out-of-sight": Row(
+        RecomputeError,
+        "a Tensor made inside a function under recompute_grad is used outside it.",
+        "the tape knows what the function returns, not what it computes on the way.",
+        "return it, too.",
     ),
     "registered": Row(
         RegisteredError,

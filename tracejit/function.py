@@ -156,7 +156,8 @@ class Function:
         if tensors or EAGER.is_watched:
             found = (made for made, *_ in list(self._made) if made.fits(call))
             made = next(found, None) or self._specialise(call, space)[1]
-            if tensors or (EAGER.is_watched and made.unwatched is not None):
+            watched = EAGER.is_watched and made.unwatched is not None
+            if made.call_path is not None and (tensors or watched):
                 return made.call_path([tensors.get(leaf.name, leaf.value) for leaf in call.leaves])
         entry, made, _ = self._specialise(call, space)
         result = entry(*args, **kwargs)

@@ -18,7 +18,7 @@ from tracejit.recompute import recompute_eagerly
 from tracejit.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
-from tracejit.trace.record import current_recording
+from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import (
     bind_arguments,
@@ -202,10 +202,10 @@ def recompute_grad(f: Any) -> Any:
     name = _name(f)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        recording = current_recording()
-        if recording is None:
+        recorder = _recorder_among(flatten((args, kwargs))[0]) or current_recorder()
+        if not isinstance(recorder, Recording):
             return recompute_eagerly(f, name, args, kwargs)
-        with recording.inside_region():
+        with recorder.inside_region():
             return f(*args, **kwargs)
 
     return _wrapped(f, marked)

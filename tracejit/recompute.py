@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.errors import fail
 from tracejit.ops.markers import OVERRIDE, Marker
-from tracejit.trace.captures import Captures
+from tracejit.trace.captures import Captures, array_sample, can_change, same_contents
 from tracejit.trace.eager import EAGER, Run
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
@@ -33,13 +34,17 @@ def recompute_eagerly(
     """The value of f(*args, **kwargs), which open tapes see as one operation."""
     if not EAGER.windows:
         return f(*args, **kwargs)
-    sieve, run = Sieve(EAGER.windows), Run()
+    sieve, run = Sieve(EAGER.windows), Run(name)
     generators = Generators(f, args, kwargs)
+    kept_args, kept_kwargs = map_tree(_kept, args), map_tree(_kept, kwargs)
     with EAGER.seen_by((sieve,)), EAGER.logging_run(run):
         value = map_tree(read_leaf, f(*args, **kwargs))
+    generators.refuse_spawning(name)
     leaves, structure = flatten(value)
     places = [k for k, leaf in enumerate(leaves) if type(leaf) is Tensor]
     inputs = [Tensor(value, EAGER) for value in sieve.inputs]
+    for k in places:
+        leaves[k]._value.index = 0
     if not places or not inputs:
         return value
 
@@ -54,7 +59,10 @@ def recompute_eagerly(
             EAGER.replaying(run),
             generators.replayed(),
         ):
-            again = flatten(map_tree(read_leaf, f(*args, **kwargs)))[0]
+            generators.check(name)
+            again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
+        if len(again) != len(leaves) or any(type(again[k]) is not Tensor for k in places):
+            raise fail("two-runs", EAGER.here(), function=name)
         pairs = [
             (again[k], g)
             for k, g in zip(places, gs, strict=True)
@@ -75,55 +83,85 @@ def recompute_eagerly(
     return unflatten(structure, leaves)
 
 
+def _kept(leaf: Any) -> Any:
+    """An argument for the second run: a copy of an array that could be written to."""
+    return leaf.copy() if type(leaf) is np.ndarray and leaf.flags.writeable else leaf
+
+
 class Generators:
-    """The random generators in reach of a function, with their states of now."""
+    """The random generators in reach of a function, with their states of now, and the arrays in
+    reach, which must not change."""
 
     def __init__(
         self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         """Take note of the states."""
-        found = {id(one): one for one in Captures([f, *args, *kwargs.values()]).generators.values()}
-        leaves = flatten((args, kwargs))[0]
+        reach = Captures([f, *args, *kwargs.values()], limit=None)
+        found = {id(one): one for one in reach.generators.values()}
         if "numpy.random" in sys.modules:
             found[0] = np.random.mtrand._rand
+            leaves = flatten((args, kwargs))[0]
             found.update((id(one), one) for one in leaves if isinstance(one, np.random.Generator))
-        self.generators = [*found.values()]
+        self.generators = [*found.values(), random]
         self.states = self._now()
-        self.python_state = random.getstate()
+        self.spawned = [_spawned(one) for one in self.generators]
+        passed = {id(leaf) for leaf in flatten((args, kwargs))[0]}
+        arrays = [array for _, array in reach.arrays.values() if id(array) not in passed]
+        self.arrays = [(array, array_sample(array)) for array in arrays if can_change(array)]
+
+    def check(self, name: str) -> None:
+        """RecomputeError where a captured array has changed since."""
+        if not all(same_contents(array, sample) for array, sample in self.arrays):
+            raise fail("two-runs", EAGER.here(), function=name)
+
+    def refuse_spawning(self, name: str) -> None:
+        """RecomputeError where a generator has spawned others since: these would be others again
+        in the second run."""
+        if any(
+            _spawned(one) != count for one, count in zip(self.generators, self.spawned, strict=True)
+        ):
+            raise fail("two-runs", EAGER.here(), function=name)
 
     def _now(self) -> list[Any]:
-        return [
-            one.get_state(legacy=False)
-            if isinstance(one, np.random.RandomState)
-            else _bits(one).state
-            for one in self.generators
-        ]
+        return [_state(one) for one in self.generators]
 
     def _set(self, states: list[Any]) -> None:
         for one, state in zip(self.generators, states, strict=True):
-            if isinstance(one, np.random.RandomState):
-                one.set_state(state)
-            else:
-                _bits(one).state = state
+            _set_state(one, state)
 
     @contextmanager
     def replayed(self) -> Iterator[None]:
         """The generators draw meanwhile what they drew after they were noted."""
-        before, python_before = self._now(), random.getstate()
+        before = self._now()
         self._set(self.states)
-        random.setstate(self.python_state)
         try:
             yield
         finally:
             self._set(before)
-            random.setstate(python_before)
+
+
+def _spawned(generator: Any) -> int:
+    """How many generators a generator has spawned."""
+    sequence = getattr(_bits(generator), "seed_seq", None)
+    return getattr(sequence, "n_children_spawned", 0)
 
 
 def _state(generator: Any) -> Any:
     """The state of a generator, a copy."""
+    if hasattr(generator, "getstate"):  # the module random, and its Random
+        return generator.getstate()
     if isinstance(generator, np.random.RandomState):
         return generator.get_state(legacy=False)
     return _bits(generator).state
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if hasattr(generator, "setstate"):
+        generator.setstate(state)
+    elif isinstance(generator, np.random.RandomState):
+        generator.set_state(state)
+    else:
+        _bits(generator).state = state
 
 
 def _bits(generator: Any) -> Any:

@@ -91,7 +91,7 @@ class Rule:
         if not self.variables:
             return wanted is not None and wanted.default is inspect.Parameter.empty
         if wanted is None and inspect.Parameter.VAR_KEYWORD not in kinds:
-            names = ", ".join(f"{each.name} {each.type!r}" for each in self.variable_inputs)
+            names = ", ".join(each.name for each in self.variable_inputs)
             raise fail(
                 "rule-no-variables", self.recorder.here(), function=self.name, variables=names
             )

@@ -17,6 +17,7 @@ from tracejit.ir.verify import verify
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.ops.op import Op
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.windows import Window
 
 VECTOR = np.array([0.5, -1.0, 2.0])
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")
@@ -342,17 +343,18 @@ def test_a_tape_follows_only_the_nodes_it_recorded() -> None:
     """As in TensorFlow: what was computed before the tape was opened is not part of it."""
     started = run(lambda x: x * 2.0, VECTOR)
     recording, (x,), (before,) = started.recording, started.inputs, started.tensors
-    recording.tapes = (1,)
-    within = x * 2.0
-    recording.tapes = (1, 2)
-    both = within * before
-    recording.tapes = ()
+    first, second = Window(), Window()
+    first.watch(x._value)
+    with recording.seen_by((first,)):
+        within = x * 2.0
+        with recording.seen_by((first, second)):
+            both = within * before
     y = np.sum(both)
     seed = recording.argument("g", both.type)
-    assert gradients([both], [x], [seed], tape=2) == [None]
-    (one,) = gradients([both], [x], [seed], tape=1)
+    assert gradients([both], [x], [seed], second.nodes) == [None]
+    (one,) = gradients([both], [x], [seed], first.nodes)
     (total,) = gradients([both], [x], [seed])
-    assert gradients([y], [x], [ones(started, y)], tape=1) == [None]
+    assert gradients([y], [x], [ones(started, y)], first.nodes) == [None]
     graph = recording.finish([one._value, total._value])  # type: ignore[union-attr]
     ones_3 = np.ones(3)
     np.testing.assert_array_equal(interpret(graph, VECTOR, ones_3)[0], 4.0 * VECTOR)

@@ -211,7 +211,7 @@ def test_differentiated_numbers_become_scalars() -> None:
 
 
 def test_captured_arrays_follow_the_arguments() -> None:
-    entry, _ = entry_of(lambda x: x, (A,), hidden=(B, A))
+    entry, _ = entry_of(lambda x: x, (A,), hidden=((B, ""), (A, "")))
     found = entry(A)
     assert len(found) == 3 and found[1] is B and found[2] is A
 

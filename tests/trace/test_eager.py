@@ -26,6 +26,7 @@ from tracejit.errors import (
     ValueNeededError,
 )
 from tracejit.ir.types import type_of
+from tracejit.trace import eager
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
@@ -72,19 +73,20 @@ def eager_cases() -> Any:
     return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
 
 
-def run_eagerly(case: Case) -> tuple[list[Any], list[Any], Any]:
-    """The arguments as Tensors, the leaves of the result, and its structure."""
+def run_eagerly(case: Case) -> tuple[list[Any], Any]:
+    """The leaves of the result for Tensors as arguments, and its structure."""
     leaves, structure = flatten(case.sample.args)
     given = [tj.constant(leaf) if is_strong(leaf) else leaf for leaf in leaves]
     with quiet():
-        results = flatten(case.sample.call(*unflatten(structure, given)))
-    return given, *results
+        return flatten(case.sample.call(*unflatten(structure, given)))
 
 
 @eager_cases()
 def test_values_are_numpys_to_the_bit(case: Case) -> None:
-    expected, structure = case.program.expected
-    _, found, found_structure = run_eagerly(case)
+    # Copied, as tj.constant copies: a product of strided arrays may be summed in another order.
+    copies = [np.array(x) if type(x) is np.ndarray else x for x in case.program.leaves]
+    expected, structure = case.program.plain(copies)
+    found, found_structure = run_eagerly(case)
     assert found_structure == structure
     for actual, wanted in zip(found, expected, strict=True):
         if type(actual) is Tensor:
@@ -206,8 +208,10 @@ def test_a_plain_array_does_not_take_what_is_on_a_tape() -> None:
     refusal(InPlaceError, lambda: np.sin(t, out=out))
     with tj.GradientTape() as tape:
         tape.watch(t)
-        refusal(TypeError, lambda: operator.setitem(out, 0, t[0]))
-        refusal(TypeError, lambda: operator.setitem(out, slice(None), t))
+        for place, value in ((0, t[0]), (slice(None), t)):
+            # NumPy makes a ValueError of its own of the one for an element.
+            with pytest.raises((TypeError, ValueError)):
+                out[place] = value
     same(out, np.zeros(3))
 
 
@@ -260,7 +264,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "asarray": np.asarray,
     "array": np.array,
     "math": math.exp,
-    "format": lambda t: np.asarray([t]),
+    "nested": lambda t: np.asarray([t]),
 }
 
 
@@ -290,7 +294,7 @@ def test_on_an_open_tape_conversions_are_refused(name: str) -> None:
         for t in (x, y):
             error = refusal(ValueNeededError, lambda t=t: convert(t))
             assert ".numpy()" in str(error)
-            assert "convert(t)" in error.where.text or "asarray" in error.where.text
+            assert error.where.filename == __file__
         with tape.stop_recording():
             assert convert(y) == convert(np.float64(2.5))
 
@@ -339,7 +343,7 @@ def test_a_ufunc_stays_on_the_tape() -> None:
     x = tj.constant(X)
     with tj.GradientTape() as tape:
         tape.watch(x)
-        y = np.sin(x) + np.add(X, x) + np.add.reduce(x) + np.multiply.outer(x, x)[0]
+        y = np.sin(x) + np.add(X, x) + np.add.reduce(x) + np.outer(x, x)[0]
     assert type(y) is Tensor
     expected = np.cos(X) + 1.0 + 3.0 + X[0] + np.array([np.sum(X), 0.0, 0.0])
     np.testing.assert_allclose(tape.gradient(y, x).numpy(), expected, rtol=1e-15)
@@ -432,7 +436,7 @@ def grown(step: Callable[[int], Any], warm: int, count: int) -> int:
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        for k in range(count):
+        for k in range(warm, warm + count):
             step(k)
         gc.collect()
         return tracemalloc.get_traced_memory()[0] - before
@@ -485,10 +489,15 @@ def test_tapes_around_functions_and_markers_leave_nothing_behind() -> None:
     assert grown(step, 20, 500) < 20_000
 
 
-def test_operations_with_ever_new_parameters_are_forgotten() -> None:
+def test_operations_with_ever_new_parameters_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What is remembered per operation has a bound."""
-    t = tj.constant(np.zeros(30_000))
-    assert grown(lambda k: t[k + 1], 20_000, 5000) < 200_000
+    monkeypatch.setattr(eager, "LIMIT", 100)
+    t = tj.constant(np.zeros(300))
+    for k in range(300):
+        t[k]
+        assert len(eager._compiled) <= 100
 
 
 def test_a_tensor_of_a_dead_tape_keeps_no_chain_alive() -> None:
@@ -500,7 +509,7 @@ def test_a_tensor_of_a_dead_tape_keeps_no_chain_alive() -> None:
             y = np.sum(h * h)
         if use:
             tape.gradient(y, x)
-        return y, weakref.ref(h._value)
+        return y, weakref.ref(h._value.data)
 
     for use in (True, False):
         y, inner = life(use)
@@ -517,7 +526,7 @@ def test_a_used_tape_keeps_nothing_alive() -> None:
             h = np.sin(x)
             y = np.sum(h * h)
         tape.gradient(y, x)
-        return tape, weakref.ref(h._value)
+        return tape, weakref.ref(h._value.data)
 
     tape, inner = life()
     gc.collect()

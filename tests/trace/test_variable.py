@@ -168,7 +168,7 @@ INTEGERS: dict[str, Callable[[Any], Any]] = {
     "searchsorted": lambda v: v.cumsum().searchsorted(v),
     "choose": lambda v: (v - 1).choose([V, V, V]),
     "/": lambda v: v / 2,
-    "as indices": lambda v: np.take(V, v - 1),
+    "as indices": lambda v: (v * 10)[v - 1],
 }
 
 
@@ -611,37 +611,34 @@ def test_two_variables_swap() -> None:
         same((v, w), (b, a))
 
 
-def test_a_kernel_that_fails_assigns_nothing() -> None:
-    v, w = tj.Variable(V), tj.Variable(0)
+def test_a_kernel_that_fails_assigns_nothing_after_the_error(wrap: Any) -> None:
+    v = tj.Variable(V)
 
-    @tj.function
     def f(a: Any) -> Any:
-        w.assign_add(1)
         inverse = np.linalg.inv(a)
         v.assign(inverse @ v)
         return inverse
 
-    f(2.0 * np.eye(3))
-    same((v, w), (V / 2.0, 1))
-    with pytest.raises(np.linalg.LinAlgError):
-        f(np.zeros((3, 3)))
+    wrapped = wrap(f)
+    wrapped(tj.constant(2.0 * np.eye(3)))
     same(v, V / 2.0)
-    f(2.0 * np.eye(3))
+    with pytest.raises(np.linalg.LinAlgError):
+        wrapped(tj.constant(np.zeros((3, 3))))
+    same(v, V / 2.0)
+    wrapped(tj.constant(2.0 * np.eye(3)))
     same(v, V / 4.0)
 
 
-def test_an_error_while_recording_assigns_nothing() -> None:
+def test_a_python_error_assigns_nothing_after_it(wrap: Any) -> None:
     v = tj.Variable(V)
 
-    @tj.function
-    def f() -> None:
-        v.assign(2.0 * V)
-        raise KeyError("inside")
+    def f(table: dict[str, Any]) -> None:
+        v.assign(table["missing"] * 2.0)
 
     for _ in range(2):
-        with pytest.raises(KeyError, match="inside"):
-            f()
-        same(v.read_value() * 1.0, v)
+        with pytest.raises(KeyError, match="missing"):
+            wrap(f)({"here": V})
+        same(v, V)
 
 
 def test_gradient_descent_is_the_same_in_a_function() -> None:

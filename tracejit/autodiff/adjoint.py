@@ -51,7 +51,7 @@ def gradients(
     without a rule.
     """
     if not ys or not xs:
-        return [None] * len(xs)
+        return list(known) if known else [None] * len(xs)
     recorder: Recorder = ys[0]._recording
     if nodes is None:
         nodes = recorder.graph.nodes

@@ -19,6 +19,7 @@ from tracejit.codegen.expressions import Expressions
 from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
+from tracejit.codegen.release import releases
 from tracejit.codegen.source import COMMENT, to_source
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
@@ -137,7 +138,11 @@ def _function(
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
     previous = None
-    for node in plan.statements:
+    released = releases(plan, names)
+    for number, node in enumerate(plan.statements):
+        if number in released:
+            rows = textwrap.wrap(", ".join(released[number]), WIDTH - 8)
+            lines += [f"del {row.rstrip(',')}" for row in rows]
         if node.where is not None and node.where != previous:
             lines.append(repr(COMMENT + location_text(node.where).rstrip()))
             previous = node.where

@@ -52,9 +52,9 @@ class Entry(NamedTuple):
     hidden: Sequence[tuple[Any, str]]
     guard: Callable[[], bool] | None
     outputs: Sequence[Output]
-    commits: Sequence[Any]
-    unwatched: Callable[[], bool] | None
-    call_path: Callable[[Sequence[Any]], Any]
+    commits: Sequence[Any] = ()
+    unwatched: Callable[[], bool] | None = None
+    call_path: Callable[[Sequence[Any]], Any] | None = None
 
     def fits(self, call: Call) -> bool:
         """Whether a call like `call`, some of whose arrays may be specs, would be taken now."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Node, Value
-from tracejit.schedule.buffers import overwritten_operands, shared_results
+from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
 
@@ -25,7 +25,8 @@ class Plan(NamedTuple):
     is the number of the last statement that reads a value (len(statements) for what is returned),
     `readers` how often it is read. `overwrites` maps a statement's node to the operand whose
     buffer its result takes over; `copies` holds the positions in `results` that are copied.
-    `kept` is returned besides the results and never copied: residuals.
+    `kept` is returned besides the results and never copied: residuals. `storages` say which values
+    share memory, statements in place included.
     """
 
     inputs: list[Value]
@@ -37,6 +38,7 @@ class Plan(NamedTuple):
     readers: Counter[Value]
     overwrites: dict[Node, Value]
     copies: set[int]
+    storages: Storages
 
 
 def plan_body(
@@ -63,6 +65,9 @@ def plan_body(
         if not last_round:
             inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
     copies = shared_results(inputs, nodes, results, kept)
+    storages = Storages(inputs, nodes)
+    for node, operand in overwrites.items():
+        storages.take_over(node.results[0], operand)
     readers = Counter(value for node in nodes for value in node.operands)
     readers.update(returned)
     return Plan(
@@ -75,4 +80,5 @@ def plan_body(
         readers,
         overwrites,
         copies,
+        storages,
     )

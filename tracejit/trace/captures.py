@@ -79,12 +79,14 @@ def _is_foreign_module(name: str) -> bool:
 class Captures:
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
-    def __init__(self, roots: Iterable[Any]) -> None:
-        """Walk from `roots`: the function, and the objects among its arguments.
+    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
+        """Walk from `roots`: the function, and the objects among its arguments. Containers of
+        more than `limit` elements in all are refused, or, where it is None, not walked.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id.
         """
         self.roots = list(roots)
+        self._limit = limit
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
         self._words: set[str] = set()
@@ -202,8 +204,8 @@ class Captures:
         self.arrays[id(array)] = (name, array)
         held = self._bind(array)
         if array.dtype == object:
-            self._count(array.size, array, name)
-            for k in range(array.size):
+            walked = self._count(array.size, array, name)
+            for k in range(array.size if walked else 0):
                 self._visit(array.item(k), f"{held}.item({k})", f"{name}_{k}")
         if can_change(array):
             self._checks[f"{held}.dtype is {self._bind(array.dtype)}"] = None
@@ -262,7 +264,8 @@ class Captures:
             return
         keyed = isinstance(value, (dict, MappingProxyType))
         keys: Any = list(value) if keyed else range(len(value))
-        self._count(len(keys), value, name)
+        if not self._count(len(keys), value, name):
+            return
         known = self._bind(keys) if keyed else str(len(keys))
         self._checks[f"{'list' if keyed else 'len'}({place}) == {known}"] = None
         fields = getattr(type(value), "_fields", None)
@@ -271,9 +274,12 @@ class Captures:
             element = word if word.isidentifier() else f"{name}_{word}"
             self._visit(value[key], f"{place}[{self._key(key)}]", element)
 
-    def _count(self, elements: int, container: Any, name: str) -> None:
+    def _count(self, elements: int, container: Any, name: str) -> bool:
+        """Whether a container is walked: refuse it where there is a limit."""
         self._leaves += elements
-        if self._leaves > LEAVES:
+        if self._limit is None:
+            return self._leaves <= LEAVES
+        if self._leaves > self._limit:
             raise fail(
                 "not-an-array",
                 None,
@@ -282,6 +288,7 @@ class Captures:
                 kind=f"{type(container).__name__} of more than {LEAVES} elements",
                 fix="pass what is needed of it as an argument.",
             )
+        return True
 
     def _key(self, key: Any) -> str:
         return repr(key) if type(key) in (str, int) else self._bind(key)
@@ -370,7 +377,10 @@ def can_change(array: Any) -> bool:
 
 
 def is_random(value: Any) -> bool:
-    """Whether `value` is a random generator of NumPy's, which imports np.random on first use."""
+    """Whether `value` is a random generator: Python's, or NumPy's, which imports np.random on first
+    use."""
+    if isinstance(value, getattr(sys.modules.get("random"), "Random", ())):
+        return True
     if "numpy.random" not in sys.modules:
         return False
     kinds = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
@@ -384,7 +394,7 @@ def is_generator(value: Any) -> bool:
 
 def _random_state(source: Any) -> str:
     """The state of a generator, comparable."""
-    if isinstance(source, ModuleType):
+    if hasattr(source, "getstate"):
         return str(hash(source.getstate()))
     if isinstance(source, np.random.RandomState):
         state: dict[str, Any] = source.get_state(legacy=False)

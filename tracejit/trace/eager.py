@@ -26,6 +26,8 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
+# The index of a value that was computed in the forward run of a recompute region.
+OUT_OF_SIGHT = -1
 # From `_locate` up to a method of Tensor's that the user called: these are tracejit's.
 KNOWN_FRAMES = 5
 
@@ -35,16 +37,21 @@ _compiled: dict[tuple[Any, ...], _Compiled] = {}
 
 class Run:
     """What a recompute region met in its forward run: per Variable, the values that it had one
-    after another; and what callbacks answered."""
+    after another; and what callbacks answered. `name` is the function."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         """Nothing met yet."""
-        self.versions: dict[int, list[Value]] = {}
+        self.name = name
+        self.versions: dict[int, tuple[Any, list[Value]]] = {}
+        self.made: dict[int, Any] = {}
         self.answers: list[Any] = []
 
-    def note(self, variable: Any) -> list[Value]:
-        """The values that `variable` has had, the one of now at least."""
-        return self.versions.setdefault(id(variable), [variable.held])
+    def note(self, variable: Any, value: Value) -> None:
+        """`variable` has `value` now; those made during the run are none of its."""
+        if id(variable) not in self.made:
+            values = self.versions.setdefault(id(variable), (variable, [value]))[1]
+            if values[-1] is not value:
+                values.append(value)
 
 
 class Replay:
@@ -56,9 +63,15 @@ class Replay:
         self.steps: dict[int, int] = {}
         self.answers = iter(run.answers)
 
-    def version(self, variable: Any) -> Value:
-        """The value that `variable` had here in the forward run."""
-        return self.run.note(variable)[self.steps.get(id(variable), 0)]
+    def knows(self, variable: Any) -> bool:
+        """Whether `variable` was there before the forward run, which met it."""
+        return id(variable) in self.run.versions
+
+    def version(self, variable: Any) -> Value | None:
+        """The value that `variable` had here in the forward run, None where it took another way."""
+        values = self.run.versions[id(variable)][1]
+        step = self.steps.get(id(variable), 0)
+        return values[step] if step < len(values) else None
 
     def assign(self, variable: Any) -> None:
         """`variable` was assigned here in the forward run."""
@@ -101,6 +114,9 @@ class Eager(threading.local, Recorder):
         parts = (data,) if len(types) == 1 else data
         results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
         windows = self.windows
+        if self.runs:
+            for value in results:
+                value.index = OUT_OF_SIGHT
         if windows:
             self._show(windows, op, values, params, text, results)
         if len(results) == 1:
@@ -128,6 +144,8 @@ class Eager(threading.local, Recorder):
         results: tuple[Value, ...],
     ) -> None:
         """Hand the operation to the windows that see it; `text` is its parameters."""
+        if not self.runs and any(value.index == OUT_OF_SIGHT for value in values):
+            raise fail("out-of-sight", self.here())
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in windows if window.sees(inputs)]
         if seen:
@@ -190,24 +208,35 @@ class Eager(threading.local, Recorder):
 
     def version(self, variable: Any) -> Value:
         """The value that a Variable has now, or had when what runs again ran first."""
-        if self.replay is not None:
-            value = self.replay.version(variable)
-        else:
-            value = variable.held
+        value = self._held_by(variable)
         for run in self.runs:
-            run.versions.setdefault(id(variable), [value])
+            run.note(variable, value)
         return value
+
+    def _held_by(self, variable: Any) -> Value:
+        replay = self.replay
+        if replay is None or not replay.knows(variable):
+            held: Value = variable.held
+            return held
+        value = replay.version(variable)
+        if value is None:
+            raise fail("two-runs", self.here(), function=replay.run.name)
+        return value
+
+    def created(self, variable: Any) -> None:
+        """A Variable is being made."""
+        for run in self.runs:
+            run.made[id(variable)] = variable
 
     def assign(self, variable: Any, new: Any) -> None:
         """Give a Variable the value of `new`; nothing flows from there. In a second run it gets the
         value that it got in the first."""
-        before = self.version(variable)
-        if self.replay is not None:
+        self.version(variable)
+        if self.replay is not None and self.replay.knows(variable):
             self.replay.assign(variable)
         else:
             variable.commit(_snapshot(self.lift(new)).data)
-        for run in self.runs:
-            run.versions.setdefault(id(variable), [before]).append(self.version(variable))
+        self.version(variable)
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:
@@ -221,7 +250,10 @@ class Eager(threading.local, Recorder):
 
     def once(self, effect: Callable[[], Any]) -> Any:
         """What `effect` answers; in a second run, what it answered in the first."""
-        answer = next(self.replay.answers) if self.replay is not None else effect()
+        if self.replay is None:
+            answer = effect()
+        elif (answer := next(self.replay.answers, self)) is self:
+            raise fail("two-runs", self.here(), function=self.replay.run.name)
         for run in self.runs:
             run.answers.append(answer)
         return answer

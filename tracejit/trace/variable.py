@@ -115,6 +115,7 @@ class Variable(ArrayMethods):
         self._name = name
         self._serial = next(_serials)
         self.commit(data)
+        EAGER.created(self)
 
     @property
     def type(self) -> ArrayType:
