@@ -22,6 +22,7 @@ PACKAGE = ROOT / "tracejit"
 RANKS = {
     "version": 0,
     "errors": 0,
+    "exceptions": 0,
     "ir": 1,
     "ops": 2,
     "passes": 3,
@@ -69,7 +70,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "arithmetic", "choices", "comparison", "complex", "exponential", "forms", "markers",
         "trigonometric", "ufuncs", "weak",
     )
-}  # fmt: skip
+} | {"tracejit.exceptions": "tests/test_errors.py"}  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
 
 # Calls that import the module they name. At rank 10 that is how something optional is deferred.

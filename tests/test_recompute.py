@@ -794,6 +794,55 @@ def test_a_gradient_draws_nothing(make: Callable[[], Any]) -> None:
     assert_same(sequence(True), sequence(False))
 
 
+@EVERY_MODE
+@pytest.mark.parametrize("nested", [False, True])
+def test_random_numbers_in_every_mode(mode: str, nested: bool) -> None:
+    """tj.random's generators draw in compiled functions too: the same everywhere, call after
+    call."""
+
+    def calls(wrap: Wrap) -> Any:
+        rng, scale = tj.random.default_rng(3), tj.Variable(1.0)
+
+        @wrap
+        def f(x: Any) -> Any:
+            scale.assign_add(rng.uniform())
+            return x * rng.normal(size=3) * scale
+
+        g = wrap(lambda x: f(x * rng.uniform()) * rng.normal(size=3)) if nested else f
+        way, take, _ = MODES[mode]
+        run = way(take, Program(g, [tj.constant(X)], [scale]))
+        return [plain(run()) for _ in range(3)]
+
+    found = calls(tj.recompute_grad)
+    assert_same(found, calls(kept))
+    for y, (x_bar, _) in found:
+        np.testing.assert_allclose(x_bar, y / X, rtol=1e-14)
+    assert len({float(y[0]) for y, _ in found}) == 3
+
+
+@EVERY_MODE
+def test_a_callback_is_called_once(mode: str) -> None:
+    """The second run sees what it answered."""
+    calls = Ticks()
+
+    def measured(x: Any) -> Any:
+        calls.tick()
+        return np.asarray(x) * calls.count
+
+    @tj.recompute_grad
+    def f(x: Any) -> Any:
+        answer = tj.callback(measured, tj.stop_gradient(x), result=x)
+        return np.sin(x) * answer
+
+    way, take, _ = MODES[mode]
+    run = way(take, Program(f, [tj.constant(X)], []))
+    for count in (1, 2, 3):
+        y, (x_bar,) = plain(run())
+        assert_same(y, np.sin(X) * (X * count))
+        assert_same(x_bar, np.cos(X) * (X * count))
+    assert calls.count == 3
+
+
 # Errors
 
 
@@ -837,6 +886,26 @@ def test_an_error_in_f_leaves_everything_as_it_was(when: int) -> None:
     if when:
         np.testing.assert_allclose(tape.gradient(z, x).numpy(), z.numpy() / X, rtol=1e-14)
         assert float(n.numpy()) == 5.0
+
+
+def test_an_error_while_recording_ends_the_region() -> None:
+    """What is computed after it is not computed again."""
+
+    @tj.recompute_grad
+    def f(x: Any) -> Any:
+        raise Trouble
+
+    def loss(x: Any) -> Any:
+        try:
+            f(x)
+        except Trouble:
+            x = np.sin(x)
+        return np.sum(np.exp(x))
+
+    both = tj.value_and_grad(loss)
+    found = both(X)[1]
+    np.testing.assert_allclose(found, np.exp(np.sin(X)) * np.cos(X), rtol=1e-15)
+    assert "[recomputed]" not in both.kernel(X).source
 
 
 def test_an_error_in_a_rule_leaves_everything_as_it_was() -> None:

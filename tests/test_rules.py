@@ -123,7 +123,7 @@ def test_whether_a_rule_takes_variables(rule: Any, without: bool, with_them: boo
     if with_them:
         assert rule_of(rule, [V], x=X).takes_variables
         return
-    with pytest.raises(RuleTypeError, match=r"f reads Variables \(v f8\[2\]\), and its gradient rule"):
+    with pytest.raises(RuleTypeError, match=r"f reads Variables \(v"):
         rule_of(rule, [V], x=X)
 
 
@@ -191,7 +191,7 @@ def test_a_dict_is_matched_to_parameters_by_key() -> None:
 
 def test_a_dict_like_the_argument_is_matched_to_it() -> None:
     """Where parameter and keys have the same names, what looks like the argument is meant."""
-    rule = rule_of(lambda g: {"z": g * 2.0, "a": g}, a={"z": X, "a": X})
+    rule = rule_of(lambda g: {"z": g * 2.0, "a": g}, z=3.0, a={"z": X, "a": X})
     np.testing.assert_array_equal(called(rule, T), [X, 2.0 * X])
 
 

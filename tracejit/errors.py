@@ -16,132 +16,69 @@ tracejit.errors.ArityError: loss() cannot be called like this: missing a require
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import NamedTuple
 
+from tracejit.exceptions import (
+    ArgumentError,
+    ArityError,
+    AssignError,
+    CallbackError,
+    GradientError,
+    GraphError,
+    InPlaceError,
+    KernelError,
+    LeakedTensorError,
+    NoGradientError,
+    NotAnOpError,
+    RecomputeError,
+    RegisteredError,
+    RuleError,
+    RuleTypeError,
+    SeedError,
+    ShapeError,
+    TapeArgumentError,
+    TapeError,
+    TapeStateError,
+    TracejitError,
+    UnsupportedError,
+    ValueNeededError,
+    WatchError,
+    Where,
+)
 
-class TracejitError(Exception):
-    """Base of every error tracejit raises on purpose: what, where, why, fix."""
-
-    row = ""
-    words: Mapping[str, object] = MappingProxyType({})
-    where: Where | None = None
-
-
-class ValueNeededError(TracejitError, TypeError):
-    """Python asked for the value of an array that is only being recorded."""
-
-
-class UnsupportedError(TracejitError, TypeError):
-    """A NumPy function, keyword or dtype that tracejit does not record."""
-
-
-class InPlaceError(TracejitError, TypeError):
-    """A write into a recorded array, or of a recorded array into a plain one."""
-
-
-class ShapeError(TracejitError, ValueError):
-    """Operands whose shapes, axes or indices do not fit."""
-
-
-class LeakedTensorError(TracejitError, RuntimeError):
-    """A Tensor kept from a recording that has ended, or used on another thread."""
-
-
-class ArityError(TracejitError, TypeError):
-    """A call that does not fit the function's signature."""
-
-
-class ArgumentError(TracejitError, TypeError):
-    """An argument or result that is neither an array, a number nor a container of them."""
-
-
-class GradientError(TracejitError, TypeError):
-    """A gradient that was asked of something that has none: not scalar, not floating."""
-
-
-class NoGradientError(TracejitError, LookupError):
-    """Differentiation met an operation without a rule."""
-
-
-class RuleError(TracejitError, ValueError):
-    """A user's gradient rule answered with the wrong count or shape."""
-
-
-class RuleTypeError(TracejitError, TypeError):
-    """A user's gradient rule, or the function around it, answered with the wrong kind of thing."""
-
-
-class AssignError(TracejitError, ValueError):
-    """A value that does not fit the Variable it is assigned to."""
-
-
-class TapeError(TracejitError, RuntimeError):
-    """A tape asked for what it cannot do in its state."""
-
-
-class TapeStateError(TapeError, ValueError):
-    """A tape entered, or its recording stopped, at the wrong time."""
-
-
-class WatchError(TracejitError, ValueError):
-    """Something to watch that is no array of tracejit's."""
-
-
-class TapeArgumentError(TracejitError, TypeError):
-    """A target or source that no tape can know."""
-
-
-class SeedError(TracejitError, ValueError):
-    """Cotangents that do not fit their targets, or an option that is none."""
-
-
-class CallbackError(TracejitError, ValueError):
-    """A callback answered with another shape or dtype than it was said to."""
-
-
-class RecomputeError(TracejitError, RuntimeError):
-    """A function under recompute_grad that cannot be run again, or was looked into."""
-
-
-class RegisteredError(TracejitError, KeyError):
-    """A second gradient rule for one operation."""
-
-    __str__ = Exception.__str__
-
-
-class NotAnOpError(TracejitError, TypeError):
-    """A gradient rule for what is no operation."""
-
-
-class KernelError(TracejitError, ImportError):
-    """A kernel file that is missing, damaged, edited or foreign."""
-
-
-class GraphError(TracejitError, ValueError):
-    """A graph that breaks an invariant or a text that is not a graph: a bug in tracejit."""
-
-
-class Where(NamedTuple):
-    """A line of the user's: file, absolute line, text, and columns (0-based, end exclusive) where
-    known."""
-
-    filename: str
-    lineno: int
-    text: str
-    column: int | None = None
-    end_column: int | None = None
-
-    def __str__(self) -> str:
-        """The line as errors show it, with a caret under the expression where columns are known."""
-        head = f"{self.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.lineno}   "
-        line = self.text.strip()
-        if self.column is None or self.end_column is None or not line:
-            return f"  {head}{line}"
-        start = self.column - (len(self.text) - len(self.text.lstrip()))
-        caret = "^" * max(1, self.end_column - self.column)
-        return f"  {head}{line}\n  {' ' * (len(head) + start)}{caret}"
+__all__ = [
+    "ERRORS",
+    "ArgumentError",
+    "ArityError",
+    "AssignError",
+    "CallbackError",
+    "GradientError",
+    "GraphError",
+    "InPlaceError",
+    "KernelError",
+    "LeakedTensorError",
+    "NoGradientError",
+    "NotAnOpError",
+    "RecomputeError",
+    "RegisteredError",
+    "Row",
+    "RuleError",
+    "RuleTypeError",
+    "SeedError",
+    "ShapeError",
+    "TapeArgumentError",
+    "TapeError",
+    "TapeStateError",
+    "TracejitError",
+    "UnsupportedError",
+    "ValueNeededError",
+    "WatchError",
+    "Where",
+    "fail",
+    "placed",
+    "without_frames",
+]
 
 
 class Row(NamedTuple):

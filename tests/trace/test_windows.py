@@ -136,8 +136,9 @@ def test_a_trainable_variable_is_watched_by_being_read(recorder: Any) -> None:
     window = Window()
     with recorder.seen_by((window,)):
         v * n
-    assert [variable for variable, _ in window.reads.values()][0] is v
-    assert len(window.reads) == 1
+    ((variable, values),) = window.reads.values()
+    assert variable is v
+    assert len(values) == 1
     assert names(window) == ["multiply"]
 
 

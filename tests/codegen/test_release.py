@@ -1,0 +1,89 @@
+"""`del` statements: where names would hold dead arrays, and nowhere else."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+
+MEGABYTE = 1 << 20
+LARGE = np.linspace(-1.0, 1.0, MEGABYTE // 8)
+
+
+def two_stages(x: Any) -> Any:
+    """Two stages whose temporaries have names of their own."""
+    first = np.sin(x)
+    second = np.cos(x)
+    third = first * second + np.tanh(second)
+    total = np.mean(third)
+    fourth = np.exp(x * total)
+    fifth = np.log1p(np.abs(fourth))
+    return np.sum(fourth * fifth)
+
+
+def stages(count: int) -> Callable[[Any], Any]:
+    """A function of `count` stages that share no name, each reduced to a number."""
+    lines = ["def f(x):", "    total = 0.0"]
+    for k in range(count):
+        lines += [f"    a{k} = np.sin(x * total + {k})", f"    b{k} = a{k} * np.cos(a{k} + x)"]
+        lines += [f"    total = np.mean(b{k} * a{k})"]
+    space: dict[str, Any] = {"np": np}
+    exec("\n".join([*lines, "    return total"]), space)
+    made: Callable[[Any], Any] = space["f"]
+    return made
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """The most bytes that a call has allocated at once."""
+    call()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_names_that_are_dead_let_go() -> None:
+    f = tj.function(stages(12))
+    value = f(LARGE)
+    assert value == f.python(LARGE)
+    assert "    del " in f.source
+    assert peak(lambda: f(LARGE)) < 6 * MEGABYTE
+
+
+def test_small_arrays_are_not_worth_a_line() -> None:
+    f = tj.function(stages(12))
+    f(LARGE[:100])
+    assert "del " not in f.source
+
+
+def test_a_body_within_its_needs_has_no_del() -> None:
+    f = tj.function(two_stages)
+    assert f(LARGE) == two_stages(LARGE)
+    assert "del " not in f.source
+
+
+def test_no_argument_is_deleted() -> None:
+    """The caller holds it: nothing would be freed."""
+    f = tj.function(stages(12))
+    f(LARGE)
+    deleted = [line for line in f.source.splitlines() if line.strip().startswith("del ")]
+    assert deleted and not any("x" in line.split("del ")[1].split(", ") for line in deleted)
+
+
+def test_gradients_with_deletions_are_the_same_numbers() -> None:
+    f = stages(6)
+    compiled = tj.value_and_grad(f)
+    value, slope = compiled(LARGE)
+    assert "    del " in compiled.source
+    assert value == f(LARGE)
+    x = tj.constant(LARGE)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    np.testing.assert_allclose(slope, tape.gradient(y, x).numpy(), rtol=1e-12, atol=1e-18)
