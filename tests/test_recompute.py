@@ -739,11 +739,6 @@ def draws_nested() -> Any:
     return tj.recompute_grad(lambda x: inner(x * rng.normal(size=3)) * rng.normal(size=3))
 
 
-def draws_from_children() -> Any:
-    rng = np.random.default_rng(9)
-    return tj.recompute_grad(lambda x: x * rng.spawn(1)[0].normal(size=3))
-
-
 DRAWS: list[Callable[[], Any]] = [
     draws_captured,
     draws_global,
@@ -757,7 +752,6 @@ DRAWS: list[Callable[[], Any]] = [
     draws_python,
     draws_python_object,
     draws_nested,
-    draws_from_children,
 ]
 
 
@@ -792,6 +786,17 @@ def test_a_gradient_draws_nothing(make: Callable[[], Any]) -> None:
         return plain(values)
 
     assert_same(sequence(True), sequence(False))
+
+
+def test_a_generator_that_spawns_others_is_refused() -> None:
+    """The second run would spawn others; outside a tape there is none."""
+    rng, x = np.random.default_rng(9), tj.constant(X)
+    f = tj.recompute_grad(lambda x: x * rng.spawn(1)[0].normal(size=3))
+    f(x)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        with pytest.raises(TracejitError, match="recompute_grad"):
+            f(x)
 
 
 @EVERY_MODE
@@ -974,19 +979,39 @@ def test_a_gradient_on_another_thread() -> None:
 
 
 def test_what_a_region_leaves_behind_is_no_way_around_it() -> None:
-    """A Tensor that f gives away besides its result is connected, or refused: never a constant."""
+    """A Tensor that f gives away besides its result cannot be computed with on the tape: it would
+    be a constant."""
+    given_away: list[Any] = []
 
-    def slope(wrap: Wrap) -> Any:
-        given_away: list[Any] = []
+    @tj.recompute_grad
+    def f(x: Any) -> Any:
+        h = np.sin(x)
+        given_away.append(h)
+        return h * x
 
-        def f(x: Any) -> Any:
-            h = np.sin(x)
-            given_away[:] = [h]
-            return h * x
+    x = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+        with pytest.raises(TracejitError, match="under recompute_grad is used outside it"):
+            y * given_away[0]
+    assert_same(given_away[0].numpy(), np.sin(X))
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), np.cos(X) * X + np.sin(X), rtol=1e-15)
 
-        return taped(lambda x: wrap(f)(x) * given_away[0], X)
 
-    assert_same(slope(tj.recompute_grad), slope(kept))
+def test_a_constant_kept_from_the_first_run() -> None:
+    """A Tensor that depends on nothing on the tape may go anywhere."""
+    known: dict[str, Any] = {}
+
+    @tj.recompute_grad
+    def f(x: Any) -> Any:
+        if "scale" not in known:
+            known["scale"] = tj.constant(2.0) * 3.0
+        return np.sin(x) * known["scale"]
+
+    y, (x_bar,) = taped(lambda x: f(f(x)) * known["scale"], X)
+    assert_same(y, np.sin(np.sin(X) * 6.0) * 6.0 * 6.0)
+    np.testing.assert_allclose(x_bar, 36.0 * np.cos(np.sin(X) * 6.0) * 6.0 * np.cos(X), rtol=1e-14)
 
 
 def test_a_large_list_in_reach() -> None:

@@ -277,7 +277,7 @@ ERRORS: dict[str, Row] = {
     ),
     "two-runs": Row(
         RecomputeError,
-        "{function} under recompute_grad does not do the same in its second run.",
+        "{function} under recompute_grad does not do the same in its second run: {problem}.",
         "the gradient would be that of another computation.",
         "let it depend on its arguments, Variables and random generators alone.",
     ),

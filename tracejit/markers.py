@@ -14,7 +14,7 @@ from tracejit.errors import TracejitError, fail, placed
 from tracejit.function import Function
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker, pass_through, stop
-from tracejit.recompute import recompute_eagerly
+from tracejit.recompute import kept, recompute_eagerly
 from tracejit.rules import Rule, has_cotangent, is_array, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
@@ -126,8 +126,11 @@ def custom_gradient(f: Any = None) -> Any:
         except TracejitError as error:
             raise placed(error, current_recorder().here()) from None
         leaves = flatten(tuple(arguments.values()))[0]
-        positional, keywords = call_arguments(signature, arguments)
         recorder = _recorder_among(leaves) or current_recorder()
+        if recorder is EAGER and EAGER.windows:  # the rule may read them later
+            arguments = {key: map_tree(kept, value) for key, value in arguments.items()}
+            leaves = flatten(tuple(arguments.values()))[0]
+        positional, keywords = call_arguments(signature, arguments)
         with recorder.logging_reads() as log:
             answer = f(*positional, **keywords)
             if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):

@@ -21,8 +21,8 @@ from tracejit.kernel import make_kernel
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
-from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
-from tracejit.trace.record import Hidden, Recording
+from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor, snapshot
+from tracejit.trace.record import Event, Hidden, Recording
 from tracejit.trace.tensor import Tensor
 
 _reopening = threading.RLock()
@@ -69,6 +69,7 @@ class Path:
         values = [*self.outputs, *self.drawn]
         found = self.compute(*data) if not self.drawn else self._all(*data)
         results = _tensors(found, values)
+        operands = [Tensor(snapshot(operand._value), EAGER) for operand in operands]
         known = [*operands, *results[len(self.outputs) :]]
 
         def rule(gs: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
@@ -124,8 +125,12 @@ class Path:
             return [None] * len(derived.present)
         seeds = [direction for direction in directions if direction is not None]
         extra = [tensor_of_hidden(hidden) for hidden in derived.hidden]
-        found = iter(derived.path([*operands, *seeds, *extra]))
-        return [next(found) if there else None for there in derived.present]
+        results = derived.path([*operands, *seeds, *extra])
+        found = iter(results)
+        answers = [next(found) if there else None for there in derived.present]
+        for event in derived.events:
+            run_event(event, [next(found) for _ in event.values])
+        return answers
 
     def _pulled(
         self, given: Sequence[int], asked: Sequence[int]
@@ -158,20 +163,23 @@ class Path:
         """The path from inputs and directions to what `derivative` answers for those given."""
         recording = self.recording
         known = set(recording.hidden)
+        first_event = len(recording.events)
         with recording.reopened(), recording.at(NOWHERE):
             seeds, answers = derivative(given)
         present = [answer is not None for answer in answers]
+        events = recording.events[first_event:]
         outputs = [answer._value for answer in answers if answer is not None]
+        outputs += [value for event in events for value in event.values]
         hidden = [value for key, value in recording.hidden.items() if key not in known]
         if not outputs:
-            return Derived(None, present, hidden)
+            return Derived(None, present, hidden, events)
         given_values = [*self.inputs, *self.drawn, *[seed._value for seed in seeds]]
         inputs = [*given_values, *[each.value for each in hidden]]
         name = f"{recording.graph.name}_gradient"
         graph = extract(recording.graph, name, inputs, outputs, self.seeds)
         compute = _computation(Recorded(graph, self.origin, len(outputs)))
         path = Path(recording, self.origin, inputs, outputs, compute, self.seeds)
-        return Derived(path, present, hidden)
+        return Derived(path, present, hidden, events)
 
     def _summed(self, k: int, found: Any) -> Any:
         """The gradient of input k: the sum over its sources."""
@@ -201,11 +209,21 @@ Derivative = Callable[[Sequence[int]], tuple[list[Tensor], list[Tensor | None]]]
 
 class Derived(NamedTuple):
     """A derivative of a path: its path, None where nothing is connected; for each answer whether it
-    is there; and what the rules read besides."""
+    is there; what the rules read besides; and the events in them."""
 
     path: Path | None
     present: list[bool]
     hidden: list[Hidden]
+    events: list[Event]
+
+
+def run_event(event: Event, values: Sequence[Tensor]) -> None:
+    """Let an event take place, unless what runs now has run before."""
+    if event.run is None:
+        EAGER.assign(event.variable, *values)
+    else:
+        run = event.run
+        EAGER.once(lambda: run(*[value._value.data for value in values]))
 
 
 def tensor_of_hidden(hidden: Hidden) -> Tensor:

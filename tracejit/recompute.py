@@ -36,7 +36,7 @@ def recompute_eagerly(
         return f(*args, **kwargs)
     sieve, run = Sieve(EAGER.windows), Run(name)
     generators = Generators(f, args, kwargs)
-    kept_args, kept_kwargs = map_tree(_kept, args), map_tree(_kept, kwargs)
+    kept_args, kept_kwargs = map_tree(kept, args), map_tree(kept, kwargs)
     with EAGER.seen_by((sieve,)), EAGER.logging_run(run):
         value = map_tree(read_leaf, f(*args, **kwargs))
     generators.refuse_spawning(name)
@@ -62,7 +62,7 @@ def recompute_eagerly(
             generators.check(name)
             again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
         if len(again) != len(leaves) or any(type(again[k]) is not Tensor for k in places):
-            raise fail("two-runs", EAGER.here(), function=name)
+            raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
         pairs = [
             (again[k], g)
             for k, g in zip(places, gs, strict=True)
@@ -83,8 +83,8 @@ def recompute_eagerly(
     return unflatten(structure, leaves)
 
 
-def _kept(leaf: Any) -> Any:
-    """An argument for the second run: a copy of an array that could be written to."""
+def kept(leaf: Any) -> Any:
+    """An argument for later: a copy of an array that could be written to."""
     return leaf.copy() if type(leaf) is np.ndarray and leaf.flags.writeable else leaf
 
 
@@ -112,7 +112,9 @@ class Generators:
     def check(self, name: str) -> None:
         """RecomputeError where a captured array has changed since."""
         if not all(same_contents(array, sample) for array, sample in self.arrays):
-            raise fail("two-runs", EAGER.here(), function=name)
+            raise fail(
+                "two-runs", EAGER.here(), function=name, problem="a captured array has changed"
+            )
 
     def refuse_spawning(self, name: str) -> None:
         """RecomputeError where a generator has spawned others since: these would be others again
@@ -120,7 +122,9 @@ class Generators:
         if any(
             _spawned(one) != count for one, count in zip(self.generators, self.spawned, strict=True)
         ):
-            raise fail("two-runs", EAGER.here(), function=name)
+            raise fail(
+                "two-runs", EAGER.here(), function=name, problem="it spawns random generators"
+            )
 
     def _now(self) -> list[Any]:
         return [_state(one) for one in self.generators]

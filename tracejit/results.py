@@ -12,7 +12,7 @@ import numpy as np
 from tracejit.differentiate import Answer, Request, one_like
 from tracejit.errors import fail
 from tracejit.ir.types import HANDLE
-from tracejit.paths import Path, tensor_of_hidden
+from tracejit.paths import Path, run_event, tensor_of_hidden
 from tracejit.pipeline import Recorded
 from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
 from tracejit.trace.eager import EAGER, handle_tensor
@@ -37,13 +37,6 @@ class Commit(NamedTuple):
             self.event.run(*values)
         else:
             self.event.variable.commit(*values)
-
-    def run_eagerly(self, *values: Tensor) -> None:
-        """The same with eager Tensors, unless what runs now has run before."""
-        if self.event.run is None:
-            EAGER.assign(self.event.variable, *values)
-        else:
-            EAGER.once(lambda: self.run(*[value._value.data for value in values]))
 
 
 class Finished(NamedTuple):
@@ -147,7 +140,7 @@ def call_path(
     generators = [x._value.data for x in operands if x.type is HANDLE]
     tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
     for commit in finished.commits:
-        commit.run_eagerly(*[tensors[indices] for indices in commit.places])
+        run_event(commit.event, [tensors[indices] for indices in commit.places])
     built = [
         unflatten(
             output.structure,

@@ -109,7 +109,7 @@ class Eager(threading.local, Recorder):
         text = repr(params) if params else ""
         types, compute = self._compiled(op, values, params, text)
         if op.alias is not None and type(operands[op.alias]) is not Tensor:
-            values[op.alias] = _snapshot(values[op.alias])
+            values[op.alias] = snapshot(values[op.alias])
         data = compute(*[value.data for value in values])
         parts = (data,) if len(types) == 1 else data
         results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
@@ -126,7 +126,7 @@ class Eager(threading.local, Recorder):
     def _override(self, values: Sequence[Value], params: dict[str, Any]) -> Any:
         """The values of a marker, as new ones: what they were computed from does not reach them."""
         count = params["outputs"]
-        results = tuple([_held(v.type, _snapshot(v).data) for v in values[:count]])
+        results = tuple([_held(v.type, snapshot(v).data) for v in values[:count]])
         marker = params["grad"]
         fixed = marker.rule in FIXED_RULES
         text = f"{count} {marker.name}" if fixed else "by a rule"
@@ -149,7 +149,7 @@ class Eager(threading.local, Recorder):
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in windows if window.sees(inputs)]
         if seen:
-            kept = tuple([_snapshot(value) for value in values])
+            kept = tuple([snapshot(value) for value in values])
             node = Node.of(op, kept, params, results, self._locate())
             for window in seen:
                 window.add(node)
@@ -220,7 +220,8 @@ class Eager(threading.local, Recorder):
             return held
         value = replay.version(variable)
         if value is None:
-            raise fail("two-runs", self.here(), function=replay.run.name)
+            problem = f"it assigns {variable.name or 'a Variable'} once more"
+            raise fail("two-runs", self.here(), function=replay.run.name, problem=problem)
         return value
 
     def created(self, variable: Any) -> None:
@@ -235,7 +236,7 @@ class Eager(threading.local, Recorder):
         if self.replay is not None and self.replay.knows(variable):
             self.replay.assign(variable)
         else:
-            variable.commit(_snapshot(self.lift(new)).data)
+            variable.commit(snapshot(self.lift(new)).data)
         self.version(variable)
 
     @contextmanager
@@ -253,7 +254,8 @@ class Eager(threading.local, Recorder):
         if self.replay is None:
             answer = effect()
         elif (answer := next(self.replay.answers, self)) is self:
-            raise fail("two-runs", self.here(), function=self.replay.run.name)
+            name = self.replay.run.name
+            raise fail("two-runs", self.here(), function=name, problem="it calls back once more")
         for run in self.runs:
             run.answers.append(answer)
         return answer
@@ -338,7 +340,7 @@ def _held(type: ArrayType, data: Any) -> Value:
     return value
 
 
-def _snapshot(value: Value) -> Value:
+def snapshot(value: Value) -> Value:
     """`value` with data that cannot change any more: a copy of an array that can be written to."""
     data = value.data
     if type(data) is not np.ndarray or not data.flags.writeable:
