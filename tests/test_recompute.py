@@ -1027,7 +1027,7 @@ def test_the_least_memory_that_was_promised() -> None:
         assert row.peak <= MOST_MEMORY * row.plain_peak, row
 
 
-WORDS = 6
+SEGMENTS = 6
 STEPS = 6
 
 
@@ -1046,7 +1046,7 @@ def in_words_of_its_own(number: int) -> Callable[..., Any]:
 
 def test_memory_falls_where_every_segment_has_its_own_words() -> None:
     """A name that is not bound again must not keep its array to the end."""
-    segments = [tj.recompute_grad(in_words_of_its_own(number)) for number in range(WORDS)]
+    segments = [tj.recompute_grad(in_words_of_its_own(number)) for number in range(SEGMENTS)]
 
     def loss(h: Any, a: Any, b: Any) -> Any:
         for segment in segments:
@@ -1059,4 +1059,4 @@ def test_memory_falls_where_every_segment_has_its_own_words() -> None:
     both(*given)
     arrays = peak(lambda: both(*given)) / given[0].nbytes
     # One result per segment, one per step, the gradients, three on their way; a sixteenth more.
-    assert arrays <= (WORDS + STEPS + 3 + 3) * 17 / 16
+    assert arrays <= (SEGMENTS + STEPS + 3 + 3) * 17 / 16

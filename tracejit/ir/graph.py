@@ -106,6 +106,25 @@ class Value:
         return f"{self.name or self.label or '_'} {self.type!r}"
 
 
+class Held(Value):
+    """A value that was computed eagerly: it has its data, and no place in a graph.
+
+    There are many, and they live as briefly as arrays: what they all have in common is their
+    class's. `index` is free for who computes them.
+    """
+
+    __slots__ = ("index",)
+    node = None
+    label = base = name = ""
+    derived = None
+
+    def __init__(self, type: ArrayType, data: Any) -> None:
+        """`data` of `type`."""
+        self.type = type
+        self.data = data
+        self.index = 0
+
+
 class Constant(Value):
     """A value known while recording: a Python number, a NumPy scalar or a small or large array."""
 
@@ -152,8 +171,9 @@ class Node:
         where: Location | None,
     ) -> Node:
         """A node outside any graph, whose results were computed already and do not know it."""
-        node = cls(op, operands, params, (), where, 0, ())
-        node.results = results
+        node: Node = cls.__new__(cls)
+        node.op, node.operands, node.params = op, operands, params
+        node.results, node.where, node.region, node.tapes = results, where, 0, ()
         return node
 
     def __repr__(self) -> str:

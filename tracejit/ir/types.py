@@ -105,6 +105,10 @@ def dtype_letters(dtype: np.dtype[Any]) -> str:
     return letters
 
 
+WEAK_TYPES: Final = {kind: ArrayType((), dtype, "weak") for kind, dtype in WEAK_DTYPES.items()}
+"""The type of a Python number, by its class."""
+
+
 def type_of(value: object) -> ArrayType | None:
     """The type of an ndarray, NumPy scalar or Python number; None of anything else.
 
@@ -113,8 +117,8 @@ def type_of(value: object) -> ArrayType | None:
     kind = type(value)
     if kind is np.ndarray:
         return ArrayType(value.shape, value.dtype)  # type: ignore[attr-defined]
-    if kind in WEAK_DTYPES:
-        return ArrayType((), WEAK_DTYPES[kind], "weak")
+    if kind in WEAK_TYPES:
+        return WEAK_TYPES[kind]
     if issubclass(kind, np.generic):
         return ArrayType((), value.dtype, "scalar")  # type: ignore[attr-defined]
     return None

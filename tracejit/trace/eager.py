@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
-from tracejit.ir.graph import Graph, Location, Node, Value
-from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.ir.graph import Graph, Held, Location, Node, Value
+from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace import places
-from tracejit.trace.record import current_recording
+from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
@@ -86,6 +86,7 @@ class Eager(threading.local, Recorder):
         Recorder.__init__(self, Graph("eager"))
         self.runs: tuple[Run, ...] = ()
         self.replay: Replay | None = None
+        self.hides = False
 
     @property
     def is_watched(self) -> bool:
@@ -95,9 +96,8 @@ class Eager(threading.local, Recorder):
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """`op` computed on the data of Tensors, arrays and numbers: a Tensor, or a tuple of
         them."""
-        recording = current_recording()
-        if recording is not None:
-            return recording.record(op, operands, params)
+        if active.stack:
+            return active.stack[-1].record(op, operands, params)
         values = [
             operand._value if type(operand) is Tensor else self.lift(operand)
             for operand in operands
@@ -114,7 +114,7 @@ class Eager(threading.local, Recorder):
         parts = (data,) if len(types) == 1 else data
         results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
         windows = self.windows
-        if self.runs:
+        if self.runs and self._is_reached(values):
             for value in results:
                 value.index = OUT_OF_SIGHT
         if windows:
@@ -144,8 +144,8 @@ class Eager(threading.local, Recorder):
         results: tuple[Value, ...],
     ) -> None:
         """Hand the operation to the windows that see it; `text` is its parameters."""
-        if not self.runs and any(value.index == OUT_OF_SIGHT for value in values):
-            raise fail("out-of-sight", self.here())
+        if self.hides and not self.runs:
+            self._refuse_hidden(values)
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in windows if window.sees(inputs)]
         if seen:
@@ -154,6 +154,17 @@ class Eager(threading.local, Recorder):
             for window in seen:
                 window.add(node)
                 window.describe(node, text)
+
+    def _is_reached(self, values: Sequence[Value]) -> bool:
+        """Whether what is computed from `values` would be on a tape, were it not out of sight."""
+        return any(
+            value.index == OUT_OF_SIGHT or any(window.reaches(value) for window in self.windows)
+            for value in values
+        )
+
+    def _refuse_hidden(self, values: Sequence[Value]) -> None:
+        if any(value.index == OUT_OF_SIGHT for value in values):
+            raise fail("out-of-sight", self.here())
 
     def _compiled(
         self, op: Op, values: Sequence[Value], params: dict[str, Any], text: str
@@ -181,6 +192,8 @@ class Eager(threading.local, Recorder):
                 raise fail("two-recordings", self.here(), function="eager code", other=other)
             value: Value = operand._value
             return self.substitutes[value] if value in self.substitutes else value
+        if type(operand) in WEAK_TYPES:
+            return Held(WEAK_TYPES[type(operand)], operand)
         if type(operand) in (list, tuple):
             operand = np.asarray(operand)
         kind = type_of(operand)
@@ -191,9 +204,7 @@ class Eager(threading.local, Recorder):
             raise self.not_an_array(operand)
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
-        value = Value(kind)
-        value.data = operand
-        return value
+        return Held(kind, operand)
 
     @contextmanager
     def recording_from(self, sources: Sequence[Tensor]) -> Iterator[list[Node]]:
@@ -263,6 +274,7 @@ class Eager(threading.local, Recorder):
     @contextmanager
     def logging_run(self, run: Run) -> Iterator[None]:
         """Meanwhile `run` takes note of what a recompute region meets."""
+        self.hides = True
         outer, self.runs = self.runs, (*self.runs, run)
         try:
             yield
@@ -333,11 +345,9 @@ def handle_tensor(thing: Any) -> Tensor:
 
 def _held(type: ArrayType, data: Any) -> Value:
     """A new value with its data."""
-    value = Value(type)
-    value.data = data
     if type.form == "array":
         data.flags.writeable = False
-    return value
+    return Held(type, data)
 
 
 def snapshot(value: Value) -> Value:

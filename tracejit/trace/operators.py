@@ -40,6 +40,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     """
 
     def forward(self: Any, other: Any) -> Any:
+        if self.type.form != "weak" and (type(other) is type(self) or type(other) in WEAK_DTYPES):
+            return self._handle(function, (self, other), {})
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](self, other)
         if getattr(type(other), "__array_ufunc__", other) is None and other is not None:

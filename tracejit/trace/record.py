@@ -30,13 +30,21 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
-_active = threading.local()
+
+class Active(threading.local):
+    """The recordings that run on this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.stack: list[Recording] = []
+
+
+active = Active()
 
 
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
-    stack = getattr(_active, "stack", None)
-    return stack[-1] if stack else None
+    return active.stack[-1] if active.stack else None
 
 
 class Hidden(NamedTuple):
@@ -74,13 +82,11 @@ class Recording(Recorder):
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
-        if not hasattr(_active, "stack"):
-            _active.stack = []
-        _active.stack.append(self)
+        active.stack.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _active.stack.remove(self)
+        active.stack.remove(self)
 
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
         """A new input as a Tensor; `known` is the number a weak one stands for in this run."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from tracejit.errors import Where, fail
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Held, Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.forms import as_array, as_element, as_scalar
@@ -149,11 +149,9 @@ class Variable(ArrayMethods):
 
     def commit(self, data: Any) -> None:
         """Hold `data`, which has its type and which nobody else writes to."""
-        value = Value(self._type)
         if self._type.form == "array":
             data.flags.writeable = False
-        value.data = data
-        self._value = value
+        self._value: Value = Held(self._type, data)
 
     def read_value(self) -> Any:
         """The value now, as a Tensor."""

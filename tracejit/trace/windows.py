@@ -80,6 +80,10 @@ class Window:
         """Whether `value` is watched, or computed from what is watched."""
         return value in self.known
 
+    def reaches(self, value: Value) -> bool:
+        """Whether `value` is on this tape, or one that this window stands for."""
+        return value in self.known
+
     def add(self, node: Node) -> None:
         """Hold a node that this window sees."""
         self.nodes.append(node)
@@ -136,6 +140,10 @@ class Sieve(Window):
         for window in self.windows:
             self.inputs.update(dict.fromkeys(filter(window.knows, operands)))
         return False
+
+    def reaches(self, value: Value) -> bool:
+        """Whether a window has `value`."""
+        return any(window.reaches(value) for window in self.windows)
 
     def knows(self, value: Value) -> bool:
         """Whether `value` may be on a tape: inside, anything may be."""
