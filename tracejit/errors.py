@@ -26,6 +26,7 @@ from tracejit.exceptions import (
     CallbackError,
     GradientError,
     GraphError,
+    IndexShapeError,
     InPlaceError,
     KernelError,
     LeakedTensorError,
@@ -144,6 +145,12 @@ ERRORS: dict[str, Row] = {
         "{function} drew random numbers from {generator} while it was recorded.",
         "the numbers drawn now would be frozen into every later call.",
         "draw them outside the function and pass them as an argument.",
+    ),
+    "index": Row(
+        IndexShapeError,
+        "{call}: {problem}.",
+        "NumPy raises the same error on arrays of these shapes.",
+        "{fix}",
     ),
     "leaked": Row(
         LeakedTensorError,

@@ -33,6 +33,10 @@ class ShapeError(TracejitError, ValueError):
     """Operands whose shapes, axes or indices do not fit."""
 
 
+class IndexShapeError(ShapeError, IndexError):
+    """An index or axis that is out of range."""
+
+
 class LeakedTensorError(TracejitError, RuntimeError):
     """A Tensor kept from a recording that has ended, or used on another thread."""
 

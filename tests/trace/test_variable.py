@@ -641,6 +641,26 @@ def test_a_python_error_assigns_nothing_after_it(wrap: Any) -> None:
         same(v, V)
 
 
+def test_what_was_assigned_before_an_error_stands(wrap: Any) -> None:
+    v, n = tj.Variable(V), tj.Variable(0)
+
+    def f(a: Any, table: dict[str, Any]) -> Any:
+        n.assign_add(1)
+        inverse = np.linalg.inv(a)
+        v.assign(inverse @ v)
+        return table["here"] * inverse
+
+    wrapped = wrap(f)
+    wrapped(2.0 * np.eye(3), {"here": 1.0})
+    same((n, v), (1, V / 2.0))
+    with pytest.raises(np.linalg.LinAlgError):
+        wrapped(np.zeros((3, 3)), {"here": 1.0})
+    same((n, v), (2, V / 2.0))
+    with pytest.raises(KeyError):
+        wrapped(2.0 * np.eye(3), {})
+    same((n, v), (3, V / 4.0))
+
+
 def test_gradient_descent_is_the_same_in_a_function() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(20, 3)), rng.normal(size=20)

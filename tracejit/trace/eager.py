@@ -21,6 +21,7 @@ from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace import places
+from tracejit.trace.captures import can_change
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -28,8 +29,13 @@ from tracejit.trace.windows import Window
 
 # The index of a value that was computed in the forward run of a recompute region.
 OUT_OF_SIGHT = -1
+# The index of a value whose array is the user's.
+BORROWED = -2
 # From `_locate` up to a method of Tensor's that the user called: these are tracejit's.
 KNOWN_FRAMES = 5
+
+# Operations of so many kinds are remembered; then the memory starts afresh.
+LIMIT = 10_000
 
 _Compiled = tuple[tuple[ArrayType, ...], Callable[..., Any]]
 _compiled: dict[tuple[Any, ...], _Compiled] = {}
@@ -99,7 +105,9 @@ class Eager(threading.local, Recorder):
         if active.stack:
             return active.stack[-1].record(op, operands, params)
         values = [
-            operand._value if type(operand) is Tensor else self.lift(operand)
+            operand._value
+            if type(operand) is Tensor and operand._recording is self
+            else self.lift(operand)
             for operand in operands
         ]
         if self.logs:
@@ -180,6 +188,8 @@ class Eager(threading.local, Recorder):
                 raise
             except (ValueError, TypeError, IndexError) as error:
                 raise self.misfit(op, values, params, error) from None
+            if len(_compiled) >= LIMIT:
+                _compiled.clear()
             _compiled[key] = known
         return known
 
@@ -204,7 +214,10 @@ class Eager(threading.local, Recorder):
             raise self.not_an_array(operand)
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
-        return Held(kind, operand)
+        value = Held(kind, operand)
+        if kind.form == "array":
+            value.index = BORROWED
+        return value
 
     @contextmanager
     def recording_from(self, sources: Sequence[Tensor]) -> Iterator[list[Node]]:
@@ -304,7 +317,8 @@ class Eager(threading.local, Recorder):
 
     def numpy(self, value: Value) -> np.ndarray:
         """A copy of the data; a NumPy scalar is its own."""
-        return value.data.copy()  # type: ignore[no-any-return]
+        data: np.ndarray = value.data
+        return data.copy() if hasattr(data, "copy") else np.asarray(data)[()]
 
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""
@@ -352,7 +366,6 @@ def _held(type: ArrayType, data: Any) -> Value:
 
 def snapshot(value: Value) -> Value:
     """`value` with data that cannot change any more: a copy of an array that can be written to."""
-    data = value.data
-    if type(data) is not np.ndarray or not data.flags.writeable:
+    if value.index != BORROWED or not can_change(value.data):
         return value
-    return _held(value.type, data.copy())
+    return _held(value.type, value.data.copy())

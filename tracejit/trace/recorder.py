@@ -214,7 +214,7 @@ class Recorder:
             "not-an-array",
             self.here(),
             what=what,
-            article="a",
+            article="an" if type(operand).__name__[:1].lower() in "aeiou" else "a",
             kind=type(operand).__name__,
             fix="convert it with np.asarray before the call.",
         )
@@ -242,4 +242,5 @@ class Recorder:
                 problem=error,
                 fix=f"given {shapes}.",
             )
-        return fail("shapes", self.here(), call=call, problem=error, fix=f"given {shapes}.")
+        row = "index" if isinstance(error, IndexError) else "shapes"
+        return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")

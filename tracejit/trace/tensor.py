@@ -50,8 +50,9 @@ class Tensor(ArrayMethods):
 
     def __repr__(self) -> str:
         data = self._value.data
-        shown = self._called() if data is None else " ".join(str(data).split("\n"))
-        return f"<Tensor {self.type!r} {shown}>"
+        if data is None:
+            return f"<Tensor {self._called()} {self.type!r}>"
+        return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
 
     def __hash__(self) -> int:
         """A number's own, for it is equal to it; an array has none in NumPy, but may be a key
@@ -113,11 +114,11 @@ class Tensor(ArrayMethods):
             raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
         try:
             return handler(*args, **kwargs)
-        except TracejitError:
+        except (TracejitError, np.linalg.LinAlgError):
             raise
         except (ValueError, IndexError) as error:
             raise fail(
-                "shapes",
+                "index" if isinstance(error, IndexError) else "shapes",
                 self._recording.here(),
                 call=_spelling(function),
                 problem=error,

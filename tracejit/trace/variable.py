@@ -3,6 +3,7 @@ changes."""
 
 from __future__ import annotations
 
+import operator
 from itertools import count
 from typing import Any, Literal, NoReturn
 
@@ -202,7 +203,7 @@ class Variable(ArrayMethods):
             "same_kind" if given is None or given.form == "weak" else "safe"
         )
         if type(value) is not Tensor:
-            value = strong_array(value)
+            value = self._as_data(value)
             given = type_of(value)
         if given is None or given.shape != self.shape:
             self._refuse_value(type(value).__name__ if given is None else f"shape {given.shape}")
@@ -213,6 +214,17 @@ class Variable(ArrayMethods):
                 self._refuse_value(f"dtype {given.dtype}")
             value = cast(value, self.dtype)
         return self._formed(value)
+
+    def _as_data(self, value: Any) -> Any:
+        """Numbers, arrays and lists of them as an array or NumPy scalar."""
+        try:
+            data = strong_array(value)
+        except ValueError:  # lists of different lengths
+            self._refuse_value("lists of different lengths")
+        known = type_of(data)
+        if known is None or known.dtype.kind not in "biufc":
+            self._refuse_value(f"a {type(value).__name__}")
+        return data
 
     def _refuse_value(self, got: str) -> NoReturn:
         raise fail("assign", _line(), name=self.name or "a Variable", type=self.type, got=got)
@@ -260,6 +272,12 @@ class Variable(ArrayMethods):
 
     def __complex__(self) -> complex:
         return complex(self.read_value())
+
+    def __index__(self) -> int:
+        return operator.index(self.read_value())
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return round(self.read_value(), ndigits)
 
     def __format__(self, spec: str) -> str:
         return format(self.read_value(), spec) if spec else repr(self)
