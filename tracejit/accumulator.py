@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.errors import fail
@@ -20,7 +22,7 @@ from tracejit.targets import (
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
-from tracejit.trace.variable import Variable, current_recorder
+from tracejit.trace.variable import Variable, current_recorder, read_leaf
 from tracejit.trace.windows import Window
 
 
@@ -55,6 +57,7 @@ class ForwardAccumulator:
             raise fail("primals", here(), problem="the same primal was given more than once")
         for primal, dot in zip(self._primals, self._dots, strict=True):
             _check_tangent(primal, dot)
+        self._dots = [_kept(dot) for dot in self._dots]
         self._window = Window(accessed=False)
         self._recorder: Recorder | None = None
         self._active = False
@@ -113,6 +116,12 @@ class ForwardAccumulator:
                     xs.append(Tensor(value, recorder))
                     dots.append(Tensor(recorder.lift(dot), recorder))
         return xs, dots
+
+
+def _kept(dot: Any) -> Any:
+    """A tangent that does not change any more."""
+    dot = read_leaf(dot)
+    return dot.copy() if type(dot) is np.ndarray else dot
 
 
 def _check_tangent(primal: Any, dot: Any) -> None:

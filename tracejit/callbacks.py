@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.effects import CALLBACK
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Event, Recording, current_recording
-from tracejit.trace.signature import TensorSpec
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, read_leaf
@@ -75,12 +74,14 @@ class Call:
 
 
 class CheckedCall:
-    """A call whose answer has certain types."""
+    """A call whose answer is a structure of arrays of certain types."""
 
-    def __init__(self, call: Call, specs: Any) -> None:
-        """`specs` is a structure of TensorSpecs."""
+    def __init__(self, call: Call, types: Sequence[ArrayType], structure: Structure) -> None:
+        """`types` are those of the leaves of the answer."""
         self.call = call
-        self.specs, self.structure = flatten(specs)
+        self.types = list(types)
+        self.structure = structure
+        self.__name__ = getattr(call.f, "__name__", type(call.f).__name__)
 
     def __call__(self, *arrays: Any) -> Any:
         """The answer: an array, or a tuple of them."""
@@ -88,38 +89,43 @@ class CheckedCall:
         return found[0] if len(found) == 1 else tuple(found)
 
     def answers(self, *arrays: Any) -> list[Any]:
-        """The arrays of the answer, copied and checked."""
+        """The arrays of the answer, copied and checked; CallbackError where they do not fit."""
         leaves, structure = flatten(self.call(*arrays))
-        name = getattr(self.call.f, "__name__", type(self.call.f).__name__)
         if structure != self.structure:
             problem = f"{len(leaves)} arrays in another structure than its `result`"
-            raise fail("callback", _here(), function=name, problem=problem)
-        return [
-            self._checked(leaf, spec, name) for leaf, spec in zip(leaves, self.specs, strict=True)
-        ]
+            raise fail("callback", None, function=self.__name__, problem=problem)
+        return [self._checked(leaf, type) for leaf, type in zip(leaves, self.types, strict=True)]
 
-    @staticmethod
-    def _checked(leaf: Any, spec: TensorSpec, name: str) -> Any:
+    def _checked(self, leaf: Any, wanted: ArrayType) -> Any:
         known = type_of(leaf)
-        if known is None or known.shape != spec.shape:
-            problem = type(leaf).__name__ if known is None else f"shape {known.shape}"
-            problem = f"{problem} where its `result` says {spec}"
-            raise fail("callback", _here(), function=name, problem=problem)
-        if known.form != "weak" and known.dtype != spec.dtype:
-            problem = f"dtype {known.dtype} where its `result` says {spec}"
-            raise fail("callback", _here(), function=name, problem=problem)
-        return np.array(leaf, spec.dtype)
+        got = ""
+        if known is None or known.shape != wanted.shape:
+            got = type(leaf).__name__ if known is None else f"shape {known.shape}"
+        elif known.form != "weak" and known.dtype != wanted.dtype:
+            got = f"dtype {known.dtype}"
+        if got:
+            problem = f"{got} where {wanted!r} was expected"
+            raise fail("callback", None, function=self.__name__, problem=problem)
+        if wanted.form == "array":
+            return np.array(leaf, wanted.dtype)
+        return wanted.dtype.type(leaf)
 
 
 def _recorded(call: Call, leaves: Sequence[Any], result: Any, recording: Recording) -> Any:
     """The answer of a call that takes place inside the kernel."""
-    checked = CheckedCall(call, result)
-    name = getattr(call.f, "__name__", "callback")
+    checked = _checked_call(call, result)
+    name = checked.__name__
     handle = recording.hide(checked, name if name.isidentifier() else "callback", HANDLE)
     operands = [leaves[k] for k in call.places]
-    types = tuple([repr(spec.type) for spec in checked.specs])
+    types = tuple(map(repr, checked.types))
     found = CALLBACK(Tensor(handle, recording), *operands, results=types)
     return unflatten(checked.structure, [found] if len(types) == 1 else list(found))
+
+
+def _checked_call(call: Call, result: Any) -> CheckedCall:
+    """The call with the types that `result` says."""
+    specs, structure = flatten(result)
+    return CheckedCall(call, [spec.type for spec in specs], structure)
 
 
 def _called_now(f: Callable[..., Any], args: tuple[Any, ...], result: Any) -> Any:
@@ -131,16 +137,20 @@ def _called_now(f: Callable[..., Any], args: tuple[Any, ...], result: Any) -> An
     if result is None:
         EAGER.once(lambda: call(*arrays))
         return None
-    checked = CheckedCall(call, result)
-    found = EAGER.once(lambda: checked.answers(*arrays))
+    checked = _checked_call(call, result)
+    try:
+        found = EAGER.once(lambda: checked.answers(*arrays))
+    except TracejitError as error:
+        raise placed(error, _here()) from None
     if any(type(leaf) is Tensor for leaf in leaves):
         found = [eager_tensor(array, ArrayType(array.shape, array.dtype)) for array in found]
     return unflatten(checked.structure, found)
 
 
 def _is_array(leaf: Any) -> bool:
-    """Whether a leaf is given anew at each call."""
-    return type(leaf) in (Tensor, Variable) or type_of(leaf) is not None
+    """Whether a leaf is given anew at each call: a Python number stays what it is."""
+    known = type_of(leaf)
+    return type(leaf) in (Tensor, Variable) or (known is not None and known.form != "weak")
 
 
 def _here() -> Any:

@@ -259,13 +259,14 @@ class Function:
         self.tracing_count += 1
         recorded = finished.recorded
         baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
-        kernel = make_kernel(recorded, self.options.cache, self.options.exact)
+        make = functools.partial(make_kernel, cache=self.options.cache, exact=self.options.exact)
+        kernel = make(recorded)
         inputs = dict(zip((leaf.name for leaf in call.leaves), values, strict=True))
         for name, tensor in inputs.items():
             if type(tensor) is Tensor and tensor._value in recording.reads:
                 fixed[name] = recording.reads[tensor._value]
         target = kernel.value_and_grad if self.request.transform else kernel.forward
-        path = finished.path(recording, target)
+        path = finished.path(recording, target, make)
         hidden = list(recording.hidden.values())
         held = [one for one in hidden if one.path]
         guard = captures.guard()

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
-from tracejit.ir.graph import NOWHERE, Value
+from tracejit.ir.graph import NOWHERE, Graph, Value
 from tracejit.ir.types import HANDLE
-from tracejit.kernel import make_kernel
+from tracejit.kernel import Kernel
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
@@ -47,8 +47,10 @@ class Path:
         outputs: Sequence[Value],
         compute: Callable[..., Sequence[Any]],
         seeds: Mapping[Value, Any],
+        make: Callable[[Recorded], Kernel],
     ) -> None:
-        """The path from `inputs` to `outputs`."""
+        """The path from `inputs` to `outputs`; `make` makes the kernels of its derivatives."""
+        self.make = make
         self.recording = recording
         self.origin = origin
         self.inputs = list(inputs)
@@ -88,8 +90,15 @@ class Path:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]
             graph = extract(graph, graph.name, self.inputs, outputs, self.seeds)
-            self._compute_all = _computation(Recorded(graph, self.origin, len(outputs)))
+            self._compute_all = self._computation(graph, len(outputs))
         return self._compute_all(*data)
+
+    def _computation(self, graph: Graph, outputs: int) -> Callable[..., Sequence[Any]]:
+        """The kernel of a graph, which answers a sequence."""
+        forward = self.make(Recorded(graph, self.origin, outputs)).forward
+        if outputs > 1:
+            return forward
+        return lambda *arrays: (forward(*arrays),)
 
     def _gradients(
         self, operands: Sequence[Tensor], gs: Sequence[Tensor | None], wanted: Sequence[bool]
@@ -177,8 +186,8 @@ class Path:
         inputs = [*given_values, *[each.value for each in hidden]]
         name = f"{recording.graph.name}_gradient"
         graph = extract(recording.graph, name, inputs, outputs, self.seeds)
-        compute = _computation(Recorded(graph, self.origin, len(outputs)))
-        path = Path(recording, self.origin, inputs, outputs, compute, self.seeds)
+        compute = self._computation(graph, len(outputs))
+        path = Path(recording, self.origin, inputs, outputs, compute, self.seeds, self.make)
         return Derived(path, present, hidden, events)
 
     def _summed(self, k: int, found: Any) -> Any:
@@ -194,14 +203,6 @@ class Path:
 def _tensors(found: Sequence[Any], values: Sequence[Value]) -> list[Tensor]:
     """What a kernel has computed, as eager Tensors of the types of `values`."""
     return [eager_tensor(data, value.type) for data, value in zip(found, values, strict=True)]
-
-
-def _computation(recorded: Recorded) -> Callable[..., Sequence[Any]]:
-    """The kernel of a recorded function, which answers a sequence."""
-    forward = make_kernel(recorded).forward
-    if recorded.outputs > 1:
-        return forward
-    return lambda *arrays: (forward(*arrays),)
 
 
 Derivative = Callable[[Sequence[int]], tuple[list[Tensor], list[Tensor | None]]]

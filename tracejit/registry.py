@@ -4,21 +4,21 @@ user's function as one operation."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tracejit.callbacks import Call, CheckedCall
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.effects import answers, call_source
 from tracejit.ops.op import COMPOSITES, HANDLERS, Applied, Joint, Op, answer
 from tracejit.rules import Input, checked, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
-from tracejit.trace.record import current_recording
-from tracejit.trace.signature import TensorSpec
+from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
@@ -40,47 +40,71 @@ class Primitive:
         )
         self._calls: dict[Any, CheckedCall] = {}
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind to an instance, as a Python function does."""
+        return self if instance is None else functools.partial(self, instance)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
-        leaves = [read_leaf(leaf) for leaf in leaves]
+        leaves = [_settled(leaf) for leaf in leaves]
         if not any(type(leaf) is Tensor for leaf in leaves):
             return self.f(*args, **kwargs)
-        call = self._checked_call(leaves, structure)
-        recording = current_recording()
-        if recording is None:
-            handle = handle_tensor(call)
-        else:
-            handle = Tensor(recording.hide(call, self.op.name, HANDLE), recording)
-        types = tuple([repr(spec.type) for spec in call.specs])
-        found = self.op(handle, *[leaves[k] for k in call.call.places], results=types)
+        recorder = current_recorder()
+        try:
+            call = self._checked_call(leaves, structure)
+            if isinstance(recorder, Recording):
+                handle = Tensor(recorder.hide(call, self.op.name, HANDLE), recorder)
+            else:
+                handle = handle_tensor(call)
+            operands = [leaves[k] for k in call.call.places]
+            types = tuple(map(repr, call.types))
+            found = self.op(handle, *operands, results=types, call=call)
+        except TracejitError as error:
+            raise placed(error, recorder.here()) from None
         return unflatten(call.structure, [found] if len(types) == 1 else list(found))
 
     def _checked_call(self, leaves: Sequence[Any], structure: Structure) -> CheckedCall:
         """The call with these arguments; one for all calls that differ in their arrays alone."""
         call = Call(_Keywords(self.f), leaves, structure)
-        types = [leaf_type(leaf) for leaf in leaves]
-        key = (structure, tuple(types), repr(call.fixed))
+        types = [leaf_type(leaf) if k in call.places else None for k, leaf in enumerate(leaves)]
+        fixed = [_identity(leaf) for leaf in call.fixed]
+        key = (structure, tuple(types), tuple(fixed))
         if key not in self._calls:
-            self._calls[key] = CheckedCall(call, self._specs(call, types))
+            self._calls[key] = CheckedCall(call, *self._results(call, leaves))
         return self._calls[key]
 
-    def _specs(self, call: Call, types: Sequence[ArrayType | None]) -> Any:
+    def _results(self, call: Call, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
         """The types of the results: as said, or those for ones."""
         if self.result is not None:
-            return self.result
-        found = call(*[_ones(types[k]) for k in call.places])
-        leaves, structure = flatten(found)
-        specs = []
-        for leaf in leaves:
+            specs, structure = flatten(self.result)
+            return [spec.type for spec in specs], structure
+        found, structure = flatten(call(*[_ones(leaves[k]) for k in call.places]))
+        types = []
+        for leaf in found:
             known = type_of(leaf)
-            if known is None:
-                problem = f"a {type(leaf).__name__}, which is no array"
-                raise fail("callback", _here(), function=self.op.name, problem=problem)
-            specs.append(TensorSpec(known.shape, known.dtype))
-        return unflatten(structure, specs)
+            if known is None or known.dtype.kind not in "biufc":
+                problem = f"a {type(leaf).__name__}, which is no array of numbers"
+                raise fail("callback", None, function=self.op.name, problem=problem)
+            types.append(known.with_form("scalar") if known.form == "weak" else known)
+        return types, structure
 
     def __repr__(self) -> str:
         return f"<primitive {self.op.name}>"
+
+
+def _settled(leaf: Any) -> Any:
+    """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
+    under a guard."""
+    leaf = read_leaf(leaf)
+    if type(leaf) is Tensor and leaf.type.form == "weak" and not leaf.type.is_inexact:
+        return bool(leaf) if leaf.dtype.kind == "b" else operator.index(leaf)
+    return leaf
+
+
+def _identity(fixed: Any) -> Any:
+    """What tells a fixed argument from others: of plain values the value, else the object."""
+    plain = (str, bytes, bool, int, float, complex, type(None))
+    return (type(fixed), repr(fixed)) if type(fixed) in plain else id(fixed)
 
 
 class _Keywords:
@@ -94,12 +118,14 @@ class _Keywords:
         return self.f(*args, **kwargs)
 
 
-def _ones(type: ArrayType | None) -> Any:
-    assert type is not None
-    if type.form == "weak":
-        return PYTHON_TYPES[type.dtype.kind](1)
-    ones = np.ones(type.shape, type.dtype)
-    return ones if type.form == "array" else ones[()]
+def _ones(leaf: Any) -> Any:
+    """In place of an argument that may hold no numbers yet: ones of its type."""
+    known = leaf_type(leaf)
+    assert known is not None
+    if known.form == "weak":
+        return PYTHON_TYPES[known.dtype.kind](1)
+    ones = np.ones(known.shape, known.dtype)
+    return ones if known.form == "array" else ones[()]
 
 
 def primitive(f: Any = None, *, result: Any = None) -> Any:
@@ -134,8 +160,9 @@ def register_gradient(function: Any) -> Callable[[R], R]:
     (or a ufunc) that has none. One that tracejit does not record becomes a primitive.
 
     The rule is called as rule(op, *dys) with one cotangent per result, and answers one gradient per
-    array argument: its shape exactly, or None. `op.inputs`, `op.outputs` and `op.params` are those
-    of the operation. The rule is differentiable itself.
+    array argument: its shape exactly, or None. `op.inputs` and `op.outputs` are its arrays,
+    `op.params` its other arguments (of a primitive: {"args": ..., "kwargs": ...}, with None for
+    arrays). The rule is differentiable itself.
 
     Raises RegisteredError (a KeyError) where the function has a rule already, NotAnOpError (a
     TypeError) for what cannot have one.
@@ -145,6 +172,10 @@ def register_gradient(function: Any) -> Callable[[R], R]:
     op = _op_of(function)
 
     def register(rule: R) -> R:
+        given: Any = rule
+        if not callable(given):
+            kind = type(given).__name__
+            raise fail("not-callable", _here(), decorator="tj.register_gradient(f)", kind=kind)
         _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
         return rule
 
@@ -187,8 +218,7 @@ def _op_of(function: Any) -> Op:
         return handler.op
     if handler is not None or function in COMPOSITES.values():
         raise fail("registered", _here(), function=_name(function))
-    module = getattr(function, "__module__", None) or ""
-    if not (isinstance(function, np.ufunc) or module.partition(".")[0] == "numpy"):
+    if not (isinstance(function, np.ufunc) or hasattr(function, "_implementation")):
         raise fail("not-an-op", _here(), function=_name(function))
     made = Primitive(function, None)
     answer(function, made)
@@ -201,7 +231,7 @@ def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any
     def checked_rule(op: Applied, *cotangents: Any) -> list[Any]:
         recorder = current_recorder()
         first = 1 if op.inputs and op.inputs[0].type is HANDLE else 0
-        given = op._replace(inputs=op.inputs[first:])
+        given = op._replace(inputs=op.inputs[first:], params=_shown(op.params))
         with recorder.running_rule():
             answer = rule(given, *cotangents)
         arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]
@@ -222,6 +252,15 @@ def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any
         return answers
 
     return checked_rule
+
+
+def _shown(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters as a rule sees them."""
+    if "call" not in params:
+        return params
+    call = params["call"].call
+    args, kwargs = unflatten(call.structure, call.fixed)
+    return {"args": args, "kwargs": kwargs}
 
 
 def _name(function: Any) -> str:

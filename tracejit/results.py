@@ -12,6 +12,7 @@ import numpy as np
 from tracejit.differentiate import Answer, Request, one_like
 from tracejit.errors import fail
 from tracejit.ir.types import HANDLE
+from tracejit.kernel import Kernel
 from tracejit.paths import Path, run_event, tensor_of_hidden
 from tracejit.pipeline import Recorded
 from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
@@ -51,8 +52,13 @@ class Finished(NamedTuple):
     places: list[Indices]
     commits: list[Commit]
 
-    def path(self, recording: Recording, target: Callable[..., Any]) -> Path:
-        """The call of the kernel's function `target` as one operation."""
+    def path(
+        self,
+        recording: Recording,
+        target: Callable[..., Any],
+        make: Callable[[Recorded], Kernel],
+    ) -> Path:
+        """The call of the kernel's function `target` as one operation; `make` as Path takes it."""
         graph, seed = self.recorded.graph, self.recorded.seed
         seeds = {} if seed is None else {seed: one_like(seed.type)}
         inputs = [value for value in graph.inputs if value is not seed]
@@ -62,7 +68,7 @@ class Finished(NamedTuple):
             found = target(*arrays)
             return [_picked(found, indices) for indices in places]
 
-        path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds)
+        path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
         path.drawn = [value for node in graph.nodes if node.op.effect for value in node.results]
         return path
 

@@ -19,6 +19,7 @@ from tracejit.ir.printer import print_graph
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.tensor import Tensor
+from tracejit.trace.windows import Window
 
 VECTOR = np.arange(3.0)
 KIND = ArrayType((3,), np.dtype("f8"))
@@ -215,10 +216,15 @@ def test_a_region_ends_with_an_error() -> None:
 def test_nodes_of_other_tapes_are_not_shared() -> None:
     started = run(lambda x: np.exp(x), VECTOR)
     recording, (x,) = started.recording, started.inputs
-    for tapes in ((1,), (1, 2), (), (1,)):
-        recording.tapes = tapes
-        np.exp(x)
-    assert [node.tapes for node in recording.graph.nodes] == [(), (1,), (1, 2)]
+    one, two = Window(), Window()
+    for window in (one, two):
+        window.watch(x._value)
+    for windows in ((one,), (one, two), (), (one,)):
+        with recording.seen_by(windows):
+            np.exp(x)
+    first, second = one.number, two.number
+    assert [node.tapes for node in recording.graph.nodes] == [(), (first,), (first, second)]
+    assert (len(one.nodes), len(two.nodes)) == (2, 1)
 
 
 # Tensors in the wrong place

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Held
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -254,7 +254,7 @@ def test_what_no_window_sees_is_kept_by_nobody() -> None:
         with EAGER.seen_by((window,)):
             h = np.sin(x)
             y = h * h
-        assert type(y._value) is Value
+        assert type(y._value) is Held
         return weakref.ref(h._value.data)
 
     inner = chain()

@@ -28,8 +28,8 @@ from tracejit.errors import TracejitError, Where, fail, placed
 from tracejit.ir.graph import Location, Node, Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import IDENTITY, OVERRIDE, inputs_of
-from tracejit.ops.op import OPS
+from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, inputs_of
+from tracejit.ops.op import OPS, Applied, Joint
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -82,7 +82,7 @@ class ForwardPass:
 
     def _step(self, node: Node) -> None:
         """The tangents of a node's results from those of its operands."""
-        if node.op.jvp is None and node.op is not OVERRIDE:
+        if node.op.jvp is None and not self._is_ruled(node):
             raise fail("no-rule", self._place(node), op=adjoint.spelled(node))
         with self.recording.at(noted(node)):
             try:
@@ -95,13 +95,18 @@ class ForwardPass:
             if result in self.tangents:
                 self._name(self.tangents[result], result)
 
+    @staticmethod
+    def _is_ruled(node: Node) -> bool:
+        """Whether a rule of the user's stands for the derivative."""
+        return node.op is OVERRIDE or isinstance(node.op.vjp, Joint)
+
     def _place(self, node: Node) -> Where | None:
         return places.where_of(node.where, self.recording.graph.files)
 
     def _contributions(self, node: Node) -> Iterable[Any]:
         """Summands of the tangents of a node's results, a tuple each where there are several
         results."""
-        if node.op is OVERRIDE:
+        if self._is_ruled(node):
             yield self._transposed_rule(node)
             return
         operands = [Tensor(operand, self.recording) for operand in node.operands]
@@ -126,7 +131,7 @@ class ForwardPass:
     def _transposed_rule(self, node: Node) -> tuple[Tensor | None, ...]:
         """The tangents of an override's results: the transpose of its rule, applied to the tangents
         of its inputs."""
-        marker = node.params["grad"]
+        marker = self._marker(node)
         if marker.push is not None:
             return tuple(marker.push([self.tangents.get(x) for x in inputs_of(node)]))
         cotangents = [
@@ -154,6 +159,19 @@ class ForwardPass:
             raise fail("rule-not-linear", self._place(node), **words)
         moved = iter(rule.transposed(dots))
         return tuple(None if cotangent is None else next(moved) for cotangent in cotangents)
+
+    def _marker(self, node: Node) -> Marker:
+        """The marker of an override; a registered rule as one."""
+        if node.op is OVERRIDE:
+            marker: Marker = node.params["grad"]
+            return marker
+        inputs, outputs = (
+            [Tensor(value, self.recording) for value in values]
+            for values in (node.operands, node.results)
+        )
+        applied = Applied(node.op.name, inputs, outputs, node.params)
+        rule = node.op.vjp.rule
+        return Marker(node.op.name, "", lambda *cotangents: rule(applied, *cotangents))
 
     def _placeholder(self, result: Value) -> Tensor:
         """A cotangent to record a rule on: of the type of `result`, and a value of its own."""

@@ -41,7 +41,7 @@ def _ones(type: ArrayType) -> Any:
     return ones if type.form == "array" else ones[()]
 
 
-def answers(*types: ArrayType, results: tuple[str, ...]) -> tuple[ArrayType, ...]:
+def answers(*types: ArrayType, results: tuple[str, ...], call: Any = None) -> tuple[ArrayType, ...]:
     """The infer of a call whose results have these types, as printed."""
     return tuple(parse_type(text) for text in results)
 
