@@ -271,8 +271,8 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
     assert not re.search(r"{\w*}", str(caught.value))
 
 
-# The line of a kernel's file is not the user's; one of differentiation, and a with-statement of more
-# than one line, is known without columns.
+# The line of a kernel's file is not the user's; that of a differentiation, or of a long
+# with-statement, is known without columns.
 WITHOUT_A_LINE = {"kernel"}
 WITHOUT_COLUMNS = {
     "no-rule",

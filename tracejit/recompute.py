@@ -20,6 +20,7 @@ import numpy as np
 from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import fail
 from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.slices import compiled_gradients
 from tracejit.trace.captures import Captures, array_sample, can_change, same_contents
 from tracejit.trace.eager import EAGER, Run
 from tracejit.trace.tensor import Tensor
@@ -71,7 +72,13 @@ def recompute_eagerly(
         ys, grad_ys = [y for y, _ in pairs], [g for _, g in pairs]
         asked = [k for k, wants in enumerate(wanted) if wants]
         xs = [inputs[k] for k in asked]
-        found = gradients(ys, xs, grad_ys, window.nodes, [known[k] for k in asked])
+        so_far = [known[k] for k in asked]
+        found = None
+        if not EAGER.windows and ys:
+            ends = [y._value for y in ys], [x._value for x in xs]
+            found = compiled_gradients(window, *ends, grad_ys, dict, so_far)
+        if found is None:
+            found = gradients(ys, xs, grad_ys, window.nodes, so_far)
         by_place = dict(zip(asked, found, strict=True))
         return [by_place.get(k) for k in range(len(inputs))]
 

@@ -52,26 +52,33 @@ Names = Callable[[], Mapping[Value, str]]
 
 
 def compiled_gradients(
-    window: Window, ys: Sequence[Value], xs: Sequence[Value], seeds: Sequence[Any], names: Names
+    window: Window,
+    ys: Sequence[Value],
+    xs: Sequence[Value],
+    seeds: Sequence[Any],
+    names: Names,
+    known_so_far: Sequence[Any] = (),
 ) -> list[Tensor | None] | None:
     """The gradients of ys with respect to xs along an eager window's nodes; None where they are to
     be computed by rules of the user's. A seed is a Tensor, or None for ones; `names` says what the
-    user calls values."""
+    user calls values; `known_so_far` are as `gradients` takes them."""
     places = [window.place(value) for value in (*ys, *xs)]
-    seed_types = tuple([None if seed is None else seed.type for seed in seeds])
-    key = (tuple(window.words), tuple(places), len(ys), seed_types)
+    extra = (*seeds, *known_so_far)
+    extra_types = tuple([None if one is None else one.type for one in extra])
+    key = (tuple(window.words), tuple(places), len(ys), extra_types)
     known = _compiled.get(key)
     if known is None or (known is not BY_RULE and not _fits(known, window.numbers)):
         dynamic = frozenset() if known is None else known.dynamic | _changed(known, window.numbers)
         if len(_compiled) >= LIMIT:
             _compiled.clear()
-        known = _compiled[key] = _compile(window, ys, xs, seeds, names(), dynamic)
+        ends = ys, xs, seeds, known_so_far
+        known = _compiled[key] = _compile(window, *ends, names(), dynamic)
     if known is BY_RULE:
         return None
     if known.kernel is None:
         return [None] * len(xs)
     values, count = window.values, len(window.values)
-    given = [seed._value for seed in seeds if seed is not None]
+    given = [one._value for one in extra if one is not None]
     found = known.kernel(
         *[(values[k] if k < count else given[k - count]).data for k in known.arguments]
     )
@@ -114,6 +121,7 @@ def _compile(
     ys: Sequence[Value],
     xs: Sequence[Value],
     seeds: Sequence[Any],
+    known_so_far: Sequence[Any],
     names: Mapping[Value, str],
     dynamic: frozenset[int],
 ) -> Any:
@@ -126,18 +134,25 @@ def _compile(
     recording.graph.files = EAGER.graph.files
     copies = _copied(window, nodes, [*ys, *xs], recording, names, dynamic)
     forward = {copies[v]: place for v, place in window.places.items() if v in copies}
-    cotangents = []
-    given = 0
-    for y, seed in zip(ys, seeds, strict=True):
-        if seed is None:
-            cotangents.append(ones_like(Tensor(copies[y], recording)))
-        else:
-            cotangents.append(recording.argument(f"{names.get(y, 'out')}_bar", seed.type))
-            forward[cotangents[-1]._value] = len(window.values) + given
-            given += 1
-    sources = [Tensor(copies[x], recording) for x in xs]
+
+    def given(value: Value, one: Any) -> Tensor:
+        """An argument for a cotangent of `value`, after the window's values."""
+        argument = recording.argument(f"{names.get(value, 'a')}_bar", one.type)
+        forward[argument._value] = len(window.values) + sum(
+            place >= len(window.values) for place in forward.values()
+        )
+        return argument
+
+    targets, sources = ([Tensor(copies[v], recording) for v in values] for values in (ys, xs))
+    cotangents = [
+        ones_like(target) if seed is None else given(y, seed)
+        for y, target, seed in zip(ys, targets, seeds, strict=True)
+    ]
+    so_far = [
+        None if one is None else given(x, one) for x, one in zip(xs, known_so_far, strict=False)
+    ]
     with recording, recording.at(NOWHERE):
-        found = gradients([Tensor(copies[y], recording) for y in ys], sources, cotangents)
+        found = gradients(targets, sources, cotangents, known=so_far)
         answers = [None if g is None else like(g, x) for g, x in zip(found, sources, strict=True)]
     outputs = [g._value for g in answers if g is not None]
     count = iter(range(len(outputs)))

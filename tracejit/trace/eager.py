@@ -115,12 +115,16 @@ class Eager(threading.local, Recorder):
         if op is OVERRIDE:
             return self._override(values, params)
         text = repr(params) if params else ""
-        types, compute = self._compiled(op, values, params, text)
+        key = (op, text, *[value.type for value in values])
+        types, compute = _compiled.get(key) or self._compile(key, op, values, params)
         if op.alias is not None and type(operands[op.alias]) is not Tensor:
             values[op.alias] = snapshot(values[op.alias])
         data = compute(*[value.data for value in values])
-        parts = (data,) if len(types) == 1 else data
-        results = tuple([_held(*pair) for pair in zip(types, parts, strict=True)])
+        results: tuple[Value, ...]
+        if len(types) == 1:
+            results = (_held(types[0], data),)
+        else:
+            results = tuple(map(_held, types, data))
         windows = self.windows
         if self.runs and self._is_reached(values):
             for value in results:
@@ -157,11 +161,10 @@ class Eager(threading.local, Recorder):
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in windows if window.sees(inputs)]
         if seen:
-            kept = tuple([snapshot(value) for value in values])
+            kept = tuple([snapshot(v) if v.index == BORROWED else v for v in values])
             node = Node.of(op, kept, params, results, self._locate())
             for window in seen:
-                window.add(node)
-                window.describe(node, text)
+                window.hold(node, text)
 
     def _is_reached(self, values: Sequence[Value]) -> bool:
         """Whether what is computed from `values` would be on a tape, were it not out of sight."""
@@ -174,24 +177,21 @@ class Eager(threading.local, Recorder):
         if any(value.index == OUT_OF_SIGHT for value in values):
             raise fail("out-of-sight", self.here())
 
-    def _compiled(
-        self, op: Op, values: Sequence[Value], params: dict[str, Any], text: str
+    def _compile(
+        self, key: tuple[Any, ...], op: Op, values: Sequence[Value], params: dict[str, Any]
     ) -> _Compiled:
-        """The types of the results, and the function that computes them."""
-        key = (op, text, *[value.type for value in values])
-        known = _compiled.get(key)
-        if known is None:
-            types = [value.type for value in values]
-            try:
-                known = op.result_types(types, params), op.computation(types, params)
-            except TracejitError:
-                raise
-            except (ValueError, TypeError, IndexError) as error:
-                raise self.misfit(op, values, params, error) from None
-            if len(_compiled) >= LIMIT:
-                _compiled.clear()
-            _compiled[key] = known
-        return known
+        """The types of the results, and the function that computes them; remembered by `key`."""
+        types = [value.type for value in values]
+        try:
+            made = op.result_types(types, params), op.computation(types, params)
+        except TracejitError:
+            raise
+        except (ValueError, TypeError, IndexError) as error:
+            raise self.misfit(op, values, params, error) from None
+        if len(_compiled) >= LIMIT:
+            _compiled.clear()
+        _compiled[key] = made
+        return made
 
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or an array or number."""

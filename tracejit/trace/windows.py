@@ -93,8 +93,10 @@ class Window:
             if value.type.is_inexact:
                 self.known.add(value)
 
-    def describe(self, node: Node, params: str) -> None:
-        """Take note of the structure of an eager node, whose parameters are `params` as text."""
+    def hold(self, node: Node, params: str) -> None:
+        """Hold an eager node, and take note of its structure; `params` are its parameters as
+        text."""
+        self.add(node)
         words, places, values = self.words, self.places, self.values
         words += (node.op, node.where, params)
         for value in node.operands:
