@@ -86,14 +86,21 @@ def test_one_kernel_for_thousands_of_steps(
     assert len(list(tmp_path.rglob("*.py"))) == 1
 
 
-def test_another_line_is_another_kernel(kernels: list[Any]) -> None:
-    close(gradient(lambda x: np.sin(x), X), np.cos(X))
-    close(gradient(lambda x: np.sin(x), X), np.cos(X))
-    assert len(kernels) == 2
+def test_the_same_structure_on_other_lines_is_another_kernel(kernels: list[Any]) -> None:
+    def short(x: Any) -> Any:
+        return np.sin(x) * x
+
+    def long(x: Any) -> Any:
+        y = np.sin(x)
+        return y * x
+
+    for _ in range(2):
+        for f in (short, long):
+            close(gradient(f, X), np.cos(X) * X + np.sin(X))
+    # The kernels cite the lines that they differentiate.
     first, second = (kernel.source for kernel in kernels)
-    # What is computed is the same; the lines that it cites may be, too.
-    assert "np.cos" in first
-    assert "np.cos" in second
+    assert "return np.sin(x) * x" in first
+    assert "return y * x" in second
 
 
 def test_the_same_lines_with_another_way_through_them(kernels: list[Any]) -> None:
@@ -290,7 +297,6 @@ def test_only_the_numbers_that_change_become_arguments(kernels: list[Any]) -> No
         (True, 1, 2.0),
         (1e308, 1e-320),
         (2**40, -(2**62)),
-        (1.0 + 2.0j, 1.0, -1j, 1j, 0j),
     ],
     ids=repr,
 )
@@ -298,8 +304,13 @@ def test_numbers_of_every_kind(numbers: tuple[Any, ...]) -> None:
     for number in numbers:
         with np.errstate(all="ignore"):
             found = gradient(scaled(number), X)
-            expected = ONE * np.conj(number) * np.cos(X)
-        assert_same(found.numpy(), np.real(expected).copy())
+            assert_same(found.numpy(), number * np.cos(X))
+
+
+def test_complex_numbers_that_change() -> None:
+    for number in (1.0 + 2.0j, 1.0, -1j, 1j, 0j, 3):
+        close(gradient(scaled(number), X), np.real(number) * np.cos(X))
+        close(gradient(scaled(number), X + 1j), np.conj(number * np.cos(X + 1j)))
 
 
 @pytest.mark.parametrize(
@@ -435,7 +446,8 @@ def test_functions_and_recomputed_regions_on_the_way(kernels: list[Any]) -> None
         found = gradient(lambda x: g(f(x)) * x, X + k)
         x = X + k
         close(found, np.exp(np.sin(x)) * (np.cos(x) * x + 1.0))
-    assert kernels == []
+    # What is recomputed is a window of its own.
+    assert len(kernels) == 1
 
 
 def test_a_missing_rule_is_an_error_each_time(kernels: list[Any]) -> None:
@@ -611,3 +623,56 @@ def compiled(f: Callable[..., Any], args: list[Any], moving: tuple[int, ...]) ->
     """The same by tj.value_and_grad."""
     y, found = tj.value_and_grad(tj.function(f, cache=False), moving)(*args)
     return [y, *found]
+
+
+@settings(max_examples=100)
+@given(programs())
+def test_random_programs_have_one_gradient(program: Program) -> None:
+    """To the last bit: each way is one reverse pass over the same operations, in the same order,
+    and rewrites that change rounding are none.
+
+    An eager tape is asked twice: its kernel is made the first time and used the second.
+    """
+    f, args, moving = program.loss, program.values, program.moving
+    expected = compiled(f, args, moving)
+    shown = [np.asarray(one) for one in expected]
+    for way in (eagerly, eagerly, around, inside):
+        assert_same([np.asarray(one) for one in way(f, args, moving)], shown)
+
+
+@settings(max_examples=40)
+@given(programs())
+def test_random_programs_have_one_second_derivative(program: Program) -> None:
+    """The gradient of <gradient, c> for a constant c, in the same ways.
+
+    Not to the bit: seen from a tape outside, the inner gradient's operations stand in another
+    order among the others, and sums of three cotangents or more are added in that order.
+    """
+    number = program.moving[0]
+    size = np.shape(program.values[number])
+    c = np.linspace(-1.0, 1.0, math.prod(size)).reshape(size)
+
+    def along(gradient: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: np.sum(gradient(*args) * c)
+
+    def by_tape(f: Callable[..., Any]) -> Callable[..., Any]:
+        def first(*args: Any) -> Any:
+            with tj.GradientTape() as tape:
+                tape.watch(args[number])
+                y = f(*args)
+            return tape.gradient(y, args[number], unconnected_gradients="zero")
+
+        return first
+
+    f, args, moving = program.loss, program.values, (number,)
+    expected = compiled(along(tj.grad(f, number)), args, moving)
+    others = [
+        eagerly(along(by_tape(f)), args, moving),
+        eagerly(along(by_tape(tj.function(f, cache=False))), args, moving),
+        eagerly(along(tj.grad(f, number)), args, moving),
+        around(along(by_tape(f)), args, moving),
+        inside(along(by_tape(f)), args, moving),
+    ]
+    shown = [np.asarray(one) for one in expected]
+    for found in others:
+        assert_same([np.asarray(one) for one in found], shown, 1e-12)

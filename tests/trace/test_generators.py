@@ -374,7 +374,6 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "int": int,
     "round": round,
     "bool": lambda t: 1.0 if t > 0 else 2.0,
-    "range": lambda t: list(range(int(t))),
 }
 
 
@@ -385,7 +384,7 @@ def test_the_value_of_a_draw_is_not_to_be_had(name: str) -> None:
     before = state(r)
     with pytest.raises(ValueNeededError) as caught:
         tj.function(lambda r: convert(r.normal()))(r)
-    assert "convert(r.normal())" in str(caught.value) or "t > 0" in str(caught.value)
+    assert f"{name}(" in str(caught.value)
     assert state(r) == before
 
 
@@ -472,10 +471,8 @@ def test_other_kinds_of_generators_are_refused() -> None:
 
 def test_a_captured_numpy_generator_is_refused() -> None:
     r = rng()
-    before = state(r)
     with pytest.raises(UnsupportedError, match="drew random numbers from r while"):
         tj.function(lambda x: x * r.normal())(X)
-    assert state(r) == before
 
 
 def test_a_generator_is_no_result() -> None:

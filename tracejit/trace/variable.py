@@ -72,8 +72,7 @@ class Variable(ArrayMethods):
     In every NumPy expression it is its value at that moment, and what comes out is a Tensor. Its
     shape and dtype are those of the first value, which is copied: float64 for Python floats. Tapes
     watch a trainable Variable by themselves; one that is not trainable is a constant unless
-    watched. In a `tj.function`, it is read at every call, and assignments take place when the call
-    has succeeded.
+    watched. In a `tj.function`, it is read at every call, and assignments take place in order.
 
     Raises ArgumentError (a TypeError) for what is no array, and AssignError (a ValueError) where a
     value does not have its shape or dtype.
@@ -174,8 +173,8 @@ class Variable(ArrayMethods):
         """Give it another value, of its shape and dtype; the answer is that value, as a read.
 
         An integer becomes a float where the Variable holds floats, a list an array. No gradient
-        flows from `value`. In a recorded function the assignment takes place in order, and lasts
-        if the call succeeds.
+        flows from `value`. In a recorded function the assignment takes place in order; after an
+        error those before it stand.
         """
         recorder = current_recorder()
         recorder.assign(self, self._fitting(value))
