@@ -100,7 +100,7 @@ def test_the_same_structure_on_other_lines_is_another_kernel(kernels: list[Any])
     # The kernels cite the lines that they differentiate.
     first, second = (kernel.source for kernel in kernels)
     assert "return np.sin(x) * x" in first
-    assert "return y * x" in second
+    assert "y = np.sin(x)" in second
 
 
 def test_the_same_lines_with_another_way_through_them(kernels: list[Any]) -> None:
@@ -589,13 +589,18 @@ def test_the_kernel_speaks_the_users_names(kernels: list[Any]) -> None:
 # Random programs in four ways
 
 
+def tensor(y: Any) -> Any:
+    """A result that may depend on no Tensor, as one."""
+    return y if type(y) is tj.Tensor else tj.constant(y)
+
+
 def eagerly(f: Callable[..., Any], args: list[Any], moving: tuple[int, ...]) -> Any:
     """f(*args) and its gradients by the `moving` args, by an eager tape around it."""
     args = [tj.constant(one) if k in moving else one for k, one in enumerate(args)]
     xs = [args[k] for k in moving]
     with tj.GradientTape() as tape:
         tape.watch(xs)
-        y = f(*args)
+        y = tensor(f(*args))
     found = tape.gradient(y, xs, unconnected_gradients="zero")
     return [one.numpy() for one in (y, *found)]
 
@@ -613,10 +618,10 @@ def inside(f: Callable[..., Any], args: list[Any], moving: tuple[int, ...]) -> A
         xs = [args[k] for k in moving]
         with tj.GradientTape() as tape:
             tape.watch(xs)
-            y = f(*args)
+            y = tensor(f(*args))
         return [y, *tape.gradient(y, xs, unconnected_gradients="zero")]
 
-    return both(*[np.float64(one) if type(one) is float else one for one in args])
+    return both(*[np.asarray(one)[()] if k in moving else one for k, one in enumerate(args)])
 
 
 def compiled(f: Callable[..., Any], args: list[Any], moving: tuple[int, ...]) -> Any:
@@ -625,19 +630,25 @@ def compiled(f: Callable[..., Any], args: list[Any], moving: tuple[int, ...]) ->
     return [y, *found]
 
 
+def check_same(found: list[Any], expected: list[Any], bound: float) -> None:
+    """The same value and gradients; whether a 0-d one is an array is the arguments' affair."""
+    pairs = [[np.asarray(one) for one in answer] for answer in (found, expected)]
+    assert_same(*pairs, bound)
+
+
 @settings(max_examples=100)
 @given(programs())
 def test_random_programs_have_one_gradient(program: Program) -> None:
-    """To the last bit: each way is one reverse pass over the same operations, in the same order,
-    and rewrites that change rounding are none.
+    """To the last bit: each way is one reverse pass over the same operations in the same order,
+    and no rewrite changes rounding. Where an array is not in C order, it is in a Tensor, which is
+    a copy: products and sums over it may go in another order, and differ by a few ulp.
 
     An eager tape is asked twice: its kernel is made the first time and used the second.
     """
     f, args, moving = program.loss, program.values, program.moving
     expected = compiled(f, args, moving)
-    shown = [np.asarray(one) for one in expected]
     for way in (eagerly, eagerly, around, inside):
-        assert_same([np.asarray(one) for one in way(f, args, moving)], shown)
+        check_same(way(f, args, moving), expected, 0.0 if program.tidy else 1e-13)
 
 
 @settings(max_examples=40)
@@ -645,8 +656,9 @@ def test_random_programs_have_one_gradient(program: Program) -> None:
 def test_random_programs_have_one_second_derivative(program: Program) -> None:
     """The gradient of <gradient, c> for a constant c, in the same ways.
 
-    Not to the bit: seen from a tape outside, the inner gradient's operations stand in another
-    order among the others, and sums of three cotangents or more are added in that order.
+    Not to the bit: seen by a tape outside, the inner gradient's operations stand in another order
+    among the others, and three cotangents or more are added in that order, to a few ulp of the
+    largest.
     """
     number = program.moving[0]
     size = np.shape(program.values[number])
@@ -659,20 +671,18 @@ def test_random_programs_have_one_second_derivative(program: Program) -> None:
         def first(*args: Any) -> Any:
             with tj.GradientTape() as tape:
                 tape.watch(args[number])
-                y = f(*args)
+                y = tensor(f(*args))
             return tape.gradient(y, args[number], unconnected_gradients="zero")
 
         return first
 
     f, args, moving = program.loss, program.values, (number,)
     expected = compiled(along(tj.grad(f, number)), args, moving)
-    others = [
-        eagerly(along(by_tape(f)), args, moving),
-        eagerly(along(by_tape(tj.function(f, cache=False))), args, moving),
-        eagerly(along(tj.grad(f, number)), args, moving),
-        around(along(by_tape(f)), args, moving),
-        inside(along(by_tape(f)), args, moving),
-    ]
-    shown = [np.asarray(one) for one in expected]
-    for found in others:
-        assert_same([np.asarray(one) for one in found], shown, 1e-12)
+    for way, slope in (
+        (eagerly, by_tape(f)),
+        (eagerly, by_tape(tj.function(f, cache=False))),
+        (eagerly, tj.grad(f, number)),
+        (around, by_tape(f)),
+        (inside, by_tape(f)),
+    ):
+        check_same(way(along(slope), args, moving), expected, 1e-12)

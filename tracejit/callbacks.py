@@ -10,22 +10,24 @@ import numpy as np
 from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.effects import CALLBACK
+from tracejit.paths import run_event
 from tracejit.trace import places
-from tracejit.trace.eager import EAGER, eager_tensor
+from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Event, Recording, current_recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
-from tracejit.trace.variable import Variable, read_leaf
+from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
 
 def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     """Call f(*args) with plain arrays, at every call of a recorded function, once and in order.
 
     Without `result` its answer is dropped, and it is called when the kernel has succeeded,
-    interleaved with assignments as written. With `result`, a TensorSpec or a container of them, it
-    is called where it stands, and its answer, which must have those shapes and dtypes, is an array
-    to compute with; it has no gradient. Outside recorded functions it is called at once. What
-    `recompute_grad` runs again calls nothing again.
+    interleaved with assignments as written. With `result`, a TensorSpec or a container of them,
+    it is called where it stands, after all that stands before it, and its answer, which must have
+    those shapes and dtypes, is an array to compute with; it has no gradient. Outside recorded
+    functions it is called at once. What `recompute_grad` runs again calls nothing again.
 
     Raises CallbackError (a ValueError) where the answer is not what `result` says.
 
@@ -41,17 +43,17 @@ def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     >>> [float(y) for y in seen]
     [2.0, 3.0]
     """
-    recording = current_recording()
-    if recording is None:
-        return _called_now(f, args, result)
     leaves, structure = flatten(tuple(args))
-    leaves = [read_leaf(leaf) for leaf in leaves]
-    if result is None:
-        values = [recording.lift(leaf) for leaf in leaves if _is_array(leaf)]
-        run = Call(f, leaves, structure)
-        recording.events.append(Event(None, run, values))
-        return None
-    return _recorded(Call(f, leaves, structure), leaves, result, recording)
+    call = Call(f, [read_leaf(leaf) for leaf in leaves], structure)
+    recording = current_recording()
+    if result is not None:
+        return _answered(_checked_call(call, result), current_recorder())
+    if recording is None:
+        EAGER.once(lambda: call(*map(_as_array, call.given)))
+    else:
+        values = [recording.lift(leaf) for leaf in call.given]
+        recording.events.append(Event(None, call, values))
+    return None
 
 
 class Call:
@@ -62,6 +64,7 @@ class Call:
         self.f = f
         self.fixed = [None if _is_array(leaf) else leaf for leaf in leaves]
         self.places = [k for k, leaf in enumerate(leaves) if _is_array(leaf)]
+        self.given = [leaves[k] for k in self.places]
         self.structure = structure
 
     def __call__(self, *arrays: Any) -> Any:
@@ -84,8 +87,8 @@ class CheckedCall:
         self.__name__ = getattr(call.f, "__name__", type(call.f).__name__)
 
     def __call__(self, *arrays: Any) -> Any:
-        """The answer: an array, or a tuple of them."""
-        found = self.answers(*arrays)
+        """The answer: an array, or a tuple of them; in a second run, that of the first."""
+        found = EAGER.once(lambda: self.answers(*arrays))
         return found[0] if len(found) == 1 else tuple(found)
 
     def answers(self, *arrays: Any) -> list[Any]:
@@ -103,6 +106,8 @@ class CheckedCall:
             got = type(leaf).__name__ if known is None else f"shape {known.shape}"
         elif known.form != "weak" and known.dtype != wanted.dtype:
             got = f"dtype {known.dtype}"
+        elif known.form == "weak" and not _fits(leaf, wanted.dtype):
+            got = repr(leaf)
         if got:
             problem = f"{got} where {wanted!r} was expected"
             raise fail("callback", None, function=self.__name__, problem=problem)
@@ -111,40 +116,79 @@ class CheckedCall:
         return wanted.dtype.type(leaf)
 
 
-def _recorded(call: Call, leaves: Sequence[Any], result: Any, recording: Recording) -> Any:
-    """The answer of a call that takes place inside the kernel."""
-    checked = _checked_call(call, result)
-    name = checked.__name__
-    handle = recording.hide(checked, name if name.isidentifier() else "callback", HANDLE)
-    operands = [leaves[k] for k in call.places]
-    types = tuple(map(repr, checked.types))
-    found = CALLBACK(Tensor(handle, recording), *operands, results=types)
-    return unflatten(checked.structure, [found] if len(types) == 1 else list(found))
+def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a Python number is one of `dtype`, without a loss but of digits."""
+    if not np.can_cast(np.asarray(number).dtype, dtype, "same_kind"):
+        return False
+    try:
+        return bool(dtype.kind in "fc" or dtype.type(number) == number)
+    except OverflowError:
+        return False
 
 
 def _checked_call(call: Call, result: Any) -> CheckedCall:
     """The call with the types that `result` says."""
     specs, structure = flatten(result)
+    for spec in specs:
+        if not isinstance(getattr(spec, "type", None), ArrayType):
+            kind = type(spec).__name__
+            fix = "result=tj.TensorSpec(shape, dtype), or a container of them."
+            words = {"what": "result of tj.callback", "article": "a", "kind": kind, "fix": fix}
+            raise fail("not-an-array", _here(), **words)
     return CheckedCall(call, [spec.type for spec in specs], structure)
 
 
-def _called_now(f: Callable[..., Any], args: tuple[Any, ...], result: Any) -> Any:
-    """The eager call: Tensors are handed over as arrays."""
-    leaves, structure = flatten(tuple(args))
-    leaves = [read_leaf(leaf) for leaf in leaves]
-    call = Call(f, leaves, structure)
-    arrays = [leaf.numpy() if type(leaf) is Tensor else leaf for leaf in leaves if _is_array(leaf)]
-    if result is None:
-        EAGER.once(lambda: call(*arrays))
-        return None
-    checked = _checked_call(call, result)
+def _answered(checked: CheckedCall, recorder: Recorder) -> Any:
+    """The answer of a call that takes place where it stands."""
+    given = checked.call.given
     try:
-        found = EAGER.once(lambda: checked.answers(*arrays))
+        if not isinstance(recorder, Recording) and not any(type(x) is Tensor for x in given):
+            return unflatten(checked.structure, EAGER.once(lambda: checked.answers(*given)))
+        if not checked.types:
+            problem = "no array at all is said to be its result"
+            raise fail("callback", None, function=checked.__name__, problem=problem)
+        types = tuple(map(repr, checked.types))
+        found = CALLBACK(handle_of(checked, recorder), *given, results=types)
     except TracejitError as error:
-        raise placed(error, _here()) from None
-    if any(type(leaf) is Tensor for leaf in leaves):
-        found = [eager_tensor(array, ArrayType(array.shape, array.dtype)) for array in found]
-    return unflatten(checked.structure, found)
+        raise placed(error, recorder.here()) from None
+    return unflatten(checked.structure, [found] if len(types) == 1 else list(found))
+
+
+def handle_of(called: Any, recorder: Recorder) -> Tensor:
+    """The Tensor that stands for a callable; what happened in the recording before it happens
+    before it is called."""
+    if not isinstance(recorder, Recording):
+        return handle_tensor(called)
+    events, recorder.events = recorder.events, []
+    for event in events:
+        name = f"assign_{event.variable.name or 'variable'}" if event.run is None else "callback"
+        handle = Tensor(recorder.hide(InPlace(event), name, HANDLE), recorder)
+        CALLBACK(handle, *[Tensor(v, recorder) for v in event.values], results=(InPlace.TYPE,))
+    name = called.__name__ if called.__name__.isidentifier() else "callback"
+    return Tensor(recorder.hide(called, name, HANDLE), recorder)
+
+
+class InPlace:
+    """An event that takes place inside the kernel, for something is called there after it."""
+
+    TYPE = "i8"
+
+    def __init__(self, event: Event) -> None:
+        """`event`, called with its values."""
+        self.event = event
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Let it take place; the answer says nothing."""
+        tensors = [
+            eager_tensor(np.array(array)[()] if value.type.form == "scalar" else array, value.type)
+            for array, value in zip(arrays, self.event.values, strict=True)
+        ]
+        run_event(self.event, tensors)
+        return np.int64(0)
+
+
+def _as_array(leaf: Any) -> Any:
+    return leaf.numpy() if type(leaf) is Tensor else leaf
 
 
 def _is_array(leaf: Any) -> bool:

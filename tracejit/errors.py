@@ -8,7 +8,7 @@ triggers every row.
 >>> error = fail("wrong-arity", None, function="loss", problem="missing a required argument: 'w'")
 >>> raise error
 Traceback (most recent call last):
-tracejit.errors.ArityError: loss() cannot be called like this: missing a required argument: 'w'.
+tracejit.exceptions.ArityError: loss() cannot be called like this: missing a required argument: 'w'.
   Why: arguments are bound by the signature of loss, as in Python.
   Fix: call it as the undecorated function is called.
 """

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from tracejit.differentiate import Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.kernel import Kernel, make_kernel
-from tracejit.results import call_path, finish
+from tracejit.ops.effects import CALLBACK
+from tracejit.results import CommitFailed, call_path, finish
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.notes import add_note
 from tracejit.trace import places
@@ -85,7 +86,7 @@ class Function:
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
         self._made: list[tuple[Entry, Kernel, Callable[..., Any]]] = []
-        self._has_effects = False
+        self._falls_back = False
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
@@ -98,11 +99,14 @@ class Function:
             return self._first_call(args, kwargs)
         except TracejitError as error:
             raise _shown(error) from None
+        except CommitFailed as failed:
+            assert failed.__cause__ is not None
+            raise failed.__cause__ from None
         except Exception as error:
             misfit = self._misfit(error, args, kwargs)
             if misfit is not None:
                 raise _shown(misfit) from None
-            if self._has_effects and current_recording() is None and not self.request.transform:
+            if self._falls_back and current_recording() is None:
                 return self.python(*args, **kwargs)
             add_note(error)
             raise
@@ -250,12 +254,13 @@ class Function:
                     recording,
                     top=True,
                 )
+                recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
                 finished = finish(answer, recording, self.request, self.name, self._origin())
         except BaseException:
             recording.abandon()
             raise
         finally:
-            self._has_effects |= bool(recording.events)
+            self._falls_back = not self.request.transform and self._can_fall_back(recording)
         self.tracing_count += 1
         recorded = finished.recorded
         baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
@@ -293,6 +298,13 @@ class Function:
         elif not self.kernels or self.kernels[-1].key != kernel.key:
             self.kernels.append(kernel)
         return entry, made, kernel
+
+    @staticmethod
+    def _can_fall_back(recording: Recording) -> bool:
+        """Whether a call that raises is made again as plain Python: it has effects, none of which
+        has taken place."""
+        effects = {node.op for node in recording.graph.nodes if node.op.effect}
+        return CALLBACK not in effects and bool(effects or recording.events)
 
     def _origin(self) -> str:
         """The user's function as module.qualname."""

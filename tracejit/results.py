@@ -26,6 +26,10 @@ from tracejit.trace.variable import Variable
 Indices = tuple[int, ...]
 
 
+class CommitFailed(Exception):
+    """A callback raised (the cause) after the kernel had succeeded: nothing is called again."""
+
+
 class Commit(NamedTuple):
     """An event with the places of its values in what the kernel returns."""
 
@@ -33,11 +37,21 @@ class Commit(NamedTuple):
     places: list[Indices]
 
     def run(self, *values: Any) -> None:
-        """Let it take place, with these values."""
-        if self.event.run is not None:
-            self.event.run(*values)
-        else:
-            self.event.variable.commit(*values)
+        """Let it take place, with these values; CommitFailed where it raises."""
+        try:
+            if self.event.run is not None:
+                self.event.run(*values)
+            else:
+                self.event.variable.commit(*values)
+        except Exception as error:
+            raise CommitFailed from error
+
+    def run_eagerly(self, values: Sequence[Tensor]) -> None:
+        """The same with eager Tensors, unless what runs now has run before."""
+        try:
+            run_event(self.event, values)
+        except Exception as error:
+            raise CommitFailed from error
 
 
 class Finished(NamedTuple):
@@ -146,7 +160,7 @@ def call_path(
     generators = [x._value.data for x in operands if x.type is HANDLE]
     tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
     for commit in finished.commits:
-        run_event(commit.event, [tensors[indices] for indices in commit.places])
+        commit.run_eagerly([tensors[indices] for indices in commit.places])
     built = [
         unflatten(
             output.structure,

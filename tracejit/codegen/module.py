@@ -182,7 +182,10 @@ def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:
 
 
 def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions) -> list[str]:
-    targets = ", ".join(names[value] for value in node.results)
+    used = [names[value] if plan.readers[value] else "_" for value in node.results]
+    if node.op.effect and set(used) == {"_"}:
+        return [spell.expression(node)]
+    targets = ", ".join(used if node.op.effect else [names[value] for value in node.results])
     buffer = plan.overwrites.get(node)
     if buffer is not None:
         return spell.in_place(node, buffer, targets)

@@ -114,9 +114,11 @@ class Tensor(ArrayMethods):
             raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
         try:
             return handler(*args, **kwargs)
-        except (TracejitError, np.linalg.LinAlgError):
+        except TracejitError:
             raise
         except (ValueError, IndexError) as error:
+            if self._value.data is not None and isinstance(error, np.linalg.LinAlgError):
+                raise  # the numbers do not fit, not the shapes
             raise fail(
                 "index" if isinstance(error, IndexError) else "shapes",
                 self._recording.here(),
