@@ -186,7 +186,7 @@ def test_a_result_that_is_told() -> None:
 
     x = np.array([2.0, 1.0, 2.0])
     found = tj.function(lambda x: unique(x))(x)
-    assert_same(found, {"counts": np.array([1, 2]), "values": np.array([1.0, 2.0])})
+    assert_same(found, {"values": np.array([1.0, 2.0]), "counts": np.array([1, 2])})
     assert len(drained(calls)) == 1
 
 
@@ -235,7 +235,7 @@ def test_strings_and_numbers_reach_the_function_as_they_are(mode: str, expected:
 
     def rule(op: Any, dy: Any) -> Any:
         seen.put((op.params["args"], op.params["kwargs"], len(op.inputs)))
-        return dy * 100.0
+        return 100.0 * dy * np.ones(3)
 
     scale = ruled(f, rule)
     check(everywhere(lambda x: scale(x, mode), X).gradients, 100.0 * ONE)
@@ -252,8 +252,8 @@ def test_axes_are_numbers_and_not_arrays() -> None:
     x = np.arange(6.0).reshape(2, 3)
     for words in ({"axis": 0}, {"axis": (0, 1)}, {"axis": 1, "keepdims": True}, {"axis": -1}):
         run = functools.partial(f, **words)
-        for g in (tj.function(lambda x, run=run: run(x)), lambda x, run=run: run(tj.constant(x))):
-            assert_same(np.asarray(g(x).numpy() if isinstance(g(x), tj.Tensor) else g(x)), run(x))
+        assert_same(tj.function(lambda x, run=run: run(x))(x), np.median(x, **words))
+        assert_same(run(tj.constant(x)).numpy(), np.median(x, **words))
 
 
 def test_a_number_that_changes_between_calls_of_a_function() -> None:
@@ -350,10 +350,10 @@ class Callable_:
         lambda x: x * 2.0,
         functools.partial(np.multiply, 2.0),
         Callable_(),
-        np.positive.__class__.__call__.__get__(np.exp2),
+        np.exp2,
         tj.function(lambda x: x * 2.0),
     ],
-    ids=["lambda", "partial", "object", "method-wrapper", "function"],
+    ids=["lambda", "partial", "object", "ufunc", "function"],
 )
 def test_any_callable_can_be_a_primitive(f: Any) -> None:
     made = tj.primitive(f)
@@ -512,15 +512,14 @@ def test_a_rule_runs_once_per_differentiation_and_only_if_asked() -> None:
 
     f = ruled(cubes, rule)
     x, other = tj.constant(X), tj.constant(Y)
-    for count in (1, 2):
-        for _ in range(count):
-            with tj.GradientTape(persistent=True) as tape:
-                tape.watch([x, other])
-                y = f(x) * other
-            tape.gradient(y, other)
-            assert drained(runs) == []
-            tape.gradient(y, x)
-        assert len(drained(runs)) == count
+    for _ in range(3):
+        with tj.GradientTape(persistent=True) as tape:
+            tape.watch([x, other])
+            y = f(x) * other
+        tape.gradient(y, other)
+        assert drained(runs) == []
+        tape.gradient(y, x)
+        assert drained(runs) == [1]
     tj.function(lambda x: f(x))(X)
     assert drained(runs) == []
 
@@ -755,7 +754,7 @@ def test_a_second_rule_is_a_key_error(first: str, again: str) -> None:
             tj.register_gradient(made)(lambda op, dy: dy * 9.0)
 
     give(first)
-    with pytest.raises(RegisteredError, match="^cubes has a gradient rule already") as caught:
+    with pytest.raises(RegisteredError, match=r"^cubes has a gradient rule already") as caught:
         give(again)
     assert isinstance(caught.value, KeyError)
     assert "tj.custom_gradient" in str(caught.value)
@@ -811,15 +810,19 @@ def test_a_rule_must_be_callable() -> None:
 )
 def test_what_a_primitive_returns_is_checked(f: Any, result: Any, problem: str) -> None:
     made = tj.primitive(f, result=result)
+
+    def program(x: Any) -> Any:
+        return made(x)
+
+    compiled = tj.function(program)
+    x = tj.constant(X)
     errors = []
-    for run in (lambda x: made(x), tj.function(lambda x: made(x))):
-        for _ in range(2):
-            with pytest.raises(CallbackError, match=problem) as caught:
-                run(tj.constant(X) if not hasattr(run, "kernels") else X)
-            assert "for run in (lambda x: made(x), tj.function(lambda x: made(x))):" in str(
-                caught.value
-            )
-            errors.append(str(caught.value).replace("^", "").replace(" ", ""))
+    for run in (lambda: program(x), lambda: compiled(x), lambda: compiled(X), lambda: compiled(X)):
+        with pytest.raises(CallbackError, match=problem) as caught:
+            run()
+        assert isinstance(caught.value, ValueError)
+        errors.append(str(caught.value))
+    assert "return made(x)" in errors[0]
     assert len(set(errors)) == 1
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import TracejitError, fail, placed
+from tracejit.errors import TracejitError, Where, fail, placed
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.effects import CALLBACK
 from tracejit.paths import run_event
@@ -79,8 +79,15 @@ class Call:
 class CheckedCall:
     """A call whose answer is a structure of arrays of certain types."""
 
-    def __init__(self, call: Call, types: Sequence[ArrayType], structure: Structure) -> None:
-        """`types` are those of the leaves of the answer."""
+    def __init__(
+        self,
+        call: Call,
+        types: Sequence[ArrayType],
+        structure: Structure,
+        where: Where | None = None,
+    ) -> None:
+        """`types` are those of the leaves of the answer; `where` is the line that calls."""
+        self.where = where
         self.call = call
         self.types = list(types)
         self.structure = structure
@@ -96,7 +103,7 @@ class CheckedCall:
         leaves, structure = flatten(self.call(*arrays))
         if structure != self.structure:
             problem = f"{len(leaves)} arrays in another structure than its `result`"
-            raise fail("callback", None, function=self.__name__, problem=problem)
+            raise fail("callback", self.where, function=self.__name__, problem=problem)
         return [self._checked(leaf, type) for leaf, type in zip(leaves, self.types, strict=True)]
 
     def _checked(self, leaf: Any, wanted: ArrayType) -> Any:
@@ -110,7 +117,7 @@ class CheckedCall:
             got = repr(leaf)
         if got:
             problem = f"{got} where {wanted!r} was expected"
-            raise fail("callback", None, function=self.__name__, problem=problem)
+            raise fail("callback", self.where, function=self.__name__, problem=problem)
         if wanted.form == "array":
             return np.array(leaf, wanted.dtype)
         return wanted.dtype.type(leaf)
@@ -135,7 +142,7 @@ def _checked_call(call: Call, result: Any) -> CheckedCall:
             fix = "result=tj.TensorSpec(shape, dtype), or a container of them."
             words = {"what": "result of tj.callback", "article": "a", "kind": kind, "fix": fix}
             raise fail("not-an-array", _here(), **words)
-    return CheckedCall(call, [spec.type for spec in specs], structure)
+    return CheckedCall(call, [spec.type for spec in specs], structure, _here())
 
 
 def _answered(checked: CheckedCall, recorder: Recorder) -> Any:
@@ -197,5 +204,5 @@ def _is_array(leaf: Any) -> bool:
     return type(leaf) in (Tensor, Variable) or (known is not None and known.form != "weak")
 
 
-def _here() -> Any:
+def _here() -> Where | None:
     return places.where(places.user_frame())

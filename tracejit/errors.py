@@ -144,7 +144,8 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} drew random numbers from {generator} while it was recorded.",
         "the numbers drawn now would be frozen into every later call.",
-        "draw them outside the function and pass them as an argument.",
+        "draw from a np.random.Generator that is an argument, or from a tj.random.default_rng that "
+        "the function captures.",
     ),
     "index": Row(
         IndexShapeError,

@@ -49,6 +49,8 @@ class Generator:
         return self._generator.bit_generator
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"'Generator' object has no attribute {name!r}")
         recording = current_recording()
         if recording is not None:
             handle = recording.hide(self._generator, "rng", HANDLE)

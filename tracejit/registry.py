@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracejit.callbacks import Call, CheckedCall
-from tracejit.errors import TracejitError, fail, placed
+from tracejit.errors import TracejitError, Where, fail, placed
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.effects import answers, call_source
 from tracejit.ops.op import COMPOSITES, HANDLERS, Applied, Joint, Op, answer
@@ -22,6 +22,8 @@ from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
+
+LIMIT = 1000
 
 R = TypeVar("R", bound=Callable[..., Any])
 
@@ -51,7 +53,8 @@ class Primitive:
             return self.f(*args, **kwargs)
         recorder = current_recorder()
         try:
-            call = self._checked_call(leaves, structure)
+            where = recorder.here() if isinstance(recorder, Recording) else None
+            call = self._checked_call(leaves, structure, where)
             if isinstance(recorder, Recording):
                 handle = Tensor(recorder.hide(call, self.op.name, HANDLE), recorder)
             else:
@@ -63,14 +66,19 @@ class Primitive:
             raise placed(error, recorder.here()) from None
         return unflatten(call.structure, [found] if len(types) == 1 else list(found))
 
-    def _checked_call(self, leaves: Sequence[Any], structure: Structure) -> CheckedCall:
-        """The call with these arguments; one for all calls that differ in their arrays alone."""
+    def _checked_call(
+        self, leaves: Sequence[Any], structure: Structure, where: Where | None
+    ) -> CheckedCall:
+        """The call with these arguments at this line; one for all calls that differ in their arrays
+        alone."""
         call = Call(_Keywords(self.f), leaves, structure)
         types = [leaf_type(leaf) if k in call.places else None for k, leaf in enumerate(leaves)]
         fixed = [_identity(leaf) for leaf in call.fixed]
-        key = (structure, tuple(types), tuple(fixed))
+        key = (structure, tuple(types), tuple(fixed), where)
         if key not in self._calls:
-            self._calls[key] = CheckedCall(call, *self._results(call, leaves))
+            if len(self._calls) >= LIMIT:
+                self._calls.clear()
+            self._calls[key] = CheckedCall(call, *self._results(call, leaves), where)
         return self._calls[key]
 
     def _results(self, call: Call, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
@@ -230,11 +238,10 @@ def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any
 
     def checked_rule(op: Applied, *cotangents: Any) -> list[Any]:
         recorder = current_recorder()
-        first = 1 if op.inputs and op.inputs[0].type is HANDLE else 0
-        given = op._replace(inputs=op.inputs[first:], params=_shown(op.params))
+        arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]
+        given = op._replace(inputs=[op.inputs[k] for k in arrays], params=_shown(op))
         with recorder.running_rule():
             answer = rule(given, *cotangents)
-        arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]
         entries = flatten(answer)[0] if answer is not None or len(arrays) == 1 else []
         if len(entries) != len(arrays):
             raise fail(
@@ -243,23 +250,26 @@ def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any
                 function=name,
                 got=len(entries),
                 expected=len(arrays),
-                names=", ".join(f"input {k - first}" for k in arrays) or "none",
+                names=", ".join(f"input {k}" for k in range(len(arrays))) or "none",
             )
         answers: list[Any] = [None] * len(op.inputs)
-        for k, entry in zip(arrays, entries, strict=True):
-            wanted = Input(f"input {k - first}", op.inputs[k].type)
+        for number, (k, entry) in enumerate(zip(arrays, entries, strict=True)):
+            wanted = Input(f"input {number}", op.inputs[k].type)
             answers[k] = checked(entry, wanted, name, recorder)
         return answers
 
     return checked_rule
 
 
-def _shown(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters as a rule sees them."""
-    if "call" not in params:
-        return params
-    call = params["call"].call
-    args, kwargs = unflatten(call.structure, call.fixed)
+def _shown(op: Applied) -> Mapping[str, Any]:
+    """The parameters as a rule sees them: of a primitive, its arguments that are no arrays."""
+    if "call" not in op.params:
+        return op.params
+    call: Call = op.params["call"].call
+    leaves = list(call.fixed)
+    for place, operand in zip(call.places, op.inputs[1:], strict=True):
+        leaves[place] = operand if operand.type.form == "weak" else None
+    args, kwargs = unflatten(call.structure, leaves)
     return {"args": args, "kwargs": kwargs}
 
 

@@ -273,6 +273,21 @@ def test_the_second_order_is_of_the_same_numbers(mode: str) -> None:
         assert state(mine) == state(numpys)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, tj.function], ids=["eager", "compiled"])
+def test_variables_are_bounds(wrap: Any) -> None:
+    v, w = tj.Variable(X), tj.Variable(Y)
+    mine, numpys = tj.random.default_rng(5), rng()
+    f = wrap(lambda: np.sum(mine.normal(v, w) ** 2))
+    for _ in range(2):
+        with tj.GradientTape() as tape:
+            y = f()
+        e = numpys.standard_normal(3)
+        found = tape.gradient(y, [v, w])
+        np.testing.assert_allclose(found[0].numpy(), 2.0 * (X + Y * e), rtol=1e-14)
+        np.testing.assert_allclose(found[1].numpy(), 2.0 * (X + Y * e) * e, rtol=1e-14)
+        assert state(mine) == state(numpys)
+
+
 def test_a_generator_as_an_argument_under_a_tape() -> None:
     f = tj.function(lambda x, r: np.sum(np.sin(x) * r.normal(size=3)))
     mine, numpys, x = rng(), rng(), tj.constant(X)

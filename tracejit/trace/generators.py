@@ -1,21 +1,42 @@
 """Random generators in a recorded function: every draw is an operation with an effect.
 
 A RecordedGenerator stands for a NumPy Generator that is an argument of the kernel. Its methods are
-those of the Generator; what they draw is drawn anew at each call, in program order.
+those of the Generator; what they draw is drawn anew at each call, in program order, with NumPy's
+numbers, dtypes and errors. Passed twice, one generator is two objects here, which draw from it in
+turn.
+
+Parameters of a distribution may be recorded. What else a method takes (`SETTINGS`), and n where it
+draws from the numbers below n, decides the shape or the algorithm: it becomes a literal of the
+generated line. A dynamic number is read for it, under a guard; recorded array data is refused.
+
+`normal` and `uniform` have gradients with respect to their parameters; those with respect to the
+scale where it is 0, and to the bounds where they are equal, are those of the draw 0 of the
+standard distribution. Where a parameter is a recorded NumPy float, hence may be differentiated,
+every method answers np.float64 where NumPy's answers a Python float, which carries no derivative.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, fail
 from tracejit.ir.types import type_of
-from tracejit.ops.creation import as_array, is_recorded
-from tracejit.ops.effects import DRAW
-from tracejit.ops.op import literal
+from tracejit.ops.creation import as_array, is_recorded, type_in_call
+from tracejit.ops.effects import (
+    DRAW,
+    NORMAL,
+    POPULATIONS,
+    SETTINGS,
+    UNIFORM,
+    signature_of_draw,
+)
+from tracejit.ops.forms import as_scalar
+from tracejit.ops.op import Op, literal
 from tracejit.trace import places
 
 # Not `shuffle`, which writes in place, nor what is no draw.
@@ -24,12 +45,13 @@ DRAWS = frozenset(
     for name in dir(np.random.Generator)
     if not name.startswith("_") and name not in ("bit_generator", "shuffle", "spawn")
 )
+DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}
 
 
 class RecordedGenerator:
     """A NumPy Generator whose draws are recorded."""
 
-    __slots__ = ("_handle",)
+    # Without slots: an object that shows a Tensor in its __dict__ is refused as a result.
 
     def __init__(self, handle: Any) -> None:
         """The generator that the Tensor `handle` stands for."""
@@ -40,21 +62,8 @@ class RecordedGenerator:
         """What it stands for, for the user's isinstance."""
         return np.random.Generator
 
-    def normal(self, *args: Any, **kwargs: Any) -> Any:
-        """As Generator.normal; with recorded `loc` or `scale`, which are then differentiable,
-        loc + scale * standard_normal."""
-        loc, scale, size = _bounds(args, kwargs, ("loc", "scale"), (0.0, 1.0))
-        if is_recorded(loc) or is_recorded(scale):
-            return loc + scale * self._draw("standard_normal", (), {"size": size})
-        return self._draw("normal", args, kwargs)
-
-    def uniform(self, *args: Any, **kwargs: Any) -> Any:
-        """As Generator.uniform; with recorded `low` or `high`, which are then differentiable,
-        low + (high - low) * random."""
-        low, high, size = _bounds(args, kwargs, ("low", "high"), (0.0, 1.0))
-        if is_recorded(low) or is_recorded(high):
-            return low + (high - low) * self._draw("random", (), {"size": size})
-        return self._draw("uniform", args, kwargs)
+    def __repr__(self) -> str:
+        return "<Generator, being recorded>"
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Refused: it writes in place."""
@@ -62,55 +71,134 @@ class RecordedGenerator:
         raise fail("write", _here(), call="rng.shuffle(x)", target="its argument", fix=fix)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or not hasattr(np.random.Generator, name):
+            raise AttributeError(f"'Generator' object has no attribute {name!r}")
         if name not in DRAWS:
             raise fail("unsupported-function", _here(), function=f"Generator.{name}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._draw(name, args, kwargs)
+            try:
+                return self._draw(name, args, kwargs)
+            except (TypeError, ValueError) as error:
+                if isinstance(error, TracejitError):
+                    raise
+                raise _misfit(f"Generator.{name}", error) from None
 
         return method
 
-    def _draw(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of the method `name`."""
-        operands = [self._handle]
-        words = [_word(value, operands) for value in args]
-        words += [f"{key}={_word(value, operands)}" for key, value in kwargs.items()]
-        try:
-            return DRAW(*operands, call=f"{name}({', '.join(words)})")
-        except (TypeError, ValueError) as error:
-            if type(error) not in (TypeError, ValueError):
-                raise
-            problem = str(error)
-            fix = "call it as NumPy's Generator is called."
-            words_ = {"function": f"Generator.{name}", "problem": problem, "fix": fix}
-            raise fail("unsupported-call", _here(), **words_) from None
+    def _draw(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Record a call of `method`."""
+        bound = signature_of_draw(method).bind(*args, **kwargs)
+        given = dict(zip(bound.signature.parameters, args, strict=False)) | kwargs
+        given = {name: _read(method, name, value) for name, value in given.items()}
+        differentiable = any(map(_has_derivative, given.values()))
+        op, operands, params = DRAW, [self._handle], {}
+        if differentiable and method in DIFFERENTIABLE:
+            op = DIFFERENTIABLE[method]
+            bound.arguments.update(given)
+            bound.apply_defaults()
+            params["size"] = bound.arguments.pop("size")
+            operands += bound.arguments.values()
+        else:
+            words = [_word(value, operands) for value in given.values()]
+            named = zip(list(given)[len(args) :], words[len(args) :], strict=True)
+            words[len(args) :] = [f"{name}={word}" for name, word in named]
+            params["call"] = f"{method}({', '.join(words)})"
+        return _recorded(op, operands, params, differentiable)
+
+
+# Errors call it what the user passed.
+RecordedGenerator.__name__ = "Generator"
+
+
+def _recorded(op: Op, operands: list[Any], params: dict[str, Any], differentiable: bool) -> Any:
+    """The draw, in a form that can carry a derivative where one may be asked for."""
+    op.result_types([type_in_call(operand) for operand in operands], params)
+    drawn = op(*operands, **params)
+    if differentiable and drawn.type.form == "weak" and drawn.type.is_inexact:
+        return as_scalar(drawn, dtype=drawn.dtype)
+    return drawn
+
+
+def _has_derivative(value: Any) -> bool:
+    """Whether `value` is recorded and may be differentiated: no Python number is."""
+    return is_recorded(value) and value.type.is_inexact and value.type.form != "weak"
+
+
+# What the arguments come to
+
+
+def _read(method: str, name: str, value: Any) -> Any:
+    """An argument as it is recorded: a parameter of the distribution as it is, but for lists;
+    another as a plain value, which is read."""
+    if value is None:
+        return None
+    if name == "out":
+        call, fix = f"rng.{method}(out=...)", "leave out= away, and use the array it answers."
+        raise fail("write", _here(), call=call, target="the array given", fix=fix)
+    if name in SETTINGS:
+        return READ[name](value)
+    value = value if isinstance(value, str) else as_array(value)
+    if (method, name) in POPULATIONS and method != "permuted":
+        kind = type_in_call(value)
+        if kind.dtype.kind in "iu" and not kind.shape:
+            return operator.index(value)
+    return value
+
+
+def _sizes(size: Any) -> int | tuple[int, ...]:
+    """A size given as a number or a sequence."""
+    if isinstance(size, (tuple, list)) or np.ndim(size):
+        return tuple(operator.index(each) for each in size)
+    return operator.index(size)
+
+
+def _choice(text: Any) -> str:
+    """One of several words."""
+    if type(text) is not str or not text.isidentifier():
+        raise TypeError(f"{text!r} is not one of the words that it takes")
+    return text
+
+
+def _dtype(dtype: Any) -> Any:
+    """A dtype; `int` and `bool` as they are, for which NumPy answers Python numbers."""
+    return dtype if dtype in (int, bool) else np.dtype(dtype)
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    "size": _sizes,
+    "axis": operator.index,
+    "replace": bool,
+    "shuffle": bool,
+    "endpoint": bool,
+    "tol": float,
+    "method": _choice,
+    "check_valid": _choice,
+    "dtype": _dtype,
+}
 
 
 def _word(value: Any, operands: list[Any]) -> str:
     """An argument as it stands in the call: a literal, or the place of an operand."""
-    if isinstance(value, type) or type(value) is np.dtype:
-        return literal(np.dtype(value))
-    if type(value) in (list, tuple) and any(map(is_recorded, value)):
-        value = as_array(value)
-    if type(value) is list:
-        value = np.asarray(value)
-    known = type_of(value)
-    if is_recorded(value) or (known is not None and known.form != "weak"):
+    if type(value) is float and not math.isfinite(value):
+        return f"float('{value}')"
+    if isinstance(value, type):
+        return value.__name__
+    kind = type_of(value)
+    if is_recorded(value) or (kind is not None and kind.form != "weak"):
         operands.append(value)
         return f"{{{len(operands) - 1}}}"
-    return repr(value)
+    return literal(value)
 
 
-def _bounds(
-    args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, str], defaults: Any
-) -> tuple[Any, Any, Any]:
-    """The two bounds of a draw and its size, where that is None the shape they broadcast to."""
-    given = {**dict(zip((*names, "size"), (*defaults, None), strict=True)), **kwargs}
-    given |= dict(zip((*names, "size"), args, strict=False))
-    first, second, size = (given[name] for name in (*names, "size"))
-    if size is None:
-        size = np.broadcast_shapes(np.shape(first), np.shape(second)) or None
-    return first, second, size
+def _misfit(function: str, error: Exception) -> TracejitError:
+    """The error for a call that NumPy refuses whatever the numbers are."""
+    fix = "call it as NumPy's Generator is called."
+    if isinstance(error, TypeError):
+        words = {"function": function, "problem": error, "fix": fix}
+        return fail("unsupported-call", _here(), **words)
+    row = "index" if isinstance(error, IndexError) else "shapes"
+    return fail(row, _here(), call=function, problem=error, fix=fix)
 
 
 def _here() -> Any:

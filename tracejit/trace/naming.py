@@ -17,9 +17,13 @@ class Namer:
     def __init__(self) -> None:
         """No frame seen yet."""
         self._position: dict[FrameType, tuple[int, int]] = {}
+        self._rules: set[FrameType] = set()
 
-    def visit(self, frame: FrameType) -> None:
-        """An operation is being recorded in `frame`."""
+    def visit(self, frame: FrameType, rule: bool = False) -> None:
+        """An operation is being recorded in `frame`; in a gradient rule, what cotangents are called
+        there is not their name."""
+        if rule:
+            self._rules.add(frame)
         line, instruction = frame.f_lineno, frame.f_lasti
         before = self._position.get(frame)
         if before is None:
@@ -41,6 +45,7 @@ class Namer:
     def forget(self) -> None:
         """Let the frames go."""
         self._position.clear()
+        self._rules.clear()
 
     def _visit_callers(self, frame: FrameType) -> None:
         """Take note of the user's functions that called this one: their names go before its own."""
@@ -60,5 +65,7 @@ class Namer:
         if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:
             return
         for name, local in frame.f_locals.items():
-            if type(local) is Tensor and not local._value.label and local._value.node is not None:
+            if type(local) is not Tensor or local._value.label or local._value.node is None:
+                continue
+            if local._value.derived is None or frame not in self._rules:
                 local._value.label = name

@@ -340,12 +340,13 @@ class Recording(Recorder):
         return super().name_of(value)
 
     def _locate(self) -> Location | None:
-        if self.where is not None:
+        if self.where is not None and not self.in_rule:
             return None if self.where is NOWHERE else self.where
         frame = places.user_frame()
         if frame is None:
             return None
-        self._namer.visit(frame)
+        self._namer.visit(frame, self.in_rule)
         place, file = places.location(frame)
         self.graph.files.setdefault(place, file)
-        return place
+        note = self.where.note if self.where is not None else ""
+        return place._replace(note=note) if note else place
