@@ -190,7 +190,7 @@ def test_a_result_that_is_told() -> None:
     assert len(drained(calls)) == 1
 
 
-def test_without_a_result_it_is_called_with_ones_once_for_each_type() -> None:
+def test_without_a_result_it_is_called_with_ones_before_its_first_call() -> None:
     calls: SimpleQueue[Any] = SimpleQueue()
 
     @tj.primitive
@@ -201,8 +201,12 @@ def test_without_a_result_it_is_called_with_ones_once_for_each_type() -> None:
     for x in (X, Y, X):
         f(tj.constant(x))
     assert drained(calls) == [[1.0] * 3, X.tolist(), Y.tolist(), X.tolist()]
-    tj.function(lambda x: f(x))(Y)
-    assert drained(calls) == [Y.tolist()]
+    compiled = tj.function(lambda x: f(x))
+    for x in (X, Y):
+        compiled(x)
+    assert drained(calls)[-2:] == [X.tolist(), Y.tolist()]
+    compiled(X)
+    assert drained(calls) == [X.tolist()]
 
 
 def test_what_nothing_needs_is_not_called() -> None:
@@ -370,10 +374,30 @@ def test_it_keeps_name_docstring_and_what_it_wraps() -> None:
     assert "out = cubes(x)" in tj.function(lambda x: made(x)).kernel(X).source
 
 
-def test_differentiating_inside_a_primitive_is_its_own_matter() -> None:
-    slope = tj.primitive(lambda x: tj.grad(lambda x: np.sum(x**2))(x))
-    assert_same(slope(tj.constant(X)).numpy(), 2.0 * X)
-    assert_same(tj.function(lambda x: slope(x))(X), 2.0 * X)
+def grad_of_square(x: Any) -> Any:
+    return tj.grad(lambda x: np.sum(x**2))(x)
+
+
+def taped_square(x: Any) -> Any:
+    x = tj.constant(x)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = x**2
+    return tape.gradient(y, x).numpy()
+
+
+@pytest.mark.parametrize("f", [grad_of_square, taped_square, tj.function(lambda x: x * 2.0)])
+def test_what_a_primitive_differentiates_is_its_own_matter(f: Any) -> None:
+    for made in (tj.primitive(f), tj.primitive(f, result=tj.TensorSpec((3,)))):
+        compiled = tj.function(lambda x, made=made: made(x))
+        for _ in range(2):
+            assert_same(compiled(X), 2.0 * X)
+        assert_same(made(tj.constant(X)).numpy(), 2.0 * X)
+        x = tj.constant(X)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = tj.stop_gradient(made(x)) * x
+        assert_same(tape.gradient(y, x).numpy(), 2.0 * X)
 
 
 def test_only_a_callable_can_be_a_primitive() -> None:

@@ -50,7 +50,7 @@ class ForwardAccumulator:
         """Move `primals` along `tangents`."""
         self._primals, structure = leaves_of(primals, "primals", "ForwardAccumulator")
         self._dots, dot_structure = flatten(tangents)
-        if dot_structure != structure:
+        if not dot_structure.is_like(structure):
             problem = "primals and tangents differ in their structure"
             raise fail("primals", here(), problem=problem)
         if len({id(primal) for primal in self._primals}) < len(self._primals):

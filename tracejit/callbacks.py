@@ -13,7 +13,7 @@ from tracejit.ops.effects import CALLBACK
 from tracejit.paths import run_event
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
-from tracejit.trace.record import Event, Recording, current_recording
+from tracejit.trace.record import Event, Recording, current_recording, outside_recordings
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
@@ -72,7 +72,7 @@ class Call:
         leaves = list(self.fixed)
         for k, array in zip(self.places, arrays, strict=True):
             leaves[k] = array.copy() if type(array) is np.ndarray else array
-        with EAGER.unwatched():
+        with outside_recordings(), EAGER.unwatched():
             return self.f(*unflatten(self.structure, leaves))
 
 
@@ -101,7 +101,7 @@ class CheckedCall:
     def answers(self, *arrays: Any) -> list[Any]:
         """The arrays of the answer, copied and checked; CallbackError where they do not fit."""
         leaves, structure = flatten(self.call(*arrays))
-        if structure != self.structure:
+        if not structure.is_like(self.structure):
             problem = f"{len(leaves)} arrays in another structure than its `result`"
             raise fail("callback", self.where, function=self.__name__, problem=problem)
         return [self._checked(leaf, type) for leaf, type in zip(leaves, self.types, strict=True)]
@@ -186,11 +186,8 @@ class InPlace:
 
     def __call__(self, *arrays: Any) -> Any:
         """Let it take place; the answer says nothing."""
-        tensors = [
-            eager_tensor(np.array(array)[()] if value.type.form == "scalar" else array, value.type)
-            for array, value in zip(arrays, self.event.values, strict=True)
-        ]
-        run_event(self.event, tensors)
+        pairs = zip(arrays, self.event.values, strict=True)
+        run_event(self.event, [eager_tensor(array.copy(), v.type) for array, v in pairs])
         return np.int64(0)
 
 

@@ -74,12 +74,18 @@ class Primitive:
         call = Call(_Keywords(self.f), leaves, structure)
         types = [leaf_type(leaf) if k in call.places else None for k, leaf in enumerate(leaves)]
         fixed = [_identity(leaf) for leaf in call.fixed]
-        key = (structure, tuple(types), tuple(fixed), where)
+        if len(self._calls) >= LIMIT:
+            self._calls.clear()
+        key = (structure, tuple(types), tuple(fixed))
         if key not in self._calls:
-            if len(self._calls) >= LIMIT:
-                self._calls.clear()
-            self._calls[key] = CheckedCall(call, *self._results(call, leaves), where)
-        return self._calls[key]
+            self._calls[key] = CheckedCall(call, *self._results(call, leaves))
+        known = self._calls[key]
+        if where is None:
+            return known
+        here = (*key, where)
+        if here not in self._calls:
+            self._calls[here] = CheckedCall(known.call, known.types, known.structure, where)
+        return self._calls[here]
 
     def _results(self, call: Call, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
         """The types of the results: as said, or those for ones."""

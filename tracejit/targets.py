@@ -85,7 +85,7 @@ def seeds_of(
     seeds, given_structure = _seed_leaves(given, len(targets))
     alone = structure is LEAF and len(seeds) == 1
     flat = given_structure.cls in (list, tuple) and len(seeds) == len(targets)
-    if not (given_structure == structure or alone or flat):
+    if not (given_structure.is_like(structure) or alone or flat):
         problem = f"{len(seeds)} cotangents in another structure than {len(targets)} targets"
         raise fail("seeds", here(), call=call, problem=problem)
     return [

@@ -116,7 +116,7 @@ def fraction(out: Any, low: Any, high: Any) -> Any:
     return above / np.where(above + below == 0, 1.0, above + below)
 
 
-def answers(*types: ArrayType, results: tuple[str, ...]) -> tuple[ArrayType, ...]:
+def answers(*types: ArrayType, results: tuple[str, ...], call: Any = None) -> tuple[ArrayType, ...]:
     """The infer of a call whose results have these types, as printed."""
     return tuple(parse_type(text) for text in results)
 

@@ -77,51 +77,49 @@ class RecordedGenerator:
             raise fail("unsupported-function", _here(), function=f"Generator.{name}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return self._draw(name, args, kwargs)
-            except (TypeError, ValueError) as error:
-                if isinstance(error, TracejitError):
-                    raise
-                raise _misfit(f"Generator.{name}", error) from None
+            op, operands, params = self._call(name, args, kwargs)
+            drawn = op(*operands, **params)
+            may_carry = drawn.type.is_inexact and any(map(_may_be_differentiated, operands))
+            if drawn.type.form == "weak" and may_carry:
+                return as_scalar(drawn, dtype=drawn.dtype)
+            return drawn
 
         return method
 
-    def _draw(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of `method`."""
-        bound = signature_of_draw(method).bind(*args, **kwargs)
-        given = dict(zip(bound.signature.parameters, args, strict=False)) | kwargs
-        given = {name: _read(method, name, value) for name, value in given.items()}
-        differentiable = any(map(_has_derivative, given.values()))
-        op, operands, params = DRAW, [self._handle], {}
-        if differentiable and method in DIFFERENTIABLE:
-            op = DIFFERENTIABLE[method]
-            bound.arguments.update(given)
-            bound.apply_defaults()
-            params["size"] = bound.arguments.pop("size")
-            operands += bound.arguments.values()
-        else:
-            words = [_word(value, operands) for value in given.values()]
-            named = zip(list(given)[len(args) :], words[len(args) :], strict=True)
-            words[len(args) :] = [f"{name}={word}" for name, word in named]
-            params["call"] = f"{method}({', '.join(words)})"
-        return _recorded(op, operands, params, differentiable)
+    def _call(
+        self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Op, list[Any], dict[str, Any]]:
+        """A call of `method` as an op with operands and parameters, which fit."""
+        try:
+            bound = signature_of_draw(method).bind(*args, **kwargs)
+            given = dict(zip(bound.signature.parameters, args, strict=False)) | kwargs
+            given = {name: _read(method, name, value) for name, value in given.items()}
+            op, operands, params = DRAW, [self._handle], {}
+            if method in DIFFERENTIABLE and any(map(_may_be_differentiated, given.values())):
+                op = DIFFERENTIABLE[method]
+                bound.arguments.update(given)
+                bound.apply_defaults()
+                params["size"] = bound.arguments.pop("size")
+                operands += bound.arguments.values()
+            else:
+                words = [_word(value, operands) for value in given.values()]
+                named = zip(list(given)[len(args) :], words[len(args) :], strict=True)
+                words[len(args) :] = [f"{name}={word}" for name, word in named]
+                params["call"] = f"{method}({', '.join(words)})"
+            op.result_types([type_in_call(operand) for operand in operands], params)
+        except TracejitError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise _misfit(f"Generator.{method}", error) from None
+        return op, operands, params
 
 
 # Errors call it what the user passed.
 RecordedGenerator.__name__ = "Generator"
 
 
-def _recorded(op: Op, operands: list[Any], params: dict[str, Any], differentiable: bool) -> Any:
-    """The draw, in a form that can carry a derivative where one may be asked for."""
-    op.result_types([type_in_call(operand) for operand in operands], params)
-    drawn = op(*operands, **params)
-    if differentiable and drawn.type.form == "weak" and drawn.type.is_inexact:
-        return as_scalar(drawn, dtype=drawn.dtype)
-    return drawn
-
-
-def _has_derivative(value: Any) -> bool:
-    """Whether `value` is recorded and may be differentiated: no Python number is."""
+def _may_be_differentiated(value: Any) -> bool:
+    """Whether `value` is recorded and may have a derivative: no Python number has."""
     return is_recorded(value) and value.type.is_inexact and value.type.form != "weak"
 
 

@@ -47,6 +47,16 @@ def current_recording() -> Recording | None:
     return active.stack[-1] if active.stack else None
 
 
+@contextmanager
+def outside_recordings() -> Iterator[None]:
+    """Meanwhile what this thread computes is recorded nowhere."""
+    outer, active.stack = active.stack, []
+    try:
+        yield
+    finally:
+        active.stack = outer
+
+
 class Hidden(NamedTuple):
     """An argument of the kernel that is none of the user's: the input that stands for it, the
     object that holds it, and the path from the object to the array."""

@@ -28,6 +28,13 @@ class Structure(NamedTuple):
         """The number of leaves."""
         return 1 if self.cls is None else sum(child.size for child in self.children)
 
+    def is_like(self, other: Structure) -> bool:
+        """Whether `other` is the same, in whatever order its dicts list their keys."""
+        if self.cls is not other.cls or self.keys != other.keys:
+            return False
+        pairs = zip(self.children, other.children, strict=True)
+        return all(mine.is_like(its) for mine, its in pairs)
+
 
 LEAF = Structure(None)
 
