@@ -13,6 +13,7 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tracejit.errors import (
+    LeakedTensorError,
     NoGradientError,
     RuleTypeError,
     SeedError,
@@ -33,6 +34,7 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 X = np.array([1.0, -2.0, 0.5])
 V = np.array([2.0, 0.25, -1.0])
+Y = np.array([3.0, 0.5, 4.0])
 ONE = np.ones(3)
 
 
@@ -624,6 +626,35 @@ def test_control_flow_and_calls_of_compiled_functions() -> None:
         return np.where(y > 0, 2.0 * d, d)
 
     close(moved(f, X, along=[V]), slope(X) * V)
+
+
+def test_an_accumulator_of_eager_primals_inside_a_function() -> None:
+    x = tj.constant(X)
+    accumulator = tj.ForwardAccumulator(x, V)
+
+    def program(z: Any) -> Any:
+        with accumulator:
+            y = z * x * x
+        return accumulator.jvp(y)
+
+    compiled = tj.function(program)
+    for z in (ONE, Y, ONE):
+        close(compiled(z), 2 * X * V * z)
+
+
+def test_what_a_recording_left_behind_is_refused() -> None:
+    kept: list[Any] = []
+
+    def program(x: Any) -> Any:
+        with tj.ForwardAccumulator(x, V) as accumulator:
+            y = x * x
+        kept.append((accumulator, y))
+        return y
+
+    tj.function(program)(X)
+    accumulator, y = kept[0]
+    with pytest.raises(LeakedTensorError, match="after that recording had ended"):
+        accumulator.jvp(y)
 
 
 def test_another_shape_is_another_kernel() -> None:

@@ -343,7 +343,7 @@ def test_methods_bind_to_their_instances() -> None:
         check([answer.value, *answer.gradients], model.factor * X, 10.0 * model.factor * ONE)
 
 
-class Callable_:
+class Doubler:
     def __call__(self, x: Any) -> Any:
         return x * 2.0
 
@@ -353,7 +353,7 @@ class Callable_:
     [
         lambda x: x * 2.0,
         functools.partial(np.multiply, 2.0),
-        Callable_(),
+        Doubler(),
         np.exp2,
         tj.function(lambda x: x * 2.0),
     ],
@@ -436,6 +436,28 @@ def test_forward_mode_transposes_the_rule() -> None:
     assert_same(moved(tenfold, X, Y, along=[Y, X]), 10.0 * Y)
     two = ruled(lambda x: (x * 2.0, x * 3.0), lambda op, g, h: g * 5.0 + h * 7.0)
     assert_same(moved(two, X, along=[Y]), (5.0 * Y, 7.0 * Y))
+
+
+def test_forward_mode_of_higher_order_differentiates_the_rule() -> None:
+    f = cube()
+
+    def twice_forward(x: Any) -> Any:
+        with tj.ForwardAccumulator(x, np.ones(3)) as outer:
+            with tj.ForwardAccumulator(x, np.ones(3)) as inner:
+                y = f(x)
+            d = inner.jvp(y)
+        return outer.jvp(d)
+
+    def forward_over_reverse(x: Any) -> Any:
+        with tj.ForwardAccumulator(x, np.ones(3)) as accumulator:
+            with tj.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            slope = tape.gradient(y, x)
+        return accumulator.jvp(slope)
+
+    for program in (twice_forward, forward_over_reverse):
+        check([program(tj.constant(X)).numpy(), tj.function(program)(X)], 6 * X, 6 * X)
 
 
 def test_forward_mode_refuses_a_rule_that_is_not_linear() -> None:

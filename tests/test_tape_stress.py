@@ -25,8 +25,9 @@ Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)
 
 WARM_UP = 1_000
-# What Python itself may keep or move meanwhile: free lists, a larger table for a dict.
-SLACK = 4096
+# Python's own free lists grow by some kilobytes, and stay so. What leaks in every step is more:
+# the smallest object has 16 bytes.
+SLACK = 24_576
 
 
 @pytest.fixture(autouse=True)
@@ -202,7 +203,7 @@ def test_second_order_through_functions(kernels: list[str]) -> None:
             first = inner.gradient(y, x)
         outer.gradient(first, x)
 
-    check_flat(step, 10_000, kernels)
+    check_flat(step, 8_000, kernels)
 
 
 def test_tapes_inside_functions(kernels: list[str]) -> None:
@@ -235,7 +236,7 @@ def test_custom_gradients(kernels: list[str]) -> None:
             y = scaled(x) * x
         tape.gradient(y, [x, v])
 
-    check_flat(step, 10_000, kernels)
+    check_flat(step, 8_000, kernels)
 
 
 def test_recomputed_regions(kernels: list[str]) -> None:
@@ -253,7 +254,7 @@ def test_recomputed_regions(kernels: list[str]) -> None:
             y = region(region(x))
         tape.gradient(y, [x, v])
 
-    check_flat(step, 10_000, kernels)
+    check_flat(step, 4_000, kernels)
 
 
 def test_accumulators(kernels: list[str]) -> None:

@@ -24,10 +24,11 @@ def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     """Call f(*args) with plain arrays, at every call of a recorded function, once and in order.
 
     Without `result` its answer is dropped, and it is called when the kernel has succeeded,
-    interleaved with assignments as written. With `result`, a TensorSpec or a container of them,
-    it is called where it stands, after all that stands before it, and its answer, which must have
-    those shapes and dtypes, is an array to compute with; it has no gradient. Outside recorded
-    functions it is called at once. What `recompute_grad` runs again calls nothing again.
+    interleaved with assignments as written, and after all that the function draws. With `result`,
+    a TensorSpec or a container of them, it is called where it stands, after all that stands
+    before it, and its answer, which must have those shapes and dtypes, is an array to compute
+    with; it has no gradient. Outside recorded functions it is called at once. What
+    `recompute_grad` runs again calls nothing again.
 
     Raises CallbackError (a ValueError) where the answer is not what `result` says.
 
@@ -166,13 +167,19 @@ def handle_of(called: Any, recorder: Recorder) -> Tensor:
     before it is called."""
     if not isinstance(recorder, Recording):
         return handle_tensor(called)
-    events, recorder.events = recorder.events, []
-    for event in events:
-        name = f"assign_{event.variable.name or 'variable'}" if event.run is None else "callback"
-        handle = Tensor(recorder.hide(InPlace(event), name, HANDLE), recorder)
-        CALLBACK(handle, *[Tensor(v, recorder) for v in event.values], results=(InPlace.TYPE,))
+    take_place(recorder)
     name = called.__name__ if called.__name__.isidentifier() else "callback"
     return Tensor(recorder.hide(called, name, HANDLE), recorder)
+
+
+def take_place(recording: Recording) -> None:
+    """Let the events so far take place inside the kernel, here."""
+    events, recording.events = recording.events, []
+    for event in events:
+        name = f"assign_{event.variable.name or 'variable'}" if event.run is None else "callback"
+        handle = Tensor(recording.hide(InPlace(event), name, HANDLE), recording)
+        values = [Tensor(value, recording) for value in event.values]
+        CALLBACK(handle, *values, results=(InPlace.TYPE,))
 
 
 class InPlace:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import HANDLE
-from tracejit.ops.creation import is_recorded
+from tracejit.ops.creation import as_array, is_recorded
+from tracejit.ops.effects import DEFAULT_RNG
 from tracejit.trace.eager import handle_tensor
-from tracejit.trace.generators import DRAWS, RecordedGenerator
+from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import current_recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
@@ -56,8 +57,6 @@ class Generator:
             handle = recording.hide(self._generator, "rng", HANDLE)
             return getattr(RecordedGenerator(Tensor(handle, recording)), name)
         method = getattr(self._generator, name)
-        if name not in DRAWS:
-            return method
 
         def draw(*args: Any, **kwargs: Any) -> Any:
             if any(map(is_recorded, flatten((args, kwargs))[0])):
@@ -71,6 +70,14 @@ class Generator:
         return f"tj.random.Generator({self._generator.bit_generator!r})"
 
 
-def default_rng(seed: Any = None) -> Generator:
-    """A generator like np.random.default_rng(seed), which recorded functions may capture."""
-    return Generator(np.random.default_rng(seed))
+def default_rng(seed: Any = None) -> Any:
+    """A generator like np.random.default_rng(seed), which recorded functions may capture.
+
+    In a function that is recorded, it is made anew at each call, and `seed` is None, an integer or
+    integers, which may be recorded; a BitGenerator, as always, is shared and not made anew.
+    """
+    recording = current_recording()
+    if recording is None or isinstance(seed, (np.random.BitGenerator, np.random.Generator)):
+        return Generator(np.random.default_rng(seed))
+    seeds = () if seed is None else (as_array(seed),)
+    return RecordedGenerator(recording.record(DEFAULT_RNG, seeds, {}))

@@ -35,8 +35,8 @@ def recompute_eagerly(
     """The value of f(*args, **kwargs), which open tapes see as one operation."""
     if not EAGER.windows:
         return f(*args, **kwargs)
-    sieve, run = Sieve(EAGER.windows), Run(name)
     generators = Generators(f, args, kwargs)
+    sieve, run = Sieve(EAGER.windows), Run(name, generators)
     kept_args, kept_kwargs = map_tree(kept, args), map_tree(kept, kwargs)
     with EAGER.seen_by((sieve,)), EAGER.logging_run(run):
         value = map_tree(read_leaf, f(*args, **kwargs))
@@ -110,7 +110,7 @@ class Generators:
             leaves = flatten((args, kwargs))[0]
             found.update((id(one), one) for one in leaves if isinstance(one, np.random.Generator))
         self.generators = [*found.values(), random]
-        self.states = self._now()
+        self.states = self.now()
         self.spawned = [_spawned(one) for one in self.generators]
         passed = {id(leaf) for leaf in flatten((args, kwargs))[0]}
         arrays = [array for _, array in reach.arrays.values() if id(array) not in passed]
@@ -133,22 +133,24 @@ class Generators:
                 "two-runs", EAGER.here(), function=name, problem="it spawns random generators"
             )
 
-    def _now(self) -> list[Any]:
+    def now(self) -> list[Any]:
+        """The states."""
         return [_state(one) for one in self.generators]
 
-    def _set(self, states: list[Any]) -> None:
+    def restore(self, states: list[Any]) -> None:
+        """Put the states back."""
         for one, state in zip(self.generators, states, strict=True):
             _set_state(one, state)
 
     @contextmanager
     def replayed(self) -> Iterator[None]:
         """The generators draw meanwhile what they drew after they were noted."""
-        before = self._now()
-        self._set(self.states)
+        before = self.now()
+        self.restore(self.states)
         try:
             yield
         finally:
-            self._set(before)
+            self.restore(before)
 
 
 def _spawned(generator: Any) -> int:

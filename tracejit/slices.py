@@ -164,6 +164,7 @@ def _compile(
     backward = needed_nodes(graph.nodes, outputs, forward)
     used = {value for node in backward for value in node.operands}.union(outputs)
     inputs = [v for v in forward if v in used and not isinstance(v, Constant)]
+    graph.nodes = backward  # what the window holds is over
     graph = extract(graph, graph.name, inputs, outputs)
     kernel = make_kernel(Recorded(graph, origin, len(outputs)))
     return Compiled(kernel.forward, [forward[v] for v in inputs], results, numbers, dynamic)

@@ -169,6 +169,7 @@ SCALARS = each(
     ("float32", lambda r, m: r.normal(m), (np.float32(1.1),)),
     ("python", lambda r, m: r.normal(m), (1.5,)),
     ("no dimensions", lambda r, m: r.normal(m), (np.array(1.5),)),
+    ("gamma", lambda r, m: r.gamma(m), (np.float64(1.5),)),
     ("uniform", lambda r, m: r.uniform(m, 4.3), (np.float64(1.5),)),
     ("uniform float32", lambda r, m: r.uniform(m, 4.3), (np.float32(1.1),)),
 )
@@ -176,7 +177,8 @@ SCALARS = each(
 
 @SCALARS
 def test_scalar_bounds_draw_what_numpy_draws(f: Any, args: Any) -> None:
-    """The value is that of float64; NumPy's is a Python float."""
+    """The value is that of float64, also of float32 bounds; NumPy's is a Python float, of which
+    there are no derivatives."""
     compiled, mine, numpys = tj.function(f), rng(), rng()
     for _ in range(3):
         found = compiled(mine, *args)
@@ -239,6 +241,20 @@ def test_gradients_are_those_of_the_numbers_drawn(f: Any, args: Any) -> None:
     gradients = tj.grad(f, argnums)(rng(), *args)
     for one, other in zip(gradients, found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("middle", "width"), [(0.0, 1.0), (1.0, 1e-3), (-50.0, 1e-6), (3.0, 9e9)])
+def test_the_numbers_behind_a_draw_are_as_exact_as_the_draw(middle: float, width: float) -> None:
+    """A narrow draw far from zero has few of their digits."""
+    ones = np.ones(4)
+    lost = 4.0 * np.finfo(float).eps * max(1.0, abs(middle) / width)
+    found = tj.grad(lambda r, m, s: np.sum(r.normal(m, s)), (1, 2))(rng(), middle, width * ones)
+    assert found[0] == 4.0
+    np.testing.assert_allclose(found[1], rng().standard_normal(4), rtol=0.0, atol=8.0 * lost)
+    ends = middle * ones, (middle + width) * ones
+    low, high = tj.grad(lambda r, a, b: np.sum(r.uniform(a, b)), (1, 2))(rng(), *ends)
+    np.testing.assert_allclose(high, rng().random(4), rtol=0.0, atol=lost)
+    np.testing.assert_allclose(low, 1.0 - rng().random(4), rtol=0.0, atol=lost)
 
 
 @EVERY_MODE

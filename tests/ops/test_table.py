@@ -42,7 +42,7 @@ WITHOUT_SAMPLES = {
     "override": "written by the gradient markers alone",
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",
-    **dict.fromkeys(("draw", "callback"), "effects, tested in test_effects.py"),
+    **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),
     **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),
     **dict.fromkeys(
         (name for name in OPS if name.startswith("python_")), "arithmetic of Python numbers"

@@ -10,6 +10,8 @@ in `call` are the operands, which are parameters of the distribution alone: what
 normal(generator, loc, scale, size=(3,)) and uniform(generator, low, high, size=(3,)) have one: the
 draw itself is what it is computed from, out = loc + scale * z and out = low + (high - low) * u.
 
+default_rng(seed), the one without a handle, makes a generator: its result is a handle.
+
 callback(function, *operands, results=("f8[3]",)) is what the function answers, without a gradient.
 """
 
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import PYTHON_TYPES, ArrayType, parse_type, type_of
+from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, parse_type, type_of
 from tracejit.ops.op import Op, Rule, defop
 
 # The arguments of a Generator's methods that are no parameters of a distribution.
@@ -144,3 +146,9 @@ UNIFORM = _between(
     lambda g, out, rng, low, high, size: g * fraction(out, low, high),
 )
 CALLBACK = defop(name="callback", infer=answers, source=call_source, effect=True)
+DEFAULT_RNG = defop(
+    name="default_rng",
+    infer=lambda *seed: HANDLE,
+    source="np.random.default_rng({operands})",
+    effect=True,
+)

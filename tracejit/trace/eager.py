@@ -43,14 +43,16 @@ _compiled: dict[tuple[Any, ...], _Compiled] = {}
 
 class Run:
     """What a recompute region met in its forward run: per Variable, the values that it had one
-    after another; and what callbacks answered. `name` is the function."""
+    after another; and what callbacks answered, with the states of the generators after that.
+    `name` is the function."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, generators: Any) -> None:
         """Nothing met yet."""
         self.name = name
+        self.generators = generators
         self.versions: dict[int, tuple[Any, list[Value]]] = {}
         self.made: dict[int, Any] = {}
-        self.answers: list[Any] = []
+        self.answers: list[tuple[Any, Any]] = []
 
     def note(self, variable: Any, value: Value) -> None:
         """`variable` has `value` now; those made during the run are none of its."""
@@ -277,11 +279,16 @@ class Eager(threading.local, Recorder):
         """What `effect` answers; in a second run, what it answered in the first."""
         if self.replay is None:
             answer = effect()
-        elif (answer := next(self.replay.answers, self)) is self:
-            name = self.replay.run.name
-            raise fail("two-runs", self.here(), function=name, problem="it calls back once more")
+        else:
+            run = self.replay.run
+            found = next(self.replay.answers, None)
+            if found is None:
+                problem = "it calls back once more"
+                raise fail("two-runs", self.here(), function=run.name, problem=problem)
+            answer, states = found
+            run.generators.restore(states)
         for run in self.runs:
-            run.answers.append(answer)
+            run.answers.append((answer, run.generators.now()))
         return answer
 
     @contextmanager

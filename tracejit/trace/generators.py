@@ -17,6 +17,7 @@ every method answers np.float64 where NumPy's answers a Python float, which carr
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -91,7 +92,7 @@ class RecordedGenerator:
     ) -> tuple[Op, list[Any], dict[str, Any]]:
         """A call of `method` as an op with operands and parameters, which fit."""
         try:
-            bound = signature_of_draw(method).bind(*args, **kwargs)
+            bound = _bound(method, args, kwargs)
             given = dict(zip(bound.signature.parameters, args, strict=False)) | kwargs
             given = {name: _read(method, name, value) for name, value in given.items()}
             op, operands, params = DRAW, [self._handle], {}
@@ -124,6 +125,15 @@ def _may_be_differentiated(value: Any) -> bool:
 
 
 # What the arguments come to
+
+
+def _bound(method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+    """The arguments by parameter; the error of NumPy's, in its words, where they do not fit."""
+    try:
+        return signature_of_draw(method).bind(*args, **kwargs)
+    except TypeError:
+        getattr(np.random.default_rng(0), method)(*args, **kwargs)
+        raise
 
 
 def _read(method: str, name: str, value: Any) -> Any:

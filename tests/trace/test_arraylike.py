@@ -1,0 +1,178 @@
+"""ArrayMethods: ndarray's attributes, methods and operators, the same for Tensors and Variables."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.interpret import interpret, record
+from tracejit.errors import InPlaceError
+from tracejit.ir.types import type_of
+from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.tensor import Tensor
+
+MATRIX = np.array([[1.5, -2.0, 0.25], [4.0, 0.5, -1.25]])
+COUNTS = np.array([[3, 1, 2], [5, 4, 6]])
+
+
+def recorded(call: Callable[[Any], Any], given: Any) -> list[Any]:
+    """What a recording of the call computes."""
+    return interpret(record(call, given)[0], given)
+
+
+def plain(found: Any) -> Any:
+    """The arrays of a result that is Tensors."""
+    if type(found) in (list, tuple):
+        return [plain(one) for one in found]
+    if type(found) not in (tj.Tensor, tj.Variable):
+        return found
+    return found.numpy()
+
+
+KINDS: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
+    "tensor": lambda call, given: plain(call(tj.constant(given))),
+    "variable": lambda call, given: plain(call(tj.Variable(given))),
+    "recording": recorded,
+}
+
+
+@pytest.fixture(params=KINDS)
+def computed(request: pytest.FixtureRequest) -> Any:
+    """Computes a call on an array as an eager Tensor, a Variable, or in a recording."""
+    return KINDS[request.param]
+
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: [x.sum(), x.sum(0), x.sum(axis=1, keepdims=True)],
+    "mean": lambda x: [x.mean(), x.mean(1)],
+    "prod": lambda x: [x.prod(), x.prod(axis=0)],
+    "max": lambda x: [x.max(), x.max(1), x.min(), x.min(axis=0)],
+    "var": lambda x: [x.var(), x.var(axis=0), x.std(), x.std(axis=1)],
+    "any": lambda x: [(x > 0).any(), (x > 0).all(), (x > 0).any(axis=0)],
+    "argmax": lambda x: [x.argmax(), x.argmin(axis=1), x.argsort(axis=1)],
+    "cumsum": lambda x: [x.cumsum(), x.cumsum(axis=1), x.cumprod(axis=0)],
+    "dot": lambda x: [x.dot(x.T), x.trace(), x.diagonal()],
+    "clip": lambda x: [x.clip(-1.0, 1.0), x.round(1)],
+    "shape": lambda x: [
+        x.reshape(3, 2), x.reshape((6,)), x.reshape(-1), x.ravel(), x.flatten(),
+        x.transpose(), x.transpose(1, 0), x.transpose((1, 0)), x.swapaxes(0, 1), x[None].squeeze(),
+        x.T, x.mT, x.repeat(2, axis=0),
+    ],
+    "take": lambda x: [x.take([0, 1]), x.take([1], axis=0), x.compress([False, True], axis=0)],
+    "astype": lambda x: [x.astype("f4"), x.astype(np.complex128), x.copy()],
+    "parts": lambda x: [x.real, (x * 1j).imag, (x + 1j).conj(), (x + 1j).conjugate()],
+    "index": lambda x: [x[0], x[..., 1], x[:, ::-1], x[1, 2], x[None], x[[1, 0, 1]]],
+    "divmod": lambda x: [*divmod(x, 2.0), *divmod(7.0, x)],
+    "signs": lambda x: [-x, +x, abs(x)],
+    "sides": lambda x: [2.0 - x, 1.0 / x, 2.0 ** x, x ** 2, x // 2.0, 7.0 % x, x @ x.T],
+    "compare": lambda x: [x < 0.5, x <= 0.5, x > 0.5, x >= 0.5, x == 0.5, x != 0.5, 0.5 < x],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_and_operators_are_ndarrays(computed: Any, name: str) -> None:
+    call = METHODS[name]
+    found, expected = computed(call, MATRIX), call(MATRIX)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+
+
+@pytest.mark.parametrize("symbol", [operator.and_, operator.or_, operator.xor, operator.lshift])
+def test_bitwise_operators(computed: Any, symbol: Callable[..., Any]) -> None:
+    def call(n: Any) -> Any:
+        return [symbol(n, 2), symbol(2, n), ~n, n >> 1]
+
+    for one, other in zip(computed(call, COUNTS), call(COUNTS), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("given", [MATRIX, COUNTS, np.array(2.5), np.float32(2.5), np.ones((0, 3))])
+@pytest.mark.parametrize("make", [tj.constant, tj.Variable])
+def test_attributes_are_ndarrays(make: Callable[[Any], Any], given: Any) -> None:
+    made = make(given)
+    for name in ("shape", "dtype", "ndim", "size", "itemsize", "nbytes"):
+        assert getattr(made, name) == getattr(given, name), name
+    assert made.type is type_of(given)
+
+
+@pytest.mark.parametrize("make", [tj.constant, tj.Variable])
+def test_length_and_iteration_are_ndarrays(make: Callable[[Any], Any]) -> None:
+    made = make(MATRIX)
+    assert len(made) == 2
+    for row, expected in zip(made, MATRIX, strict=True):
+        np.testing.assert_array_equal(row.numpy(), expected)
+    first, second = made
+    np.testing.assert_array_equal((first - second).numpy(), MATRIX[0] - MATRIX[1])
+    assert list(make(np.ones((0, 3)))) == []
+    for call in (len, iter):
+        with pytest.raises(TypeError, match="unsized|0-d"):
+            call(make(2.5))
+
+
+@pytest.mark.parametrize("method", ["fill", "sort", "partition", "put", "resize"])
+@pytest.mark.parametrize("make", [tj.constant, tj.Variable])
+def test_methods_that_write_are_refused(make: Callable[[Any], Any], method: str) -> None:
+    made = make(MATRIX)
+    with pytest.raises(InPlaceError, match=method) as caught:
+        getattr(made, method)(0)
+    assert "getattr(made, method)(0)" in caught.value.where.text
+    np.testing.assert_array_equal(made.numpy(), MATRIX)
+
+
+@pytest.mark.parametrize("make", [tj.constant, tj.Variable])
+def test_methods_do_not_write_into_out(make: Callable[[Any], Any]) -> None:
+    out = np.zeros(3)
+    with pytest.raises(InPlaceError, match="out"):
+        make(MATRIX).sum(axis=0, out=out)
+    np.testing.assert_array_equal(out, np.zeros(3))
+    np.testing.assert_array_equal(make(MATRIX).sum(axis=0, out=None).numpy(), MATRIX.sum(axis=0))
+
+
+@pytest.mark.parametrize("make", [tj.constant, tj.Variable])
+def test_what_ndarray_refuses_is_refused(make: Callable[[Any], Any]) -> None:
+    made = make(MATRIX)
+    for call in (
+        lambda x: x.reshape(4, 4),
+        lambda x: x.sum(axis=5),
+        lambda x: x[7],
+        lambda x: x @ x,
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            call(MATRIX)
+        with pytest.raises((ValueError, IndexError)):
+            call(made)
+
+
+def test_methods_are_documented_by_the_function_they_are() -> None:
+    assert ArrayMethods.sum.__doc__ == "As np.sum."
+    assert ArrayMethods.sum.__name__ == "sum"
+    assert not [
+        name
+        for name, method in vars(ArrayMethods).items()
+        if callable(method) and not name.startswith("_") and not method.__doc__
+    ]
+
+
+def test_both_kinds_of_arrays_are_array_methods() -> None:
+    for kind in (Tensor, tj.Variable):
+        assert issubclass(kind, ArrayMethods)
+        # Without __slots__ in the base every Tensor would have a dict.
+        assert "__dict__" not in dir(kind)
+
+
+def test_the_base_leaves_the_rest_to_its_classes() -> None:
+    base = ArrayMethods()
+    for call in (
+        lambda: base.type,
+        lambda: base + 1,
+        lambda: base.sum(),
+        lambda: base._refuse_write("", base),
+    ):
+        with pytest.raises(NotImplementedError):
+            call()
