@@ -1,4 +1,4 @@
-"""The gradients of eager tapes: one kernel per structure, however often and with whatever values."""
+"""The gradients of eager tapes: one kernel per structure, however often, whatever the values."""
 
 from __future__ import annotations
 

@@ -238,8 +238,8 @@ def test_shapes_that_do_not_fit_name_every_operand(recorder: Any) -> None:
 
 def test_types_that_do_not_fit_are_unsupported(recorder: Any) -> None:
     x = tensor(recorder)
-    with pytest.raises(UnsupportedError, match="invert|bitwise"):
-        ~x
+    with pytest.raises(UnsupportedError, match=r"invert|bitwise"):
+        np.invert(x)
 
 
 def test_what_is_no_array_is_named(recorder: Any) -> None:
