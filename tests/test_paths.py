@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -918,7 +919,17 @@ def test_recomputed_regions_in_functions() -> None:
 # Threads
 
 
-def test_two_threads_derive_at_the_same_time() -> None:
+def test_threads_derive_at_the_same_time(
+    derived: list[Graph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One reopens the recording, the others wait: each derivative is made once."""
+    pull = paths.Path._pulled
+
+    def slowly(self: Any, *args: Any) -> Any:
+        time.sleep(0.01)
+        return pull(self, *args)
+
+    monkeypatch.setattr(paths.Path, "_pulled", slowly)
     v = tj.Variable(Y, name="v")
     f = tj.function(lambda x: np.sin(x) * v + x**4)
     f(tj.constant(X))
@@ -949,6 +960,7 @@ def test_two_threads_derive_at_the_same_time() -> None:
     }
     for order, found in answers:
         close(found, wanted[order])
+    assert len(derived) == 3
 
 
 def test_a_derivative_is_asked_for_on_another_thread() -> None:

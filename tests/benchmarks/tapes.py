@@ -6,6 +6,8 @@ prints the sections named, or all. An eager tape computes operation by operation
 is a kernel: a step should take at most three times tj.value_and_grad's and 5 microseconds more for
 each operation. A tape around a compiled function, and a tape inside a compiled train step, are
 compared with tj.value_and_grad and an update by NumPy. All times are medians, measured by turns.
+Where other programs run, set OPENBLAS_NUM_THREADS=1: matrix products that wait for a core tell
+nothing.
 """
 
 from __future__ import annotations

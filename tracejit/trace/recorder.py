@@ -16,8 +16,7 @@ import numpy as np
 from tracejit.errors import TracejitError, Where, fail
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
-from tracejit.ir.types import dtype_letters, type_of
-from tracejit.ops.forms import as_scalar
+from tracejit.ir.types import dtype_letters
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.trace import places
@@ -131,24 +130,6 @@ class Recorder:
     def recording_from(self, sources: Sequence[Tensor]) -> AbstractContextManager[list[Node]]:
         """The nodes recorded meanwhile, those at least that depend on `sources`."""
         raise NotImplementedError
-
-    def source(self, argument: Any, name: str) -> Any:
-        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
-
-        What has no derivative stays as it is, for the caller to refuse.
-        """
-        if type(argument) is not Tensor and type_of(argument) is None:
-            if not hasattr(type(argument), "__tracejit_read__"):
-                return argument
-        value = self.lift(argument)
-        if not value.type.is_inexact:
-            return argument
-        tensor: Any = Tensor(value, self)
-        if value.type.form == "weak":
-            tensor = as_scalar(tensor, dtype=value.type.dtype)
-        distinct = self.distinct(tensor)
-        distinct._value.label = name
-        return distinct
 
     def distinct(self, tensor: Any) -> Tensor:
         """`tensor` as a value that no other is taken for."""
