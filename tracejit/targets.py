@@ -149,11 +149,10 @@ def gradients_by(
         for g in [found[k] for k in group]:
             if g is not None:
                 total = g if total is None else total + g
-        primal = tensor_of(source, recorder)
-        if total is not None:
-            total = like(total, primal)
-        elif zeros:
-            total = zeros_like(primal)
+        if total is None and zeros:
+            total = zeros_like(tensor_of(source, recorder))
+        elif total is not None and total.type is not source.type:
+            total = like(total, tensor_of(source, recorder))
         answers.append(total)
     return answers
 
