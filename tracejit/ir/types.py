@@ -42,10 +42,12 @@ PYTHON_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "f": float, "c": co
 class ArrayType:
     """Shape, dtype and form of a value; interned."""
 
-    __slots__ = ("dtype", "form", "shape")
+    __slots__ = ("dtype", "form", "is_inexact", "shape")
     shape: Shape
     dtype: np.dtype[Any]
     form: Form
+    is_inexact: bool
+    """Whether values are floating or complex, so that derivatives exist."""
 
     _interned: ClassVar[dict[tuple[Shape, np.dtype[Any], Form], ArrayType]] = {}
 
@@ -56,6 +58,7 @@ class ArrayType:
         if known is None:
             known = object.__new__(cls)
             known.shape, known.dtype, known.form = key
+            known.is_inexact = dtype.kind in "fc"
             known = cls._interned.setdefault(key, known)
         return known
 
@@ -71,11 +74,6 @@ class ArrayType:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
-
-    @property
-    def is_inexact(self) -> bool:
-        """Whether values are floating or complex, so that derivatives exist."""
-        return self.dtype.kind in "fc"
 
     def with_form(self, form: Form) -> ArrayType:
         """The same shape and dtype in another form."""

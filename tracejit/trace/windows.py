@@ -96,8 +96,8 @@ class Window:
     def hold(self, node: Node, params: str) -> None:
         """Hold an eager node, and take note of its structure; `params` are its parameters as
         text."""
-        self.add(node)
         words, places, values = self.words, self.places, self.values
+        self.nodes.append(node)
         words += (node.op, node.where, params)
         for value in node.operands:
             place = places.get(value)
@@ -105,9 +105,12 @@ class Window:
                 place = self.place(value)
                 words.append(value.type)
             words.append(place)
+        connects = node.op.vjp != ()
         for value in node.results:
             places[value] = len(values)
             values.append(value)
+            if connects and value.type.is_inexact:
+                self.known.add(value)
 
     def place(self, value: Value) -> int:
         """The place of `value`, a new one if it was not met before."""
