@@ -14,7 +14,6 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,9 @@ _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 _internal: dict[str, bool] = {}
+# What was found out about lines, by code object; these are slow to compare and to hash.
+_located: dict[int, tuple[CodeType, dict[tuple[int, str], tuple[Location, tuple[str, int]]]]] = {}
+LIMIT = 4096
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
@@ -111,11 +113,8 @@ def source_file(filename: str) -> SourceFile:
     return SourceFile(linecache.getlines(filename))
 
 
-@lru_cache(65536)
-def _location(
-    code: CodeType, filename: str, module: str, lineno: int
-) -> tuple[Location, tuple[str, int]]:
-    # The file by itself: code objects are equal where everything but their files is.
+def _location(code: CodeType, module: str, lineno: int) -> tuple[Location, tuple[str, int]]:
+    filename = code.co_filename
     source = source_file(filename)
     first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
     function = code.co_name.strip("<>")
@@ -133,8 +132,17 @@ def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
         if frame.f_code not in frame.f_back.f_code.co_consts:
             break
         frame = frame.f_back
-    module: Any = frame.f_globals.get("__name__", "__main__")
-    return _location(frame.f_code, frame.f_code.co_filename, module, frame.f_lineno)
+    code = frame.f_code
+    known = _located.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_located) >= LIMIT:
+            _located.clear()
+        known = _located[id(code)] = (code, {})
+    place = frame.f_lineno, frame.f_globals.get("__name__", "__main__")
+    found = known[1].get(place)
+    if found is None:
+        found = known[1][place] = _location(code, place[1], place[0])
+    return found
 
 
 def where(frame: FrameType | None) -> Where | None:
