@@ -27,7 +27,7 @@ from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body
 from tracejit.version import __version__
 
-IR_VERSION = 1
+IR_VERSION = 2
 NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
 

@@ -4,8 +4,8 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 y
-    key          7ac3f85186187da945b36f5a453b57bda7cbee4045efecb9a0bdff7ccd0c6eac
-    made for     numpy 2.4, ir 1
+    key          2738487cb737fdcd569377bd80583a034838248657b583439972ac7faf47d3c4
+    made for     numpy 2.4, ir 2
 """
 from numpy import add, maximum, where
 
@@ -54,4 +54,4 @@ def value_and_grad(w, x):
         @ where(y_1 == y, where(y_1 == 0.0, 0.0033333333333333335, 0.006666666666666667), 0.0)
     )
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 45e6627ee7344b92ad17686ed1a01fdd765d4cc4803fd1126063fb2dec3d4ec3
+# tracejit sha256 878b88ebf512867704d8e4e2e0897bdb8b0ff2f5d49f42694a2ca50d05a8d951

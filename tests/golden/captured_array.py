@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1
-    key          20b008f6f960b98348c9d0c03d56c983d2c7025c9f284d1005fdb212f9f3d6e8
-    made for     numpy 2.4, ir 1
+    key          ab3d8f21a02090277817a5dddcc70a8772c197c485ca7584c66d5e57f7f562fa
+    made for     numpy 2.4, ir 2
 """
 from numpy import add, sqrt
 
@@ -45,4 +45,4 @@ def value_and_grad(x, CENTRE):
     out = add.reduce(out_1, axis=None)
     x_bar = 2.0 * ((0.5 / out_1)[:, None] * away)
     return out, x_bar
-# tracejit sha256 a57bcd6da751108da4e9a8b7c7adb6a39a9d4d4f203f95d6e4ec95911b51413c
+# tracejit sha256 a5623641c0bb3eb70144920830167367b421dc5604608bf1abb2d253beb42877

@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          bf5a7c5a3c37c342e22fb4e67e761e6bda7bed55a3a81338d8e75b4b84a950bf
-    made for     numpy 2.4, ir 1
+    key          338dab0001cb80366ada26c66d45d165ba239613ae9b20afaa19cfe007b4ff7b
+    made for     numpy 2.4, ir 2
 """
 
 SIGNATURE = {
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 5adf07fa995540d8a98ed716dda7c489276e54abb32ad4e3a19251e59494a6ba
+# tracejit sha256 c08f9c301bb3cf5ae6931a347988d9e34473bcf5b3e5443d3c249e5bfddb3894

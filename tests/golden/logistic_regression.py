@@ -5,8 +5,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1
-    key          4016f04fd1fc94c5101eda42f9587386951ecb251a163f0272cb1683d5a637d9
-    made for     numpy 2.4, ir 1
+    key          7e7ada4484ad63479466e67753c3f6befd563206a4ad41b7d2beed010fd9f0fd
+    made for     numpy 2.4, ir 2
 """
 from numpy import add, exp, log1p
 
@@ -54,4 +54,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = 0.1 * (2.0 * w) + x.T @ (margin_bar * y)
     return out, w_bar
-# tracejit sha256 d14399cca2199a537b18a7b3a1653f21c8e9e7e9c2c81088e45f86a16545b005
+# tracejit sha256 5ef72d8dde6ac759c989e23f9b4c7e280fb9bd4230b30da355f1f23d3309c427

@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1
-    key          37737e0cfb9d898ebf99053ceca4f85a5a1d34c9687aa32a94302c5a232c7abd
-    made for     numpy 2.4, ir 1
+    key          fbf4467199451f664f16660d1004ee22ce94426f488e886b6d837ca1f1c7fd43
+    made for     numpy 2.4, ir 2
 """
 from numpy import add, zeros
 
@@ -51,4 +51,4 @@ def value_and_grad(x):
     x_bar[:-1] = -(2.0 * out_3) + -out_bar * (2.0 * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 010c538b4c50838552187b01141862c7bfe3a135a0ef970caf5e9838c21ff4ec
+# tracejit sha256 cce6b5f94c534fc2b0fbe8f3f21df255a0ab57d5e5653e151349040c2097e15c

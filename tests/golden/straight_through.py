@@ -5,8 +5,8 @@ detected.
     signature    x f8[32,16]  w1 f8[16,8]  b1 f8[8]  w2 f8[8,4]  ->  f8
     gradient     w1, b1, w2           (x not differentiated)
     residuals    x w2 h q out
-    key          64e03b9979f7b8cf43441a29861109e026dd17b52ac36c706ef68fec67cdbedf
-    made for     numpy 2.4, ir 1
+    key          2341e9eccefcc5e050e10d7552a6f970f92079a56a1f045230ddf1e2673224d6
+    made for     numpy 2.4, ir 2
 """
 from numpy import add, multiply, rint, subtract, tanh
 
@@ -81,4 +81,4 @@ def value_and_grad(x, w1, b1, w2):
     b1_bar = add.reduce(h_bar, axis=0)
     w1_bar = x.T @ h_bar
     return out_1, (w1_bar, b1_bar, w2_bar)
-# tracejit sha256 8247ecce0a1917be02c2f1abce55b4c8778ce99ed931d5fe6a2d46a415fff86f
+# tracejit sha256 b22c672e3af43c7b22c0972c0daff2a254f848c7eb6bed18818509249c113099
