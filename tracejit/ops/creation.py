@@ -55,8 +55,16 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     return value.astype(dtype) if hasattr(value, "astype") else dtype.type(value)
 
 
+def settled(value: Any) -> Any:
+    """A Tensor of integers or booleans that has its numbers as a plain array: no gradient is lost
+    with it. Anything else as it is."""
+    data = getattr(type(value), "__tracejit_data__", None)
+    return value if data is None else data(value)
+
+
 def known(value: Any, name: str) -> Any:
     """The argument `name` as NumPy takes it; array data that is being recorded is refused."""
+    value = settled(value)
     if not is_recorded(value):
         return value
     if value.type.form == "weak":

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array, filled, is_recorded, type_in_call
+from tracejit.ops.creation import as_array, filled, is_recorded, settled, type_in_call
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
 from tracejit.ops.op import Op, answer, defop
 
@@ -68,6 +68,7 @@ def _part(item: Any) -> Any:
         return None if item is None else ("slice", *map(_bound, (item.start, item.stop, item.step)))
     if item is Ellipsis:
         return "..."
+    item = settled(item)
     if is_recorded(item):
         if item.dtype.kind == "b":
             raise TypeError(RECORDED_MASK)

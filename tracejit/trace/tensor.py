@@ -141,6 +141,11 @@ class Tensor(ArrayMethods):
                 fix="leave it out, or compute the same from supported calls.",
             ) from None
 
+    def __tracejit_data__(self) -> Any:
+        """The numbers, where they are known and nothing differentiable; else this Tensor."""
+        known = self._value.data
+        return self if known is None or self.type.is_inexact else known
+
     def _called(self) -> str:
         name: str = self._recording.name_of(self._value)
         return name

@@ -247,6 +247,10 @@ class Variable(ArrayMethods):
         """Record `op`; called by the op when it meets a Variable."""
         return current_recorder().record(op, operands, params)
 
+    def __tracejit_data__(self) -> Any:
+        """The numbers, where nothing is recorded and nothing differentiable; else a Tensor."""
+        return self.read_value().__tracejit_data__()
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self._now().__array_ufunc__(ufunc, method, *_read(inputs), **_read(kwargs))
 
