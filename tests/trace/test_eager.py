@@ -582,3 +582,16 @@ def test_a_function_that_records_takes_the_operations_of_eager_tensors() -> None
     for start in (X, Y):
         same(f(start), np.sin(X) * 2.0 + start)
     assert f.tracing_count == 1
+
+
+def test_a_mask_that_is_known_selects() -> None:
+    """Eagerly the numbers of a mask, or of integers, are there: the result may have any shape."""
+    x = tj.constant([1.0, -2.0, 3.0])
+    with tj.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        chosen = np.sum(x[x > 0.0] ** 2)
+        repeated = np.repeat(x, tj.constant([1, 2, 0]))
+        lowest = x[np.argsort(x)][0]
+    np.testing.assert_array_equal(tape.gradient(chosen, x).numpy(), [2.0, 0.0, 6.0])
+    np.testing.assert_array_equal(tape.gradient(repeated, x).numpy(), [1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(tape.gradient(lowest, x).numpy(), [0.0, 1.0, 0.0])
