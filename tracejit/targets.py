@@ -35,6 +35,8 @@ class UnconnectedGradients(enum.Enum):
 
 def wants_zeros(unconnected_gradients: Any) -> bool:
     """Whether zeros stand for what is unconnected."""
+    if unconnected_gradients is UnconnectedGradients.NONE:
+        return False
     try:
         return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     except ValueError:

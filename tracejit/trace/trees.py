@@ -49,6 +49,8 @@ def _keys(value: Any) -> tuple[Any, ...] | None:
             return tuple(value)
     if kind in (list, tuple):
         return tuple(range(len(value)))
+    if hasattr(kind, "__tracejit_record__"):
+        return None
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return tuple(kind._fields)
     if dataclasses.is_dataclass(kind):
@@ -77,6 +79,8 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
     """The container with this structure and these leaves."""
+    if structure.cls is None:
+        return leaves[0]
     remaining = iter(leaves)
 
     def build(part: Structure) -> Any:
