@@ -14,7 +14,6 @@ from tracejit.targets import (
     UnconnectedGradients,
     filled,
     gradients_by,
-    here,
     leaves_of,
     one_leaf,
     seeds_of,
@@ -44,11 +43,6 @@ def test_words_for_the_unconnected() -> None:
     for wrong in (None, "ZERO", 0, True):
         with pytest.raises(ValueError, match="Unknown value for unconnected_gradients"):
             wants_zeros(wrong)
-
-
-def test_here_is_the_running_line() -> None:
-    assert "found = here()" in (found := here()).text
-    assert found.filename.endswith("test_targets.py")
 
 
 # Leaves

@@ -13,12 +13,12 @@ from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
 from tracejit.targets import (
     UnconnectedGradients,
-    here,
     leaves_of,
     tensor_of,
     wants_zeros,
     zeros_like,
 )
+from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
@@ -52,9 +52,9 @@ class ForwardAccumulator:
         self._dots, dot_structure = flatten(tangents)
         if not dot_structure.is_like(structure):
             problem = "primals and tangents differ in their structure"
-            raise fail("primals", here(), problem=problem)
+            raise fail("primals", places.here(), problem=problem)
         if len({id(primal) for primal in self._primals}) < len(self._primals):
-            raise fail("primals", here(), problem="the same primal was given more than once")
+            raise fail("primals", places.here(), problem="the same primal was given more than once")
         for primal, dot in zip(self._primals, self._dots, strict=True):
             _check_tangent(primal, dot)
         self._dots = [_kept(dot) for dot in self._dots]
@@ -64,7 +64,7 @@ class ForwardAccumulator:
 
     def __enter__(self) -> ForwardAccumulator:
         if self._active:
-            raise fail("tape-active", here())
+            raise fail("tape-active", places.here())
         self._recorder = recorder = current_recorder()
         for primal in self._primals:
             if type(primal) is Variable:
@@ -127,10 +127,10 @@ def _kept(dot: Any) -> Any:
 def _check_tangent(primal: Any, dot: Any) -> None:
     known = dot.type if hasattr(type(dot), "__tracejit_record__") else type_of(dot)
     if known is None:
-        raise fail("primals", here(), problem=f"a tangent is a {type(dot).__name__}")
+        raise fail("primals", places.here(), problem=f"a tangent is a {type(dot).__name__}")
     if known.shape != primal.shape:
         problem = f"a tangent has shape {known.shape}, its primal {primal.shape}"
-        raise fail("primals", here(), problem=problem)
+        raise fail("primals", places.here(), problem=problem)
     if known.form != "weak" and known.dtype != primal.dtype:
         problem = f"a tangent has dtype {known.dtype}, its primal {primal.dtype}"
-        raise fail("primals", here(), problem=problem)
+        raise fail("primals", places.here(), problem=problem)

@@ -142,8 +142,8 @@ def _checked_call(call: Call, result: Any) -> CheckedCall:
             kind = type(spec).__name__
             fix = "result=tj.TensorSpec(shape, dtype), or a container of them."
             words = {"what": "result of tj.callback", "article": "a", "kind": kind, "fix": fix}
-            raise fail("not-an-array", _here(), **words)
-    return CheckedCall(call, [spec.type for spec in specs], structure, _here())
+            raise fail("not-an-array", places.here(), **words)
+    return CheckedCall(call, [spec.type for spec in specs], structure, places.here())
 
 
 def _answered(checked: CheckedCall, recorder: Recorder) -> Any:
@@ -206,7 +206,3 @@ def _is_array(leaf: Any) -> bool:
     """Whether a leaf is given anew at each call: a Python number stays what it is."""
     known = type_of(leaf)
     return type(leaf) in (Tensor, Variable) or (known is not None and known.form != "weak")
-
-
-def _here() -> Where | None:
-    return places.where(places.user_frame())

@@ -364,7 +364,7 @@ class Function:
 def _shown(error: TracejitError) -> BaseException:
     """`error` as users see it: at the line that called, if none was known, and without frames of
     tracejit."""
-    return without_frames(placed(error, places.where(places.user_frame())), PACKAGE)
+    return without_frames(placed(error, places.here()), PACKAGE)
 
 
 def _static_names(signature: inspect.Signature, options: Options) -> frozenset[str]:
@@ -419,6 +419,6 @@ def function(python: Any = None, **options: Any) -> Any:
     if (method := inside_method(functools.partial(function, **options), python)) is not None:
         return method
     if not callable(python):
-        line = places.where(places.user_frame())
+        line = places.here()
         raise fail("not-callable", line, decorator="tj.function", kind=type(python).__name__)
     return Function(python, VALUE, Options(**options))

@@ -70,7 +70,7 @@ def _transform(
     if not callable(f):
         raise fail(
             "not-callable",
-            places.where(places.user_frame()),
+            places.here(),
             decorator=f"tj.{transform}",
             kind=type(f).__name__,
         )

@@ -74,7 +74,7 @@ def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
 
 def _check_callable(f: Any, decorator: str) -> None:
     if not callable(f):
-        line = places.where(places.user_frame())
+        line = places.here()
         raise fail("not-callable", line, decorator=decorator, kind=type(f).__name__)
 
 

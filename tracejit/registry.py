@@ -165,7 +165,7 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
     if f is None:
         return functools.partial(primitive, result=result)
     if not callable(f):
-        raise fail("not-callable", _here(), decorator="tj.primitive", kind=type(f).__name__)
+        raise fail("not-callable", places.here(), decorator="tj.primitive", kind=type(f).__name__)
     return f if isinstance(f, Primitive) else Primitive(f, result)
 
 
@@ -188,8 +188,8 @@ def register_gradient(function: Any) -> Callable[[R], R]:
     def register(rule: R) -> R:
         given: Any = rule
         if not callable(given):
-            kind = type(given).__name__
-            raise fail("not-callable", _here(), decorator="tj.register_gradient(f)", kind=kind)
+            words = {"decorator": "tj.register_gradient(f)", "kind": type(given).__name__}
+            raise fail("not-callable", places.here(), **words)
         _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
         return rule
 
@@ -216,7 +216,7 @@ def no_gradient(function: Any) -> None:
 
 def _set_rule(op: Op, function: Any, rule: Any) -> None:
     if op.vjp is not None:
-        raise fail("registered", _here(), function=_name(function))
+        raise fail("registered", places.here(), function=_name(function))
     object.__setattr__(op, "vjp", rule)
 
 
@@ -231,9 +231,9 @@ def _op_of(function: Any) -> Op:
     if isinstance(handler, Primitive):
         return handler.op
     if handler is not None or function in COMPOSITES.values():
-        raise fail("registered", _here(), function=_name(function))
+        raise fail("registered", places.here(), function=_name(function))
     if not (isinstance(function, np.ufunc) or hasattr(function, "_implementation")):
-        raise fail("not-an-op", _here(), function=_name(function))
+        raise fail("not-an-op", places.here(), function=_name(function))
     made = Primitive(function, None)
     answer(function, made)
     return made.op
@@ -281,7 +281,3 @@ def _shown(op: Applied) -> Mapping[str, Any]:
 
 def _name(function: Any) -> str:
     return getattr(function, "__name__", repr(function))
-
-
-def _here() -> Any:
-    return places.where(places.user_frame())

@@ -19,7 +19,6 @@ from tracejit.targets import (
     UnconnectedGradients,
     filled,
     gradients_by,
-    here,
     leaves_of,
     one_leaf,
     seeds_of,
@@ -70,7 +69,7 @@ class GradientTape:
 
     def __enter__(self) -> GradientTape:
         if self._active:
-            raise fail("tape-active", here())
+            raise fail("tape-active", places.here())
         recorder = current_recorder()
         if self._recorder is not None and self._recorder is not recorder:
             self._window = Window(self._accessed)
@@ -96,7 +95,7 @@ class GradientTape:
     def _recording(self, call: str) -> Recorder:
         """What it records; RuntimeError where it does not."""
         if not self._active or self._recorder is None:
-            raise fail("tape-idle", here(), call=call)
+            raise fail("tape-idle", places.here(), call=call)
         return self._recorder
 
     def watch(self, tensor: Any) -> None:
@@ -112,7 +111,7 @@ class GradientTape:
             elif type(leaf) is Tensor and leaf.type.form != "weak":
                 self._window.watch(recorder.lift(leaf))
             else:
-                raise fail("watch", here(), got=f"a {type(leaf).__name__}")
+                raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
             if not leaf.type.is_inexact:
                 text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
                 warnings.warn(text, stacklevel=2)
@@ -205,7 +204,7 @@ class GradientTape:
         x = tensor_of(leaves[0], recorder)
         if y.ndim < 2 or x.ndim < 2 or y.shape[0] != x.shape[0]:
             problem = f"target has shape {y.shape}, source {x.shape}"
-            raise fail("seeds", here(), call="tape.batch_jacobian", problem=problem)
+            raise fail("seeds", places.here(), call="tape.batch_jacobian", problem=problem)
         columns = [
             self._gradients(recorder, [y], leaves, [seed], zeros)[0]
             for seed in _unit_seeds(y.shape[1:], y, recorder)
@@ -221,7 +220,7 @@ class GradientTape:
     def _use(self) -> Recorder:
         """Begin to answer: what it recorded."""
         if self._used:
-            raise fail("tape-used", here())
+            raise fail("tape-used", places.here())
         if self._active and not self._persistent:
             self._close()
         return self._recorder or EAGER
@@ -337,7 +336,7 @@ def gradients(
     zeros = wants_zeros(unconnected_gradients)
     recording = current_recording()
     if recording is None:
-        raise fail("no-recording", here())
+        raise fail("no-recording", places.here())
     call = "tj.gradients"
     targets, structure = leaves_of(ys, "ys", call)
     sources = leaves_of(xs, "xs", call)[0]
@@ -378,7 +377,7 @@ def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
         kind = type(value).__name__
         fix = "give it an array, a number or nested lists of numbers."
         words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
-        raise fail("not-an-array", here(), **words)
+        raise fail("not-an-array", places.here(), **words)
     recording = current_recording()
     if recording is None:
         return eager_tensor(data, known)

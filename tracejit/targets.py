@@ -40,12 +40,7 @@ def wants_zeros(unconnected_gradients: Any) -> bool:
     try:
         return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     except ValueError:
-        raise fail("unconnected", here(), got=unconnected_gradients) from None
-
-
-def here() -> Any:
-    """The user's running line."""
-    return places.where(places.user_frame())
+        raise fail("unconnected", places.here(), got=unconnected_gradients) from None
 
 
 def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structure]:
@@ -58,7 +53,7 @@ def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structur
         if type_of(leaf) is not None:
             fix = "make it a Tensor before computing with it: tj.constant(...)."
         got = f"a {type(leaf).__name__}"
-        raise fail("tape-argument", here(), call=call, argument=argument, got=got, fix=fix)
+        raise fail("tape-argument", places.here(), call=call, argument=argument, got=got, fix=fix)
     return leaves, structure
 
 
@@ -67,7 +62,7 @@ def one_leaf(given: Any, argument: str, call: str) -> Any:
     leaves, structure = leaves_of(given, argument, call)
     if structure.cls is not None:
         got, fix = f"a {structure.cls.__name__}", "give one Tensor at a time."
-        raise fail("tape-argument", here(), call=call, argument=argument, got=got, fix=fix)
+        raise fail("tape-argument", places.here(), call=call, argument=argument, got=got, fix=fix)
     return leaves[0]
 
 
@@ -89,7 +84,7 @@ def seeds_of(
     flat = given_structure.cls in (list, tuple) and len(seeds) == len(targets)
     if not (given_structure.is_like(structure) or alone or flat):
         problem = f"{len(seeds)} cotangents in another structure than {len(targets)} targets"
-        raise fail("seeds", here(), call=call, problem=problem)
+        raise fail("seeds", places.here(), call=call, problem=problem)
     return [
         None if seed is None else _seed(seed, target, recorder, call)
         for seed, target in zip(seeds, targets, strict=True)
@@ -110,15 +105,15 @@ def _seed(seed: Any, target: Tensor, recorder: Recorder, call: str) -> Any:
     known = seed.type if hasattr(type(seed), "__tracejit_record__") else type_of(seed)
     if known is None:
         problem = f"a cotangent is a {type(seed).__name__}"
-        raise fail("seeds", here(), call=call, problem=problem)
+        raise fail("seeds", places.here(), call=call, problem=problem)
     if known.shape != target.shape:
         problem = f"a cotangent has shape {known.shape}, its target {target.shape}"
-        raise fail("seeds", here(), call=call, problem=problem)
+        raise fail("seeds", places.here(), call=call, problem=problem)
     if known.form == "weak" and (known.dtype.kind != "c" or target.dtype.kind == "c"):
         seed, known = target.dtype.type(seed), target.type.with_form("scalar")
     if known.dtype != target.dtype:
         problem = f"a cotangent has dtype {known.dtype}, its target {target.dtype}"
-        raise fail("seeds", here(), call=call, problem=problem)
+        raise fail("seeds", places.here(), call=call, problem=problem)
     if type(seed) is np.ndarray:
         seed = seed.copy()
     tensor: Any = Tensor(recorder.lift(seed), recorder)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record
+from tracejit.trace import places
 from tracejit.trace.places import (
     TEXT_LIMIT,
     SourceFile,
@@ -223,3 +224,10 @@ def test_a_caret_stands_under_what_follows_other_alphabets(module: Any) -> None:
     _, line, *rest = str(caught.value).splitlines()
     if sys.version_info >= (3, 11):
         assert line[rest[0].index("^") : rest[0].rindex("^") + 1] == "float(x)"
+
+
+def test_here_is_the_running_line() -> None:
+    found = places.here()
+    assert found is not None
+    assert found.text.strip() == "found = places.here()"
+    assert found.filename.endswith("test_places.py")

@@ -69,13 +69,13 @@ class RecordedGenerator:
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Refused: it writes in place."""
         fix = "x = rng.permutation(x), which answers a new array."
-        raise fail("write", _here(), call="rng.shuffle(x)", target="its argument", fix=fix)
+        raise fail("write", places.here(), call="rng.shuffle(x)", target="its argument", fix=fix)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_") or not hasattr(np.random.Generator, name):
             raise AttributeError(f"'Generator' object has no attribute {name!r}")
         if name not in DRAWS:
-            raise fail("unsupported-function", _here(), function=f"Generator.{name}")
+            raise fail("unsupported-function", places.here(), function=f"Generator.{name}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
             op, operands, params = self._call(name, args, kwargs)
@@ -143,7 +143,7 @@ def _read(method: str, name: str, value: Any) -> Any:
         return None
     if name == "out":
         call, fix = f"rng.{method}(out=...)", "leave out= away, and use the array it answers."
-        raise fail("write", _here(), call=call, target="the array given", fix=fix)
+        raise fail("write", places.here(), call=call, target="the array given", fix=fix)
     if name in SETTINGS:
         return READ[name](value)
     value = value if isinstance(value, str) else as_array(value)
@@ -204,10 +204,6 @@ def _misfit(function: str, error: Exception) -> TracejitError:
     fix = "call it as NumPy's Generator is called."
     if isinstance(error, TypeError):
         words = {"function": function, "problem": error, "fix": fix}
-        return fail("unsupported-call", _here(), **words)
+        return fail("unsupported-call", places.here(), **words)
     row = "index" if isinstance(error, IndexError) else "shapes"
-    return fail(row, _here(), call=function, problem=error, fix=fix)
-
-
-def _here() -> Any:
-    return places.where(places.user_frame())
+    return fail(row, places.here(), call=function, problem=error, fix=fix)

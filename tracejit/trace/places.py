@@ -165,6 +165,11 @@ def where(frame: FrameType | None) -> Where | None:
     return Where(filename, lineno, text, start, end)
 
 
+def here() -> Where | None:
+    """The user's running line."""
+    return where(user_frame())
+
+
 def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> Where | None:
     """The absolute line of a recorded location."""
     found = None if place is None else files.get(place._replace(note=""))

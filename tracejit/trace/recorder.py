@@ -181,7 +181,7 @@ class Recorder:
         """The user's running line, or the line being differentiated, for errors."""
         if self.where is not None and not self.in_rule:
             return places.where_of(self.where, self.graph.files)
-        return places.where(places.user_frame())
+        return places.here()
 
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""

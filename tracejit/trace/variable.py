@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from tracejit.errors import Where, fail
+from tracejit.errors import fail
 from tracejit.ir.graph import Held, Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import cast
@@ -104,7 +104,7 @@ class Variable(ArrayMethods):
         if known is None or known.dtype.kind not in "biufc":
             raise fail(
                 "not-an-array",
-                _line(),
+                places.here(),
                 what="the value of a Variable",
                 article="a",
                 kind=type(value).__name__,
@@ -226,7 +226,7 @@ class Variable(ArrayMethods):
         return data
 
     def _refuse_value(self, got: str) -> NoReturn:
-        raise fail("assign", _line(), name=self.name or "a Variable", type=self.type, got=got)
+        raise fail("assign", places.here(), name=self.name or "a Variable", type=self.type, got=got)
 
     def _formed(self, value: Any) -> Any:
         """`value` as an array or a NumPy scalar, whichever this Variable holds."""
@@ -326,7 +326,7 @@ class Variable(ArrayMethods):
 
     def _refuse_write(self, call: str, target: Any) -> NoReturn:
         fix = "use v.assign(value), v.assign_add(delta) or v.assign_sub(delta)."
-        raise fail("write", _line(), call=call, target="a Variable", fix=fix)
+        raise fail("write", places.here(), call=call, target="a Variable", fix=fix)
 
     def __repr__(self) -> str:
         shown = " ".join(str(self.data).split("\n"))
@@ -341,7 +341,3 @@ def read_leaf(leaf: Any) -> Any:
 def _read(values: Any) -> Any:
     """`values` with every Variable in it read."""
     return map_tree(read_leaf, values)
-
-
-def _line() -> Where | None:
-    return places.where(places.user_frame())
