@@ -46,6 +46,7 @@ class ForwardAccumulator:
     27.0
     """
 
+    @places.at_the_users_line
     def __init__(self, primals: Any, tangents: Any) -> None:
         """Move `primals` along `tangents`."""
         self._primals, structure = leaves_of(primals, "primals", "ForwardAccumulator")
@@ -62,6 +63,7 @@ class ForwardAccumulator:
         self._recorder: Recorder | None = None
         self._active = False
 
+    @places.at_the_users_line
     def __enter__(self) -> ForwardAccumulator:
         if self._active:
             raise fail("tape-active", places.here())
@@ -82,6 +84,7 @@ class ForwardAccumulator:
         others = (window for window in recorder.windows if window is not self._window)
         recorder.windows = tuple(others)
 
+    @places.at_the_users_line
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
         """The tangents of Tensors computed in the block, in their structure: None, or zeros, where
         they do not move."""

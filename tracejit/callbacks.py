@@ -20,6 +20,7 @@ from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
 
+@places.at_the_users_line
 def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     """Call f(*args) with plain arrays, at every call of a recorded function, once and in order.
 

@@ -120,6 +120,7 @@ def custom_gradient(f: Any = None) -> Any:
     signature = signature_of(f)
     name = _name(f)
 
+    @places.at_the_users_line
     def marked(*args: Any, **kwargs: Any) -> Any:
         try:
             arguments = bind_arguments(signature, name, args, kwargs)
@@ -170,6 +171,7 @@ def grad_pass_through(f: Any) -> Any:
     _check_callable(f, "tj.grad_pass_through")
     name = _name(f)
 
+    @places.at_the_users_line
     def marked(*args: Any, **kwargs: Any) -> Any:
         value = map_tree(read_leaf, f(*args, **kwargs))
         leaves, results = flatten((args, kwargs))[0], flatten(value)[0]
@@ -204,6 +206,7 @@ def recompute_grad(f: Any) -> Any:
     _check_callable(f, "tj.recompute_grad")
     name = _name(f)
 
+    @places.at_the_users_line
     def marked(*args: Any, **kwargs: Any) -> Any:
         recorder = _recorder_among(flatten((args, kwargs))[0]) or current_recorder()
         if not isinstance(recorder, Recording):

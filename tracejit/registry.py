@@ -46,6 +46,7 @@ class Primitive:
         """Bind to an instance, as a Python function does."""
         return self if instance is None else functools.partial(self, instance)
 
+    @places.at_the_users_line
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         leaves = [_settled(leaf) for leaf in leaves]
@@ -142,6 +143,7 @@ def _ones(leaf: Any) -> Any:
     return ones if known.form == "array" else ones[()]
 
 
+@places.at_the_users_line
 def primitive(f: Any = None, *, result: Any = None) -> Any:
     """`f` as one operation, called with plain arrays and never looked into.
 
@@ -169,6 +171,7 @@ def primitive(f: Any = None, *, result: Any = None) -> Any:
     return f if isinstance(f, Primitive) else Primitive(f, result)
 
 
+@places.at_the_users_line
 def register_gradient(function: Any) -> Callable[[R], R]:
     """Give `function` a gradient rule, for the whole process: a primitive, or a function of NumPy's
     (or a ufunc) that has none. One that tracejit does not record becomes a primitive.
@@ -185,6 +188,7 @@ def register_gradient(function: Any) -> Callable[[R], R]:
     """
     op = _op_of(function)
 
+    @places.at_the_users_line
     def register(rule: R) -> R:
         given: Any = rule
         if not callable(given):
@@ -196,6 +200,7 @@ def register_gradient(function: Any) -> Callable[[R], R]:
     return register
 
 
+@places.at_the_users_line
 def no_gradient(function: Any) -> None:
     """Declare, for the whole process, that nothing flows through `function`: a primitive, or a
     function of NumPy's without a rule. Its results are unconnected.

@@ -67,6 +67,7 @@ class GradientTape:
         self._active = False
         self._used = False
 
+    @places.at_the_users_line
     def __enter__(self) -> GradientTape:
         if self._active:
             raise fail("tape-active", places.here())
@@ -98,6 +99,7 @@ class GradientTape:
             raise fail("tape-idle", places.here(), call=call)
         return self._recorder
 
+    @places.at_the_users_line
     def watch(self, tensor: Any) -> None:
         """Record what is computed from `tensor` from now on: a Tensor, a Variable, or a container
         of them. One that is not floating or complex gets a warning, and no gradient.
@@ -114,7 +116,7 @@ class GradientTape:
                 raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
             if not leaf.type.is_inexact:
                 text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
-                warnings.warn(text, stacklevel=2)
+                warnings.warn(text, stacklevel=3)
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -126,6 +128,7 @@ class GradientTape:
         finally:
             self._open()
 
+    @places.at_the_users_line
     def reset(self) -> None:
         """Forget everything that was recorded or watched."""
         self._recording("reset")
@@ -136,6 +139,7 @@ class GradientTape:
         variables = [variable for variable, _ in self._window.reads.values()]
         return tuple(sorted(variables, key=lambda variable: variable.serial))
 
+    @places.at_the_users_line
     def gradient(
         self,
         target: Any,
@@ -164,6 +168,7 @@ class GradientTape:
         self._release()
         return unflatten(source_structure, found)
 
+    @places.at_the_users_line
     def jacobian(
         self,
         target: Any,
@@ -190,6 +195,7 @@ class GradientTape:
         ]
         return unflatten(source_structure, found)
 
+    @places.at_the_users_line
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = NONE) -> Any:
         """The Jacobian of each row of `target` with respect to the same row of `source`: shape
         (rows, *target.shape[1:], *source.shape[1:]). Rows must not depend on each other.
@@ -312,6 +318,7 @@ def _stacked(rows: Sequence[Any], shape: tuple[int, ...], leaf: Any, recorder: R
     return np.reshape(np.stack(rows), (*shape, *leaf.shape))
 
 
+@places.at_the_users_line
 def gradients(
     ys: Any,
     xs: Any,
@@ -357,6 +364,7 @@ def gradients(
     return gradients_by(found, recording, tensors, sources, seeds, reads, zeros)
 
 
+@places.at_the_users_line
 def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None) -> Any:
     """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
 

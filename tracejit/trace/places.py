@@ -8,17 +8,22 @@ lines are known and texts empty.
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import os
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tracejit.errors import Where
+from tracejit.errors import TracejitError, Where, without_frames
 from tracejit.ir.graph import Location
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 TEXT_LIMIT = 76
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -163,6 +168,19 @@ def where(frame: FrameType | None) -> Where | None:
     line = text.encode()
     start, end = (len(line[:offset].decode(errors="ignore")) for offset in (column, end_column))
     return Where(filename, lineno, text, start, end)
+
+
+def at_the_users_line(function: F) -> F:
+    """`function`, whose errors show no frame of tracejit but the one that Python adds itself."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TracejitError as error:
+            raise without_frames(error, PACKAGE) from None
+
+    return called  # type: ignore[return-value]
 
 
 def here() -> Where | None:

@@ -19,6 +19,7 @@ from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.op import DIRECT, HANDLERS
+from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
@@ -164,6 +165,7 @@ class Tensor(ArrayMethods):
             fix = "use the returned value."
         raise fail("write", self._recording.here(), call=call, target=written, fix=fix)
 
+    @places.at_the_users_line
     def _number(
         self, convert: Callable[[Any], Any], call: str, fix: str = "", decides: bool = False
     ) -> Any:

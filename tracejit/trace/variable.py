@@ -93,6 +93,7 @@ class Variable(ArrayMethods):
     __slots__ = ("__weakref__", "_name", "_serial", "_trainable", "_type", "_value")
     __array_priority__ = 1000
 
+    @places.at_the_users_line
     def __init__(
         self, value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:
@@ -169,6 +170,7 @@ class Variable(ArrayMethods):
 
     # Assignment
 
+    @places.at_the_users_line
     def assign(self, value: Any) -> Any:
         """Give it another value, of its shape and dtype; the answer is that value, as a read.
 
@@ -180,10 +182,12 @@ class Variable(ArrayMethods):
         recorder.assign(self, self._fitting(value))
         return recorder.value_assigned(self)
 
+    @places.at_the_users_line
     def assign_add(self, delta: Any) -> Any:
         """Add `delta` to the value, as assign(value + delta)."""
         return self.assign(self._now() + self._fitting(delta))
 
+    @places.at_the_users_line
     def assign_sub(self, delta: Any) -> Any:
         """Subtract `delta` from the value, as assign(value - delta)."""
         return self.assign(self._now() - self._fitting(delta))
