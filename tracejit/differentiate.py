@@ -209,12 +209,6 @@ def ones_like(tensor: Tensor) -> Any:
     return np.broadcast_to(one, tensor.shape)
 
 
-def one_like(type: ArrayType) -> Any:
-    """The number one as a constant of a 0-d type."""
-    one = type.dtype.type(1.0)
-    return np.asarray(one) if type.form == "array" else one
-
-
 def rebuild(answer: Answer, request: Request) -> Any:
     """What the user sees of an answer inside a recorded function."""
     value = unflatten(answer.value_structure, answer.value)

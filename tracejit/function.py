@@ -86,7 +86,7 @@ class Function:
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
         self._made: list[tuple[Entry, Kernel, Callable[..., Any]]] = []
-        self._falls_back = False
+        self._effects: set[str] = set()
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
@@ -106,7 +106,7 @@ class Function:
             misfit = self._misfit(error, args, kwargs)
             if misfit is not None:
                 raise _shown(misfit) from None
-            if self._falls_back and current_recording() is None:
+            if self._can_fall_back() and current_recording() is None:
                 return self.python(*args, **kwargs)
             add_note(error)
             raise
@@ -260,7 +260,7 @@ class Function:
             recording.abandon()
             raise
         finally:
-            self._falls_back = not self.request.transform and self._can_fall_back(recording)
+            self._effects |= recording.effects()
         self.tracing_count += 1
         recorded = finished.recorded
         baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
@@ -299,12 +299,11 @@ class Function:
             self.kernels.append(kernel)
         return entry, made, kernel
 
-    @staticmethod
-    def _can_fall_back(recording: Recording) -> bool:
+    def _can_fall_back(self) -> bool:
         """Whether a call that raises is made again as plain Python: it has effects, none of which
         has taken place."""
-        effects = {node.op for node in recording.graph.nodes if node.op.effect}
-        return CALLBACK not in effects and bool(effects or recording.events)
+        called = CALLBACK.name in self._effects
+        return bool(self._effects) and not called and not self.request.transform
 
     def _origin(self) -> str:
         """The user's function as module.qualname."""

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,12 @@ def name_of(recorded: Recorded, key: str) -> str:
 
 def _letters(type: ArrayType) -> str:
     return "handle" if type is HANDLE else dtype_letters(type.dtype)
+
+
+def one_of(type: ArrayType) -> Any:
+    """The number one as a constant of a 0-d type."""
+    one = type.dtype.type(1.0)
+    return np.asarray(one) if type.form == "array" else one
 
 
 def optimise(graph: Graph) -> Graph:
@@ -144,9 +150,7 @@ def _forward_and_backward(
     bar_names = bars[0] if len(bars) == 1 else f"({', '.join(bars)})"
     forward = plan_body(arguments, parts.forward, outputs, residuals, in_place)
     backward = plan_body([*residuals, seed], parts.backward, gradients, in_place=in_place)
-    one = seed.type.dtype.type(1.0)
-    if seed.type.form == "array":
-        one = np.asarray(one)
+    one = one_of(seed.type)
     fused = drop_dead(simplify(graph, {seed: one}))
     both = plan_body(fused.inputs, fused.nodes, fused.outputs, in_place=in_place)
     results = (count, count == 1)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.differentiate import Answer, Request, one_like
+from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
 from tracejit.ir.types import HANDLE
 from tracejit.kernel import Kernel
 from tracejit.paths import Path, run_event, tensor_of_hidden
-from tracejit.pipeline import Recorded
+from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.record import Event, Hidden, Recording
@@ -74,7 +74,7 @@ class Finished(NamedTuple):
     ) -> Path:
         """The call of the kernel's function `target` as one operation; `make` as Path takes it."""
         graph, seed = self.recorded.graph, self.recorded.seed
-        seeds = {} if seed is None else {seed: one_like(seed.type)}
+        seeds = {} if seed is None else {seed: one_of(seed.type)}
         inputs = [value for value in graph.inputs if value is not seed]
         places = self.places
 

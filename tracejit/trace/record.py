@@ -240,6 +240,11 @@ class Recording(Recorder):
         versions.append(value)
         self.events.append(Event(variable, None, [value]))
 
+    def effects(self) -> set[str]:
+        """The names of the operations with effects, and "events" where there are any."""
+        names = {node.op.name for node in self.graph.nodes if node.op.effect}
+        return names | {"events"} if self.events else names
+
     def lasting_events(self) -> list[Event]:
         """The events in order, without assignments that nothing can see before the next."""
         kept: list[Event] = []
