@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
+from tracejit.trace.eager import EAGER
 
 # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -19,3 +22,16 @@ TABLES = Path(__file__).parent / "ops"
 # pytest.
 sys.path.insert(0, str(TABLES))
 collect_ignore_glob = ["ops/samples_*.py", "ops/table.py"]
+
+
+@pytest.fixture
+def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels stay in memory."""
+    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+
+
+@pytest.fixture(autouse=True)
+def no_open_tape() -> Iterator[None]:
+    """No test leaves a tape open."""
+    yield
+    assert EAGER.windows == ()

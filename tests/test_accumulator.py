@@ -26,10 +26,7 @@ from tracejit.trace.trees import map_tree
 Program = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 X = np.array([1.0, -2.0, 0.5])

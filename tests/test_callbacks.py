@@ -26,10 +26,7 @@ Wrap = Callable[[Any], Any]
 WRAPS: dict[str, Wrap] = {"eager": lambda f: f, "compiled": tj.function}
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.fixture(params=list(WRAPS))

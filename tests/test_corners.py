@@ -24,10 +24,7 @@ from tracejit.trace.trees import flatten, map_tree, unflatten
 Program = Callable[..., Any]
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 # The driver

@@ -17,11 +17,7 @@ from tracejit.differentiate import Request, rebuild, run, selected
 from tracejit.errors import GradientError, LeakedTensorError
 from tracejit.trace.record import Recording
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 X = np.array([1.0, -2.0, 0.5])

@@ -16,11 +16,7 @@ import tracejit as tj
 from tests.programs import assert_same
 from tracejit.errors import ArgumentError, RuleError, RuleTypeError, ValueNeededError
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 X = np.array([1.0, -2.0, 0.5])

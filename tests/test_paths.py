@@ -25,12 +25,7 @@ Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Kernels stay in memory, and no test leaves a tape open."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    yield
-    assert EAGER.windows == ()
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.fixture

@@ -26,11 +26,7 @@ from tests.tensorflow.modes import MODES, Program, plain
 from tracejit.errors import NoGradientError, TracejitError
 from tracejit.trace.eager import EAGER
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.fixture(autouse=True)

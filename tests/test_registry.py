@@ -26,11 +26,7 @@ from tracejit.errors import (
 )
 from tracejit.ops.op import HANDLERS
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.fixture(autouse=True)

@@ -14,17 +14,11 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tracejit.errors import ArgumentError
-from tracejit.trace.eager import EAGER
 
 X = np.array([1.0, -2.0, 0.5])
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Kernels stay in memory, and no test leaves a tape open."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    yield
-    assert EAGER.windows == ()
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 class Pair(NamedTuple):

@@ -15,19 +15,13 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tests.programs import Program, assert_same, programs
 from tracejit import slices
-from tracejit.trace.eager import EAGER
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
 ONE = np.ones(3)
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Kernels stay in memory, and no test leaves a tape open."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    yield
-    assert EAGER.windows == ()
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ import pytest
 import tracejit as tj
 from tracejit import paths, slices
 from tracejit.trace import eager
-from tracejit.trace.eager import EAGER
 
-pytestmark = pytest.mark.stress
+pytestmark = [pytest.mark.stress, pytest.mark.usefixtures("no_files")]
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
@@ -28,14 +27,6 @@ WARM_UP = 1_000
 # Python's own free lists grow by some kilobytes, and stay so. What leaks in every step is more:
 # the smallest object has 16 bytes.
 SLACK = 24_576
-
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Kernels stay in memory, and no test leaves a tape open."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    yield
-    assert EAGER.windows == ()
 
 
 @pytest.fixture

@@ -27,10 +27,7 @@ STEP = 1e-6
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 def rng(seed: int = 5) -> np.random.Generator:

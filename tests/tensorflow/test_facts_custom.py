@@ -19,11 +19,7 @@ import tracejit as tj
 from tests.test_corners import check, drained, error_everywhere, everywhere
 from tracejit.errors import NoGradientError, RuleError, RuleTypeError
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 def c(value: Any) -> np.ndarray:

@@ -28,11 +28,7 @@ from tracejit.errors import (
     TapeArgumentError,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 def c(value: Any) -> np.ndarray:

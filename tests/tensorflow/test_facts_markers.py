@@ -19,11 +19,7 @@ from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
 from tests.tensorflow.namespace import V, c
 
-
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 EVERY_MODE = pytest.mark.parametrize("mode", MODES)

@@ -20,10 +20,7 @@ ZERO = tj.UnconnectedGradients.ZERO
 MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.function}
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.fixture(params=list(MODES))

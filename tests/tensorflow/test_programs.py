@@ -101,10 +101,7 @@ def assert_answer(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(found, wanted, rtol=BOUND, atol=0.0)
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -27,10 +27,7 @@ F4 = np.float32
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels stay in memory."""
-    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+pytestmark = pytest.mark.usefixtures("no_files")
 
 
 def given(*args: Any, **kwargs: Any) -> Call:
