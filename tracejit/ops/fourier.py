@@ -1,0 +1,257 @@
+"""numpy.fft: discrete Fourier transforms along one axis and several, and shifts of their results.
+
+Four ops transform one axis; everything else is composed of them, in the order in which NumPy
+composes it. Their parameters are canonical: `n` the number of points, that the axis is cropped or
+padded with zeros to, `axis` a number from 0 on, `norm` a word. Single precision stays single.
+
+A transform is a symmetric matrix, so it is its own transpose. A real one keeps half of the
+frequencies; those that stand for two count twice in `irfft`, and so by half in what `rfft` passes
+back.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import known
+from tracejit.ops.infer import normalize_axis
+from tracejit.ops.op import Op, composite, defop
+from tracejit.ops.reductions import along
+
+_OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+@cache
+def _dtype(function: Callable[..., Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that a transform answers in."""
+    try:
+        result: np.dtype[Any] = function(np.ones(2, dtype)).dtype
+    except TypeError as error:
+        raise TypeError(f"{function.__name__} is not defined for dtype {dtype}") from error
+    return result
+
+
+def _same(size: int) -> int:
+    return size
+
+
+def _half(n: int) -> int:
+    """How many frequencies are kept of `n`."""
+    return n // 2 + 1
+
+
+def _whole(size: int) -> int:
+    """How many points `size` kept frequencies stand for, unless the user says."""
+    return 2 * (size - 1)
+
+
+def _transform(
+    function: Any,
+    vjp: Callable[..., Any],
+    points: Callable[[int], int] = _same,
+    results: Callable[[int], int] = _same,
+) -> Op:
+    """The op of a transform of `points(size)` points by default, of which `results(n)` come out.
+
+    `vjp` need not crop or pad.
+    """
+
+    def canonical(
+        a: Any, n: Any = None, axis: Any = -1, norm: str | None = None
+    ) -> tuple[tuple[Any], dict[str, Any]]:
+        axis = normalize_axis(axis, np.ndim(a))
+        size = int(np.shape(a)[axis])
+        n = points(size) if n is None else operator.index(known(n, "n"))
+        if n < 1:
+            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+        if not size and points is _whole:  # NumPy reads beyond the array
+            raise TypeError(f"there are no frequencies along axis {axis}")
+        if norm not in _OPPOSITE:
+            raise ValueError(
+                f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".'
+            )
+        return (a,), {"n": n, "axis": axis, "norm": norm or "backward"}
+
+    def infer(x: ArrayType, n: int, axis: int, norm: str) -> ArrayType:
+        shape = (*x.shape[:axis], results(n), *x.shape[axis + 1 :])
+        return ArrayType(shape, _dtype(function, x.dtype))
+
+    def source(types: Sequence[ArrayType], n: int, axis: int, norm: str) -> str:
+        x = types[0]
+        keywords = [] if n == points(x.shape[axis]) else ["n={n}"]
+        keywords += [] if axis == x.ndim - 1 else ["axis={axis}"]
+        keywords += [] if norm == "backward" else ["norm={norm}"]
+        return f"np.fft.{function.__name__}({', '.join(['{0}', *keywords])})"
+
+    def transpose(g: Any, y: Any, x: Any, n: int, axis: int, norm: str) -> Any:
+        return _resized(vjp(g, n, axis, norm), x.shape[axis], axis)
+
+    return defop(
+        function,
+        canonical=canonical,
+        infer=infer,
+        vjp=transpose,
+        jvp="linear",
+        source=source,
+        cost=lambda x, n, axis, norm: 5 * x.size * n.bit_length(),
+    )
+
+
+def _resized(v: Any, size: int, axis: int) -> Any:
+    """An axis cropped or padded with zeros at its end, as a transform does."""
+    missing = size - v.shape[axis]
+    if missing <= 0:
+        return v[along(axis, slice(size))] if missing else v
+    return np.pad(v, [(0, missing if k == axis else 0) for k in range(v.ndim)])
+
+
+def _scale_pairs(v: Any, factor: float, n: int, axis: int) -> Any:
+    """`v` with the kept frequencies that stand for two of `n`, all but 0 and n / 2, times
+    `factor`."""
+    end = (n + 1) // 2
+    if end == 1:
+        return v
+    first, paired = v[along(axis, slice(1))], v[along(axis, slice(1, end))]
+    parts = [first, factor * paired]
+    parts += [] if n % 2 else [v[along(axis, slice(end, None))]]
+    return np.concatenate(parts, axis)
+
+
+def _rfft_vjp(g: Any, n: int, axis: int, norm: str) -> Any:
+    return np.fft.hfft(_scale_pairs(g, 0.5, n, axis), n, axis, norm)  # type: ignore[arg-type]
+
+
+def _irfft_vjp(g: Any, n: int, axis: int, norm: str) -> Any:
+    return _scale_pairs(np.fft.ihfft(g, n, axis, norm), 2.0, n, axis)  # type: ignore[arg-type]
+
+
+fft = _transform(np.fft.fft, vjp=lambda g, n, axis, norm: np.fft.fft(g, n, axis, norm))
+ifft = _transform(np.fft.ifft, vjp=lambda g, n, axis, norm: np.fft.ifft(g, n, axis, norm))
+rfft = _transform(np.fft.rfft, vjp=_rfft_vjp, results=_half)
+irfft = _transform(np.fft.irfft, vjp=_irfft_vjp, points=_whole)
+
+
+@composite(np.fft.hfft)
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The real spectrum of a signal of which one half is given, the other being its conjugate."""
+    return np.fft.irfft(np.conjugate(a), n, axis, _OPPOSITE.get(norm, norm))
+
+
+@composite(np.fft.ihfft)
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """The half of a signal that has the real spectrum `a`."""
+    return np.conjugate(np.fft.rfft(a, n, axis, _OPPOSITE.get(norm, norm)))
+
+
+# Several axes
+
+
+def _axes(a: Any, axes: Iterable[Any] | None) -> list[int]:
+    """The axes in the order given, all by default."""
+    numbers = range(np.ndim(a)) if axes is None else axes
+    found = [normalize_axis(number, np.ndim(a)) for number in numbers]
+    if not found:
+        raise TypeError("no axis is named")
+    return found
+
+
+def _plan(a: Any, s: Any, axes: Any, points: Callable[[int], int] = _same) -> list[tuple[int, int]]:
+    """Number of points and axis of each transform; `points` gives the last number by default."""
+    if axes is None and s is not None:
+        raise TypeError("s without axes is not supported, NumPy deprecates it")
+    numbers = _axes(a, axes)
+    sizes = [int(np.shape(a)[number]) for number in numbers]
+    if s is None:
+        return list(zip([*sizes[:-1], points(sizes[-1])], numbers, strict=True))
+    wanted = [operator.index(size) for size in known(s, "s")]
+    if len(wanted) != len(sizes):
+        raise ValueError("Shape and axes have different lengths.")
+    pairs = zip(wanted, sizes, strict=True)
+    return list(zip([size if n == -1 else n for n, size in pairs], numbers, strict=True))
+
+
+@composite(np.fft.fftn)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The transform along several axes, the last one first."""
+    for n, axis in reversed(_plan(a, s, axes)):
+        a = np.fft.fft(a, n, axis, norm)
+    return a
+
+
+@composite(np.fft.ifftn)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The inverse of fftn, the last axis first."""
+    for n, axis in reversed(_plan(a, s, axes)):
+        a = np.fft.ifft(a, n, axis, norm)
+    return a
+
+
+@composite(np.fft.rfftn)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The transform of a real array, half of the frequencies kept along the last axis."""
+    *others, (n, axis) = _plan(a, s, axes)
+    a = np.fft.rfft(a, n, axis, norm)
+    for n, axis in reversed(others):
+        a = np.fft.fft(a, n, axis, norm)
+    return a
+
+
+@composite(np.fft.irfftn)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """The inverse of rfftn, the last axis last."""
+    *others, last = _plan(a, s, axes, points=_whole)
+    for n, axis in others:
+        a = np.fft.ifft(a, n, axis, norm)
+    return np.fft.irfft(a, *last, norm)
+
+
+@composite(np.fft.fft2)
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """fftn, along the last two axes by default."""
+    return np.fft.fftn(a, s, axes, norm)
+
+
+@composite(np.fft.ifft2)
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """ifftn, along the last two axes by default."""
+    return np.fft.ifftn(a, s, axes, norm)
+
+
+@composite(np.fft.rfft2)
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """rfftn, along the last two axes by default."""
+    return np.fft.rfftn(a, s, axes, norm)
+
+
+@composite(np.fft.irfft2)
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """irfftn, along the last two axes by default."""
+    return np.fft.irfftn(a, s, axes, norm)
+
+
+# Shifts
+
+
+def _rolled(x: Any, axes: Any, direction: int) -> Any:
+    """`x` rolled along axes by half of their sizes, rounded down."""
+    numbers = _axes(x, (axes,) if isinstance(axes, (int, np.integer)) else axes)
+    shifts = [direction * (np.shape(x)[number] // 2) for number in numbers]
+    return np.roll(x, shifts, tuple(numbers))
+
+
+@composite(np.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """Frequency zero moved from the start of the axes to their middle."""
+    return _rolled(x, axes, 1)
+
+
+@composite(np.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """Frequency zero moved from the middle of the axes to their start."""
+    return _rolled(x, axes, -1)
