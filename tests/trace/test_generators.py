@@ -17,7 +17,7 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tracejit.errors import InPlaceError, UnsupportedError, ValueNeededError
-from tracejit.trace.generators import DRAWS
+from tracejit.trace.generators import draws
 
 X = np.array([1.0, -2.0, 0.5])
 A = np.array([2.0, 3.5])
@@ -143,7 +143,7 @@ def generators(given: Any) -> list[Any]:
 
 
 def test_every_method_that_draws_is_tried() -> None:
-    assert METHODS.keys() == DRAWS - {"bytes"}
+    assert METHODS.keys() == draws() - {"bytes"}
 
 
 @pytest.mark.parametrize(("name", "args", "kwargs"), CALLS)

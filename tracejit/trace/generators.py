@@ -21,6 +21,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,13 +41,16 @@ from tracejit.ops.forms import as_scalar
 from tracejit.ops.op import Op, literal
 from tracejit.trace import places
 
-# Not `shuffle`, which writes in place, nor what is no draw.
-DRAWS = frozenset(
-    name
-    for name in dir(np.random.Generator)
-    if not name.startswith("_") and name not in ("bit_generator", "shuffle", "spawn")
-)
 DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}
+
+
+@cache
+def draws() -> frozenset[str]:
+    """The methods of a Generator that draw; not `shuffle`, which writes in place. NumPy imports
+    np.random when it is first asked for."""
+    others = ("bit_generator", "shuffle", "spawn")
+    names = (name for name in dir(np.random.Generator) if not name.startswith("_"))
+    return frozenset(name for name in names if name not in others)
 
 
 class RecordedGenerator:
@@ -74,7 +78,7 @@ class RecordedGenerator:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_") or not hasattr(np.random.Generator, name):
             raise AttributeError(f"'Generator' object has no attribute {name!r}")
-        if name not in DRAWS:
+        if name not in draws():
             raise fail("unsupported-function", places.here(), function=f"Generator.{name}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
