@@ -68,7 +68,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
         "arithmetic", "choices", "comparison", "complex", "exponential", "forms", "fourier",
-        "markers", "trigonometric", "ufuncs", "weak",
+        "markers", "nan", "quantiles", "sampling", "trigonometric", "ufuncs", "weak",
     )
 } | {"tracejit.exceptions": "tests/test_errors.py"}  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}

@@ -162,6 +162,8 @@ sum = _reduction(
 prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp)
 max = _reduction(np.maximum, np.max, np.amax, vjp=_share, jvp=_mean_of_chosen)
 min = _reduction(np.minimum, np.min, np.amin, vjp=_share, jvp=_mean_of_chosen)
+nanmax = _reduction(np.fmax, np.nanmax, vjp=_share, jvp=_mean_of_chosen)
+nanmin = _reduction(np.fmin, np.nanmin, vjp=_share, jvp=_mean_of_chosen)
 any = _reduction(np.logical_or, np.any, vjp=())
 all = _reduction(np.logical_and, np.all, vjp=())
 

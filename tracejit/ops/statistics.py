@@ -52,7 +52,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False) 
     return (total / np.float64(_count(a, axis))).astype(np.float16)
 
 
-def _freedom(ddof: Any, correction: Any) -> Any:
+def freedom(ddof: Any, correction: Any) -> Any:
     """The number to subtract from the count, under either of its two names."""
     if correction is None:
         return ddof
@@ -78,7 +78,7 @@ def var(
     distances = a - center
     squares = distances * distances if a.dtype.kind in "iuf" else _squared(distances)
     total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims)
-    return _over(total, max(count - _freedom(ddof, correction), 0))
+    return _over(total, max(count - freedom(ddof, correction), 0))
 
 
 def _squared(x: Any) -> Any:
@@ -101,9 +101,9 @@ def _std_call(
     if dtype is not None and (np.dtype(dtype).kind != "f" or default.kind == "c"):
         raise TypeError(f"dtype={np.dtype(dtype)} for {a.dtype} is not supported")
     params: dict[str, Any] = {"axis": normalize_axes(axis, np.ndim(a))}
-    freedom = float(_freedom(ddof, correction))
-    if freedom:
-        params["ddof"] = int(freedom) if freedom.is_integer() else freedom
+    less = float(freedom(ddof, correction))
+    if less:
+        params["ddof"] = int(less) if less.is_integer() else less
     return (a,), params | accumulator(dtype, default) | kept(keepdims)
 
 
