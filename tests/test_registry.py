@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -878,3 +880,13 @@ def test_an_error_in_a_primitive_keeps_its_type(result: Any) -> None:
     for run in (lambda: made(X), lambda: made(tj.constant(X)), lambda: compiled(X)):
         with pytest.raises(KeyError, match="mine"):
             run()
+
+
+def test_a_primitive_keeps_no_array_alive() -> None:
+    f = tj.primitive(lambda x: x * 2.0)
+    x = tj.constant(np.ones(3))
+    data = weakref.ref(x._value.data)
+    f(x)
+    del x
+    gc.collect()
+    assert data() is None

@@ -46,14 +46,16 @@ def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     [2.0, 3.0]
     """
     leaves, structure = flatten(tuple(args))
-    call = Call(f, [read_leaf(leaf) for leaf in leaves], structure)
+    leaves = [read_leaf(leaf) for leaf in leaves]
+    call = Call(f, leaves, structure)
+    given = [leaves[k] for k in call.places]
     recording = current_recording()
     if result is not None:
-        return _answered(_checked_call(call, result), current_recorder())
+        return _answered(_checked_call(call, result), given, current_recorder())
     if recording is None:
-        EAGER.once(lambda: call(*map(_as_array, call.given)))
+        EAGER.once(lambda: call(*map(_as_array, given)))
     else:
-        values = [recording.lift(leaf) for leaf in call.given]
+        values = [recording.lift(leaf) for leaf in given]
         recording.events.append(Event(None, call, values))
     return None
 
@@ -66,7 +68,6 @@ class Call:
         self.f = f
         self.fixed = [None if _is_array(leaf) else leaf for leaf in leaves]
         self.places = [k for k, leaf in enumerate(leaves) if _is_array(leaf)]
-        self.given = [leaves[k] for k in self.places]
         self.structure = structure
 
     def __call__(self, *arrays: Any) -> Any:
@@ -147,9 +148,8 @@ def _checked_call(call: Call, result: Any) -> CheckedCall:
     return CheckedCall(call, [spec.type for spec in specs], structure, places.here())
 
 
-def _answered(checked: CheckedCall, recorder: Recorder) -> Any:
+def _answered(checked: CheckedCall, given: Sequence[Any], recorder: Recorder) -> Any:
     """The answer of a call that takes place where it stands."""
-    given = checked.call.given
     try:
         if not isinstance(recorder, Recording) and not any(type(x) is Tensor for x in given):
             return unflatten(checked.structure, EAGER.once(lambda: checked.answers(*given)))
