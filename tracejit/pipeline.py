@@ -20,6 +20,7 @@ from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import verify
+from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.erase import erase_markers
@@ -28,7 +29,6 @@ from tracejit.schedule.plan import plan_body
 from tracejit.version import __version__
 
 IR_VERSION = 2
-NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
 
 
@@ -58,9 +58,19 @@ def key_of(recorded: Recorded, options: str) -> str:
     version."""
     graph = print_graph(recorded.graph)
     dump("adjoint" if recorded.seed else "trace", lambda: graph)
-    versions = f"tracejit {__version__} numpy {NUMPY_VERSION} ir {IR_VERSION}"
+    versions = f"tracejit {__version__} {made_for(recorded.graph)}"
     shape = f"{recorded.origin} {recorded.outputs} {recorded.seed is not None}"
     return digest(graph, shape, options, versions)
+
+
+def made_for(graph: Graph) -> str:
+    """The versions that the text of a graph's module depends on."""
+    libraries = ["np", *sorted({n.op.library for n in graph.nodes if n.op.library != "np"})]
+    named = [
+        f"{m.__name__} {'.'.join(m.__version__.split('.')[:2])}"
+        for m in map(LIBRARIES.__getitem__, libraries)
+    ]
+    return ", ".join([*named, f"ir {IR_VERSION}"])
 
 
 def name_of(recorded: Recorded, key: str) -> str:
@@ -121,7 +131,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         graph.name,
         recorded.origin,
         __version__,
-        f"numpy {NUMPY_VERSION}, ir {IR_VERSION}",
+        made_for(recorded.graph),
         key,
         arguments,
         graph.outputs[: recorded.outputs],

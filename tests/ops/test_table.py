@@ -34,7 +34,7 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.types import type_of
 from tracejit.ir.verify import verify
-from tracejit.ops.op import COMPOSITES, OPS, fill_template
+from tracejit.ops.op import COMPOSITES, LIBRARIES, OPS, fill_template
 from tracejit.trace.trees import flatten, unflatten
 
 # Ops that no NumPy call records, and why that is so.
@@ -204,7 +204,9 @@ def assert_in_place(node: Node, operands: list[Any], result: Any) -> None:
     names = [f"_{number}" for number in range(len(operands))]
     holders = [name for name, kind in zip(names, kinds, strict=True) if kind is type_of(result)]
     for out in ["_new", *holders]:
-        space = {"np": np, "_new": np.empty_like(result)} | dict(zip(names, operands, strict=True))
+        space = (
+            LIBRARIES | {"_new": np.empty_like(result)} | dict(zip(names, operands, strict=True))
+        )
         space[out] = space[out].copy()
         exec(text.format(*names, out=out), space)
         assert_same(space[out], result)

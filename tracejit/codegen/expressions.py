@@ -1,9 +1,9 @@
-"""A node as an expression: its op's template with operands filled in, NumPy names bound at the
+"""A node as an expression: its op's template with operands filled in, library names bound at the
 module's head.
 
 Operands are put in parentheses here; astor drops the ones that are not needed. `np.tanh` becomes
-`tanh`, and `np.linalg.solve` becomes `linalg.solve`; the names needed at the head are gathered in
-`imports`.
+`tanh`, `np.linalg.solve` becomes `linalg.solve`, and `scipy.special.erf` becomes `erf`; the names
+needed at the head are gathered in `imports`, with the module each comes from.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import cmath
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from tracejit.ir.printer import INLINE_ELEMENTS
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import literal
 
-_NUMPY_NAME = re.compile(r"\bnp\.(\w+)")
+_LIBRARY_NAME = re.compile(r"\b(np|scipy\.\w+)\.(\w+)")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -33,7 +33,7 @@ class Expressions:
         """Nodes in `inlined` are spelled inside their users."""
         self.name_of = name_of
         self.inlined = inlined
-        self.imports: set[str] = set()
+        self.imports: dict[str, str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:
         """A value where it is used: a name, a literal, or the expression of an inlined node.
@@ -158,8 +158,27 @@ class Expressions:
 
 
 @lru_cache(4096)
-def _bound(template: str) -> tuple[str, list[str]]:
-    return _NUMPY_NAME.sub(r"\1", template), _NUMPY_NAME.findall(template)
+def _bound(template: str) -> tuple[str, dict[str, str]]:
+    names: dict[str, str] = {}
+
+    def bind(found: re.Match[str]) -> str:
+        library, name = found.groups()
+        bound = name if library == "np" or not hasattr(np, name) else f"scipy_{name}"
+        names[bound] = library.replace("np", "numpy")
+        return bound
+
+    return _LIBRARY_NAME.sub(bind, template), names
+
+
+def import_lines(imports: Mapping[str, str]) -> list[str]:
+    """The statements that bind these names, numpy's first."""
+    lines = []
+    for library in sorted(set(imports.values())):
+        names = sorted(name for name, origin in imports.items() if origin == library)
+        if library != "numpy":
+            names = [f"{n[6:]} as {n}" if n.startswith("scipy_") else n for n in names]
+        lines.append(f"from {library} import {', '.join(names)}")
+    return lines
 
 
 def _numbers_suffice(node: Node) -> bool:

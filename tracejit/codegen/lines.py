@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[()\[\]{}]|,[ ]|"""
     r"[ ](?:\*\*|//|<<|>>|[-+*/@%&|^])?=[ ]|" + _OPERATOR
 )
+_IMPORT_OR_RETURN = re.compile(r"from [\w.]+ import |return ")
 _ASSIGNMENTS = [f" {operator}= " for operator in ("", *"+-*/@%&|^", "**", "//", "<<", ">>")]
 # From the weakest to the strongest.
 _OPERATORS = ("< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
@@ -52,9 +53,9 @@ def _parts(text: str) -> tuple[str, str, str]:
     if text.startswith("def "):
         place = text.index("(") + 1
         return text[:place], text[place:-2], text[-2:]
-    for word in ("from numpy import ", "return "):
-        if text.startswith(word):
-            return word, text[len(word) :], ""
+    word = _IMPORT_OR_RETURN.match(text)
+    if word:
+        return word[0], text[word.end() :], ""
     if text.endswith(","):
         start, body, _ = _parts(text[:-1])
         return start, body, ","

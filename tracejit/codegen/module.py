@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.codegen.expressions import Expressions
+from tracejit.codegen.expressions import Expressions, import_lines
 from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
@@ -61,9 +61,9 @@ class _Text(NamedTuple):
 
 def render(facts: Facts, bodies: Sequence[Body]) -> Module:
     """The module with these functions, the first of which is forward, and `facts` at its head."""
-    imports: set[str] = set()
+    imports: dict[str, str] = {}
     constants: dict[str, Constant] = {}
-    reserved = {"residuals", "SIGNATURE", "constants", "load"} | _numpy_names(bodies)
+    reserved = {"residuals", "SIGNATURE", "constants", "load"} | _library_names(bodies).keys()
     names: Mapping[Value, str] = {}
     functions = []
     for body in bodies:
@@ -80,15 +80,14 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
         else:
             lines.append(f"{name} = {text}")
     if large:
-        spell.imports.add("load")
+        spell.imports["load"] = "numpy"
         lines.append("with load(__file__[:-3] + '.npz') as constants:")
         lines += [f"    {name} = constants[{name!r}]" for name in large]
     imports |= spell.imports
     written = set(re.findall(r"\w+", " ".join([*lines, *functions])))
-    imports &= written
+    imports = {name: origin for name, origin in imports.items() if name in written}
     head = [repr("@header@")]
-    if imports:
-        head.append(f"from numpy import {', '.join(sorted(imports))}")
+    head += import_lines(imports)
     head += ["'#:'", "SIGNATURE = '@signature@'"]
     if lines:
         head += ["'#:'", *lines]
@@ -98,7 +97,7 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
     return Module(f'"""{header(facts, names)}"""\n{text}', large)
 
 
-def _numpy_names(bodies: Sequence[Body]) -> set[str]:
+def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
     """Every name the bodies will import, so that no variable hides it."""
     spell = Expressions(lambda value: "_", set())
     for body in bodies:
@@ -117,7 +116,7 @@ def _numpy_names(bodies: Sequence[Body]) -> set[str]:
 def _function(
     body: Body,
     reserved: set[str],
-    imports: set[str],
+    imports: dict[str, str],
     constants: dict[str, Constant],
     given: Mapping[Value, str],
 ) -> _Text:

@@ -24,7 +24,8 @@ differentiating through it is an error. For an op with several results g, out ar
 or a function (types, **params) that returns such a template. `statements` spells an op that no
 single expression can: a function (types, **params) that returns lines which write the result to
 {out}. `inplace` spells it writing to {out}, an operand or a new buffer; with `statements`, as a
-statement that updates the buffer of operand 0.
+statement that updates the buffer of operand 0. What stands there is called by the name of its
+library in `LIBRARIES`: `np`, and `scipy` once an op of its has been declared (`library`).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ OPS: dict[str, Op] = {}
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 DIRECT: dict[Any, Op] = {}
 COMPOSITES: dict[str, Callable[..., Any]] = {}
+LIBRARIES: dict[str, Any] = {"np": np}
 
 
 class Each:
@@ -108,6 +110,7 @@ class Op:
     alias: int | None = None
     cost: Callable[..., int] = size
     effect: bool = False
+    library: str = "np"
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -192,7 +195,7 @@ def _rule(rules: Rules, operand: int) -> Rule | None:
 def _compiled(parameters: str, body: str) -> Callable[..., Any]:
     """The function of these parameters that runs `body` and returns _out."""
     lines = [f"def compute({parameters}):", *body.splitlines(), "return _out"]
-    space: dict[str, Any] = {"np": np}
+    space: dict[str, Any] = dict(LIBRARIES)
     exec(compile("\n    ".join(lines), "<op>", "exec"), space)
     made: Callable[..., Any] = space["compute"]
     return made

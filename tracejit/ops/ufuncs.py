@@ -23,6 +23,7 @@ def elementwise(
     out: str = "{out}",
     cost: int = 1,
     numpy: tuple[Any, ...] = (),
+    module: str = "np",
 ) -> Op:
     """The op of a ufunc with one result.
 
@@ -30,10 +31,10 @@ def elementwise(
     in VJP and in JVP. `vjp` replaces it where the product is better written out, and must then be
     g times the derivative, so that it serves as the JVP too; an op that is not holomorphic gives
     `jvp` as well. `infix` is the operator the user may have written; `out` is "out={out}" where
-    NumPy wants the keyword.
+    NumPy wants the keyword. `module` is where the ufunc is found: `np`, or `scipy.special`.
     """
     places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
-    call = f"np.{ufunc.__name__}({places})"
+    call = f"{module}.{ufunc.__name__}({places})"
     symbol = source or (f"{{0}} {infix} {{1}}" if infix else "")
     rules: Rules = vjp
     if deriv is not None:
@@ -48,7 +49,8 @@ def elementwise(
         jvp=rules if jvp is None else jvp,
         batch="elementwise",
         source=_by_symbol(symbol, call) if symbol else call,
-        inplace=f"np.{ufunc.__name__}({places}, {out})",
+        inplace=f"{module}.{ufunc.__name__}({places}, {out})",
+        library=module.partition(".")[0],
         cost=lambda *types, **params: cost * max(type.size for type in types),
     )
     DIRECT[ufunc] = op

@@ -18,7 +18,8 @@ import numpy as np
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
-from tracejit.ops.op import DIRECT, HANDLERS
+from tracejit.ops.areas import handler_of
+from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 
@@ -110,7 +111,7 @@ class Tensor(ArrayMethods):
         op = DIRECT.get(function)
         if op is not None and not kwargs and len(args) == function.nin:
             return self._recording.record(op, args, kwargs)
-        handler = HANDLERS.get(function)
+        handler = handler_of(function)
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
         try:

@@ -1,0 +1,24 @@
+"""Operations on functions of libraries that tracejit does not import itself.
+
+Their records are read when such a function is first met: then its library has been imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from tracejit.ops.op import HANDLERS
+
+
+def handler_of(function: Any) -> Callable[..., Any] | None:
+    """What takes the user's calls of `function`; None where nothing is known of it."""
+    handler = HANDLERS.get(function)
+    if handler is None and isinstance(function, np.ufunc) and "scipy.special" in sys.modules:
+        import_module("tracejit.ops.scipy")
+        handler = HANDLERS.get(function)
+    return handler

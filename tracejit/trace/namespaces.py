@@ -1,0 +1,60 @@
+"""Namespaces that are a library's own, but for what that library cannot dispatch.
+
+NumPy hands its functions to a Tensor by its protocols. Functions of other libraries, and those of
+NumPy that make an array of anything, know no such protocol: called by the name they have here,
+they are recorded where a Tensor or a Variable is among their arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from tracejit.trace.trees import flatten
+
+
+def recorded_argument(*args: Any) -> Any:
+    """The first Tensor or Variable among `args` and in their containers; None without."""
+    for arg in args:
+        if hasattr(type(arg), "__tracejit_record__"):
+            return arg
+    for leaf in flatten(args)[0]:
+        if hasattr(type(leaf), "__tracejit_record__"):
+            return leaf
+    return None
+
+
+def recordable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, its calls with a Tensor or a Variable recorded, or refused by name."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recorded = recorded_argument(*args, *kwargs.values())
+        if recorded is None:
+            return function(*args, **kwargs)
+        return recorded._handle(function, args, kwargs)
+
+    return call
+
+
+def namespace(
+    library: ModuleType, wrapped: Callable[[Any], Any] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a module that stands for `library`.
+
+    What `wrapped` answers for an attribute, unless None, takes its place; functions are recordable.
+    """
+    known: dict[str, Any] = {}
+
+    def attribute(name: str) -> Any:
+        if name not in known:
+            value = getattr(library, name)
+            other = wrapped(value) if wrapped is not None else None
+            if other is None and type(value) is FunctionType:
+                other = recordable(value)
+            known[name] = value if other is None else other
+        return known[name]
+
+    return attribute, lambda: dir(library)
