@@ -134,6 +134,18 @@ ERRORS: dict[str, Row] = {
         "other names may share its memory, and the recorded graph would not see the change.",
         "{fix}",
     ),
+    "update": Row(
+        InPlaceError,
+        "{call}: {problem}.",
+        "the result must fit into the array that it is written into, as in NumPy.",
+        "convert it with .astype(...) or reshape it; or write into a new array.",
+    ),
+    "written-later": Row(
+        InPlaceError,
+        "{name} has been written to since the gradient rule that reads it was made.",
+        "the rule would compute the gradient from numbers that the forward run has not seen.",
+        "let the rule read a copy: saved = x.copy().",
+    ),
     "shapes": Row(
         ShapeError,
         "{call}: {problem}.",

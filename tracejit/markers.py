@@ -132,7 +132,7 @@ def custom_gradient(f: Any = None) -> Any:
             arguments = {key: map_tree(kept, value) for key, value in arguments.items()}
             leaves = flatten(tuple(arguments.values()))[0]
         positional, keywords = call_arguments(signature, arguments)
-        with recorder.logging_reads() as log:
+        with recorder.logging_reads() as log, recorder.inside_scope():
             answer = f(*positional, **keywords)
             if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
                 kind = type(answer).__name__
@@ -173,8 +173,10 @@ def grad_pass_through(f: Any) -> Any:
 
     @places.at_the_users_line
     def marked(*args: Any, **kwargs: Any) -> Any:
-        value = map_tree(read_leaf, f(*args, **kwargs))
-        leaves, results = flatten((args, kwargs))[0], flatten(value)[0]
+        leaves = flatten((args, kwargs))[0]
+        with (_recorder_among(leaves) or current_recorder()).inside_scope():
+            value = map_tree(read_leaf, f(*args, **kwargs))
+        results = flatten(value)[0]
         recorder = _recorder_among([*leaves, *results])
         if recorder is None:
             return value
@@ -211,7 +213,7 @@ def recompute_grad(f: Any) -> Any:
         recorder = _recorder_among(flatten((args, kwargs))[0]) or current_recorder()
         if not isinstance(recorder, Recording):
             return recompute_eagerly(f, name, args, kwargs)
-        with recorder.inside_region():
+        with recorder.inside_region(), recorder.inside_scope():
             return f(*args, **kwargs)
 
     return _wrapped(f, marked)

@@ -34,11 +34,13 @@ def recompute_eagerly(
 ) -> Any:
     """The value of f(*args, **kwargs), which open tapes see as one operation."""
     if not EAGER.windows:
-        return f(*args, **kwargs)
+        with EAGER.inside_scope():
+            return f(*args, **kwargs)
     generators = Generators(f, args, kwargs)
     sieve, run = Sieve(EAGER.windows), Run(name, generators)
     kept_args, kept_kwargs = map_tree(kept, args), map_tree(kept, kwargs)
-    with EAGER.seen_by((sieve,)), EAGER.logging_run(run):
+    since = EAGER.writes
+    with EAGER.seen_by((sieve,)), EAGER.logging_run(run), EAGER.inside_scope():
         value = map_tree(read_leaf, f(*args, **kwargs))
     generators.refuse_spawning(name)
     leaves, structure = flatten(value)
@@ -59,6 +61,7 @@ def recompute_eagerly(
             EAGER.seen_by((*EAGER.windows, window)),
             EAGER.replaying(run),
             generators.replayed(),
+            EAGER.reading_as_of(since),
         ):
             generators.check(name)
             again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
@@ -92,6 +95,8 @@ def recompute_eagerly(
 
 def kept(leaf: Any) -> Any:
     """An argument for later: a copy of an array that could be written to."""
+    if type(leaf) is Tensor:
+        return Tensor(leaf._value, leaf._recording)
     return leaf.copy() if type(leaf) is np.ndarray and leaf.flags.writeable else leaf
 
 

@@ -64,6 +64,7 @@ class Rule:
         self.name = name
         self.rule = rule
         self.recorder = recorder
+        self.since = recorder.writes
         self.arguments = arguments
         self.variables = list(variables)
         self.leaves = [
@@ -102,7 +103,7 @@ class Rule:
         remaining = iter(cotangents)
         given = [next(remaining) if there else None for there in self.outputs]
         extra = {"variables": self.variables} if self.takes_variables else {}
-        with self.recorder.running_rule():
+        with self.recorder.running_rule(), self.recorder.reading_as_of(self.since):
             answer = self.rule(*given, **extra)
         of_variables: list[Any] = []
         if extra:

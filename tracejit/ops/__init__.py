@@ -30,6 +30,7 @@ from tracejit.ops import (
     shapes,
     statistics,
     trigonometric,
+    updates,
     weak,
 )
 
@@ -60,5 +61,6 @@ __all__ = [
     "shapes",
     "statistics",
     "trigonometric",
+    "updates",
     "weak",
 ]

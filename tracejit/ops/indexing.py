@@ -35,9 +35,11 @@ RECORDED_MASK = (
 # x[index]: from the user's index to the params of an op
 
 
-def _index_call(x: Any, index: Any) -> Any:
-    """x[index] as the user wrote it."""
-    parts = [_part(item) for item in (index if type(index) is tuple else (index,))]
+def parsed_index(x: Any, index: Any, masks: bool = False) -> tuple[Index, list[Any]]:
+    """The index of x[index], as the user wrote it, for the params of an op, and its arrays; with
+    `masks`, boolean ones stay what they are."""
+    items = index if type(index) is tuple else (index,)
+    parts = [_part(item, masks) for item in items]
     entries: list[Any] = []
     arrays: list[Any] = []
     axis, ndim = 0, np.ndim(x)
@@ -53,16 +55,30 @@ def _index_call(x: Any, index: Any) -> Any:
         if not is_recorded(part) and not isinstance(part, np.ndarray):
             entries.append(part)
         else:
-            places = _places(part, np.shape(x)[axis : axis + count], axis)
+            sizes = np.shape(x)[axis : axis + count]
+            places = _places(part, sizes, axis, masks)
             entries += [f"{{{len(arrays) + number}}}" for number in range(1, len(places) + 1)]
             arrays += places
         axis += count
-    if any(type_in_call(array).form == "array" for array in arrays):
-        return take_at(x, *arrays, index=tuple(entries), unique=is_unique(*arrays))
-    return getitem(x, *arrays, index=_simplified(entries, ndim - taken))
+    if not _is_fancy(arrays):
+        entries = list(_simplified(entries, ndim - taken))
+    return tuple(entries), arrays
 
 
-def _part(item: Any) -> Any:
+def _is_fancy(arrays: Sequence[Any]) -> bool:
+    """Whether indexing with these arrays gathers elements."""
+    return any(type_in_call(array).form == "array" for array in arrays)
+
+
+def _index_call(x: Any, index: Any) -> Any:
+    """x[index] as the user wrote it."""
+    entries, arrays = parsed_index(x, index)
+    if _is_fancy(arrays):
+        return take_at(x, *arrays, index=entries, unique=is_unique(*arrays))
+    return getitem(x, *arrays, index=entries)
+
+
+def _part(item: Any, masks: bool) -> Any:
     """One entry of an index: as in the params, or an array, or a Tensor of integers."""
     if item is None or type(item) is slice:
         return None if item is None else ("slice", *map(_bound, (item.start, item.stop, item.step)))
@@ -70,7 +86,7 @@ def _part(item: Any) -> Any:
         return "..."
     item = settled(item)
     if is_recorded(item):
-        if item.dtype.kind == "b":
+        if item.dtype.kind == "b" and not masks:
             raise TypeError(RECORDED_MASK)
         if item.type.form == "weak":
             return operator.index(item)
@@ -95,12 +111,17 @@ def _bound(value: Any) -> int | None:
 def _axes_taken(part: Any) -> int:
     if part is None or type(part) is str:
         return 0
-    return part.ndim if type(part) is np.ndarray and part.dtype.kind == "b" else 1
+    return part.ndim if part_is_mask(part) else 1
 
 
-def _places(array: Any, sizes: Shape, axis: int) -> Sequence[Any]:
-    """An index array itself; of a boolean one, the integer arrays of its places."""
-    if is_recorded(array) or array.dtype.kind != "b":
+def part_is_mask(part: Any) -> bool:
+    """Whether an entry of an index is a boolean array."""
+    return not isinstance(part, (int, tuple)) and part.dtype.kind == "b"
+
+
+def _places(array: Any, sizes: Shape, axis: int, masks: bool) -> Sequence[Any]:
+    """An index array itself; of a boolean one, unless `masks`, the integer arrays of its places."""
+    if array.dtype.kind != "b":
         return (array,)
     for number, (size, selected) in enumerate(zip(sizes, array.shape, strict=True), start=axis):
         if size != selected:
@@ -108,7 +129,7 @@ def _places(array: Any, sizes: Shape, axis: int) -> Sequence[Any]:
                 f"boolean index did not match indexed array along axis {number}; size of axis is "
                 f"{size} but size of corresponding boolean axis is {selected}"
             )
-    places: tuple[Any, ...] = array.nonzero()
+    places: tuple[Any, ...] = (array,) if masks else array.nonzero()
     return places
 
 
@@ -145,7 +166,7 @@ def is_unique(*arrays: Any) -> bool:
     return bool(np.unique(keys).size == keys.size)
 
 
-def _selected_type(
+def selected_type(
     x: ArrayType, *indices: ArrayType, index: Index, unique: bool = False
 ) -> ArrayType:
     """The type of x[index], by NumPy's rules for where the axes of index arrays go."""
@@ -194,7 +215,7 @@ def _entry_text(entry: Any) -> str:
     return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
 
-def _index_object_text(index: Index) -> str:
+def index_object_text(index: Index) -> str:
     """The index as an argument of a call: {1}, or (slice(None), {1})."""
     texts = []
     for entry in index:
@@ -213,7 +234,7 @@ def _index_object_text(index: Index) -> str:
 
 getitem = defop(
     name="getitem",
-    infer=_selected_type,
+    infer=selected_type,
     vjp=(lambda g, y, x, *indices, index: put_slice(g, *indices, shape=x.shape, index=index),),
     jvp="linear",
     source=lambda types, index: f"{{0}}[{index_text(index)}]",
@@ -221,7 +242,7 @@ getitem = defop(
 )
 take_at = defop(
     name="take_at",
-    infer=_selected_type,
+    infer=selected_type,
     vjp=(lambda g, y, x, *indices, index, unique: _placed(g, indices, x.shape, index, unique),),
     jvp="linear",
     source=lambda types, index, unique: f"{{0}}[{index_text(index)}]",
@@ -251,7 +272,7 @@ def _slice_update(types: Sequence[ArrayType], index: Index) -> str:
 
 def _added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, str]:
     zeros = filled(shape, 0, types[0].dtype)
-    return f"{{out}} = {zeros}", f"np.add.at({{out}}, {_index_object_text(index)}, {{0}})"
+    return f"{{out}} = {zeros}", f"np.add.at({{out}}, {index_object_text(index)}, {{0}})"
 
 
 add_slice: Op = defop(

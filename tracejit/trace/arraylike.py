@@ -76,10 +76,10 @@ class ArrayMethods:
 
     # Writes
 
-    fill = refused("fill")
-    sort = refused("sort")
-    partition = refused("partition")
-    put = refused("put")
+    fill = method_of(np.ndarray.fill)
+    sort = method_of(np.ndarray.sort)
+    partition = method_of(np.ndarray.partition)
+    put = method_of(np.ndarray.put)
     resize = refused("resize")
 
     # ndarray's methods whose arguments differ from the function's
@@ -100,7 +100,8 @@ class ArrayMethods:
 
     def flatten(self, order: str = "C") -> Any:
         """A 1-D copy."""
-        return self._handle(np.ravel, (self,), {} if order == "C" else {"order": order})
+        raveled = self._handle(np.ravel, (self,), {} if order == "C" else {"order": order})
+        return raveled if raveled.type.form != "array" else raveled.copy()
 
     def compress(self, condition: Any, axis: int | None = None) -> Any:
         """The elements where a condition holds, as np.compress."""

@@ -22,6 +22,7 @@ from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import can_change
+from tracejit.trace.memory import seal, view_of
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -134,7 +135,10 @@ class Eager(threading.local, Recorder):
         if windows:
             self._show(windows, op, values, params, text, results)
         if len(results) == 1:
-            return Tensor(results[0], self)
+            tensor = Tensor(results[0], self)
+            if op.alias is not None:
+                tensor._owner = view_of(tensor, op, operands, params)
+            return tensor
         return tuple([Tensor(value, self) for value in results])
 
     def _override(self, values: Sequence[Value], params: dict[str, Any]) -> Any:
@@ -309,6 +313,22 @@ class Eager(threading.local, Recorder):
             yield
         finally:
             self.replay = outer
+
+    # Writes
+
+    def check_writable(self, tensor: Tensor, call: str) -> None:
+        """As all recorders; and while a function is recorded, what was made outside stays as it
+        is."""
+        if active.stack:
+            target = "a Tensor from outside of the function that is being recorded"
+            fix = "pass it as an argument, or write into a copy."
+            raise fail("write", self.here(), call=call, target=target, fix=fix)
+        super().check_writable(tensor, call)
+
+    def note_constant(self, tensor: Tensor) -> None:
+        """A recorded function has read them: they must not change any more."""
+        if active.stack:
+            seal(tensor, "a Tensor that a recorded function has read")
 
     # What Python reads
 

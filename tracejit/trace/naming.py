@@ -65,7 +65,7 @@ class Namer:
         if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:
             return
         for name, local in frame.f_locals.items():
-            if type(local) is not Tensor or local._value.label or local._value.node is None:
+            if type(local) is not Tensor or local._held.label or local._held.node is None:
                 continue
-            if local._value.derived is None or frame not in self._rules:
-                local._value.label = name
+            if local._held.derived is None or frame not in self._rules:
+                local._held.label = name

@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit.ir.types import WEAK_DTYPES, type_of
 from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
+from tracejit.trace.writes import write_result, write_update
 
 Method = Callable[..., Any]
 
@@ -36,7 +37,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
     """`a + b`, its reflection, and `a += b`.
 
     Between Python numbers it is Python's arithmetic, otherwise NumPy's. The augmented form
-    rebinds a number, as Python does; into an array it would write, and is refused.
+    rebinds a number, as Python does, and writes into an array.
     """
 
     def forward(self: Any, other: Any) -> Any:
@@ -63,7 +64,7 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
 
     def augmented(self: Any, other: Any) -> Any:
         if self.type.form == "array":
-            self._refuse_write(f"{self._called()} {symbol}= ...", self)
+            return write_update(self, symbol, forward, other)
         return forward(self, other)
 
     return forward, reflected, augmented
@@ -85,7 +86,7 @@ def method_of(function: Any) -> Method:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs.get("out") is not None:
-            self._refuse_write(f"{function.__name__}(..., out=...)", kwargs["out"])
+            return write_result(function, (self, *args), kwargs)
         kwargs.pop("out", None)
         return self._handle(function, (self, *args), kwargs)
 

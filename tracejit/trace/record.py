@@ -26,6 +26,7 @@ from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
+from tracejit.trace.memory import seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -128,7 +129,10 @@ class Recording(Recorder):
             node = self._emit(op, values, params, types)
         results = node.results
         if len(results) == 1:
-            return Tensor(results[0], self)
+            tensor = Tensor(results[0], self)
+            if op.alias is not None:
+                tensor._owner = view_of(tensor, op, operands, params)
+            return tensor
         return tuple(Tensor(value, self) for value in results)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
@@ -197,6 +201,7 @@ class Recording(Recorder):
         """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
         tensor._recording.check_alive()
         value = tensor._value
+        seal(tensor, "a Tensor that a recorded function has read")
         if value.data is None:
             other = tensor._recording.graph.name
             raise fail("two-recordings", self.here(), function=self.graph.name, other=other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,14 @@ from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
+
+
+class Moment(NamedTuple):
+    """A moment of a program: so many writes have taken place. What was made in `scope` and later
+    was made since."""
+
+    write: int
+    scope: int
 
 
 class Recorder:
@@ -44,6 +52,10 @@ class Recorder:
         self.where: Location | None = None
         self.in_rule = False
         self.substitutes: Mapping[Value, Value] = {}
+        self.scope = 0
+        self.moment: Moment | None = None
+        self._scopes = 0
+        self._writes = 0
 
     # What a Tensor asks of it
 
@@ -75,6 +87,54 @@ class Recorder:
     def numpy(self, value: Value) -> np.ndarray:
         """A copy of the array that `value` stands for, a constant from there on."""
         raise NotImplementedError
+
+    # Writes
+
+    def stamp(self) -> int:
+        """The number of the write that takes place now."""
+        self._writes += 1
+        return self._writes
+
+    @property
+    def writes(self) -> int:
+        """How many writes have taken place."""
+        return self._writes
+
+    def check_writable(self, tensor: Tensor, call: str) -> None:
+        """Refuse to write to a Tensor where that would lose a gradient, or could not be undone."""
+        if tensor._scope < self.scope:
+            target = "an array from outside of the function whose gradient is another"
+            fix = "write into a copy, x = x.copy(), and return it."
+            raise fail("write", self.here(), call=call, target=target, fix=fix)
+        if any(tensor._held in window.watched for window in self.windows):
+            target = "what a tape watches"
+            fix = "write into a copy: x = x.copy()."
+            raise fail("write", self.here(), call=call, target=target, fix=fix)
+
+    def note_constant(self, tensor: Tensor) -> None:
+        """The numbers of `tensor` are taken for constants."""
+
+    @contextmanager
+    def inside_scope(self) -> Iterator[None]:
+        """What was made before cannot be written to meanwhile."""
+        outer = self.scope
+        self._scopes += 1
+        self.scope = self._scopes
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+    @contextmanager
+    def reading_as_of(self, write: int) -> Iterator[None]:
+        """Arrays from outside must be meanwhile what they were after that many writes."""
+        outer = self.moment
+        with self.inside_scope():
+            self.moment = Moment(write, self.scope)
+            try:
+                yield
+            finally:
+                self.moment = outer
 
     # Variables
 

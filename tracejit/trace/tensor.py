@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from types import MethodDescriptorType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +23,8 @@ from tracejit.ops.areas import handler_of
 from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.memory import Owner, Written
+from tracejit.trace.writes import write_at, write_result
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -34,21 +37,27 @@ class Tensor(ArrayMethods):
     It behaves as the ndarray, NumPy scalar or Python number it stands for.
     """
 
-    __slots__ = ("__weakref__", "_recording", "_value")
-    _value: Value
-    _recording: Any
+    __slots__ = ("__weakref__", "_held", "_owner", "_recording", "_scope")
 
     def __init__(self, value: Value, recording: Any) -> None:
         """The user's view of `value` in `recording`."""
-        self._value = value
+        self._held = value
         self._recording = recording
+        self._owner: Owner | None = None
+        self._scope: int = recording.scope
+
+    @property
+    def _value(self) -> Value:
+        """What this Tensor stands for now."""
+        owner = self._owner
+        return self._held if owner is None else owner.value_of(self)
 
     # What it is
 
     @property
     def type(self) -> ArrayType:
         """Shape, dtype and form."""
-        return self._value.type
+        return self._held.type
 
     def __repr__(self) -> str:
         data = self._value.data
@@ -90,11 +99,11 @@ class Tensor(ArrayMethods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """A ufunc was called with a Tensor among its operands."""
-        if kwargs.get("out") is not None:
-            self._refuse_write(f"np.{ufunc.__name__}(..., out=...)", kwargs["out"][0])
         if method == "at":
-            self._refuse_write(f"np.{ufunc.__name__}.at", inputs[0])
+            return write_at(ufunc, *inputs)
         function = ufunc if method == "__call__" else (ufunc, method)
+        if kwargs.get("out") is not None:
+            return write_result(function, inputs, kwargs)
         return self._handle(function, inputs, kwargs)
 
     def __array_function__(
@@ -102,7 +111,7 @@ class Tensor(ArrayMethods):
     ) -> Any:
         """A NumPy function was called with a Tensor among its arguments."""
         if kwargs.get("out") is not None:
-            self._refuse_write(f"np.{function.__name__}(..., out=...)", kwargs["out"])
+            return write_result(function, args, kwargs)
         kwargs.pop("out", None)
         return self._handle(function, args, kwargs)
 
@@ -119,7 +128,7 @@ class Tensor(ArrayMethods):
         except TracejitError:
             raise
         except (ValueError, IndexError) as error:
-            if self._value.data is not None and isinstance(error, np.linalg.LinAlgError):
+            if self._held.data is not None and isinstance(error, np.linalg.LinAlgError):
                 raise  # the numbers do not fit, not the shapes
             raise fail(
                 "index" if isinstance(error, IndexError) else "shapes",
@@ -145,26 +154,21 @@ class Tensor(ArrayMethods):
 
     def __tracejit_data__(self) -> Any:
         """The numbers, where they are known and nothing differentiable; else this Tensor."""
-        known = self._value.data
-        return self if known is None or self.type.is_inexact else known
+        known = self._held.data
+        if known is None or self.type.is_inexact:
+            return self
+        self._recording.note_constant(self)
+        return self._value.data
 
     def _called(self) -> str:
-        name: str = self._recording.name_of(self._value)
+        name: str = self._recording.name_of(self._held)
         return name
 
     # What needs a value
 
     def _refuse_write(self, call: str, target: Any) -> NoReturn:
-        target = target[0] if isinstance(target, tuple) else target
-        if type(target) is Tensor:
-            name = target._called()
-            state = "being recorded" if target._value.data is None else "a Tensor and never changes"
-            written = f"{name}, which is {state} ({target.type!r})"
-            fix = "write a new array: np.where, np.concatenate, a + v; in-place code is refused."
-        else:
-            written = "a plain array, which cannot hold what is being recorded"
-            fix = "use the returned value."
-        raise fail("write", self._recording.here(), call=call, target=written, fix=fix)
+        here = self._recording.here()
+        raise fail("write", here, call=call, target="a Tensor", fix="make a new array.")
 
     @places.at_the_users_line
     def _number(
@@ -233,8 +237,25 @@ class Tensor(ArrayMethods):
 
     # Writes
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        self._refuse_write(f"{self._called()}[...] = ...", self)
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._handle(operator.setitem, (self, index, value), {})
+
+    @places.at_the_users_line
+    def _write(self, new: Any, call: str) -> None:
+        """Stand for the array `new`, of this one's type, from here on; so do those who share its
+        memory. `call` is the user's."""
+        recorder = self._recording
+        if self.type.form != "array":
+            kind = PYTHON_TYPES[self.dtype.kind] if self.type.form == "weak" else self.dtype.type
+            raise TypeError(f"a {kind.__name__} is no array: it cannot be written to")
+        recorder.check_alive()
+        recorder.check_writable(self, call)
+        value = recorder.lift(new)
+        if value.type is not self.type:
+            raise ValueError(f"{value.type!r} does not fit into {self.type!r}")
+        if self._owner is None:
+            self._owner = Written(0)
+        self._owner.write(self, value, call)
 
     def __getattr__(self, name: str) -> Any:
         """Any other attribute: of a number, read under a guard; of ndarray, refused by name."""
@@ -248,6 +269,10 @@ class Tensor(ArrayMethods):
 def _spelling(function: Any) -> str:
     if function is operator.getitem:
         return "indexing"
+    if function is operator.setitem:
+        return "assigning to elements"
+    if isinstance(function, MethodDescriptorType):
+        return f"ndarray.{function.__name__}"
     if isinstance(function, tuple):
         return f"{_spelling(function[0])}.{function[1]}"
     module = getattr(function, "__module__", None) or "numpy"

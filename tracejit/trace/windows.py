@@ -32,6 +32,7 @@ class Window:
         "places",
         "reads",
         "values",
+        "watched",
         "words",
     )
 
@@ -44,6 +45,7 @@ class Window:
     def clear(self) -> None:
         """Forget everything."""
         self.known: set[Value] = set()
+        self.watched: set[Value] = set()
         self.nodes: list[Node] = []
         self.reads: dict[int, tuple[Any, list[Value]]] = {}
         self.words: list[Any] = []
@@ -55,6 +57,7 @@ class Window:
         """Record what is computed from `value` from now on."""
         if value.type.is_inexact:
             self.known.add(value)
+            self.watched.add(value)
 
     def watch_variable(self, variable: Any, value: Value) -> None:
         """Watch a Variable, whose value now is `value`."""

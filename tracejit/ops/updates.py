@@ -1,0 +1,199 @@
+"""An array with some of its elements replaced or added to: what `a[index] = v` makes of `a`.
+
+In the graph the result is another value; in generated code the statement writes into the array
+itself where nothing reads the old one any more. The operands are the array, the arrays in the
+index, and what is written; the index is kept as in `indexing`, but that a mask stays a mask. Where
+index arrays may name a place twice, the last element written there counts, as in NumPy, and has
+the whole derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import as_array, cast, type_in_call
+from tracejit.ops.indexing import (
+    Index,
+    getitem,
+    index_object_text,
+    index_text,
+    is_unique,
+    parsed_index,
+    selected_type,
+    take_at,
+)
+from tracejit.ops.infer import broadcast_shapes
+from tracejit.ops.op import Each, Op, defop
+
+
+def _has_mask(indices: Sequence[Any]) -> bool:
+    return any(index.dtype.kind == "b" for index in indices)
+
+
+def _updated_type(x: ArrayType, *operands: ArrayType, index: Index, unique: bool) -> ArrayType:
+    *indices, v = operands
+    if v.dtype.kind == "c" and x.dtype.kind != "c":
+        raise TypeError("complex values do not fit into an array of real numbers")
+    if _has_mask(indices):
+        return x
+    shape = selected_type(x, *indices, index=index).shape
+    extra = max(0, v.ndim - len(shape))
+    if set(v.shape[:extra]) - {1} or not _spreads(v.shape[extra:], shape):
+        raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {shape}")
+    return x
+
+
+def _spreads(given: Shape, shape: Shape) -> bool:
+    try:
+        return broadcast_shapes(given, shape) == shape
+    except ValueError:
+        return False
+
+
+def _text(index: Index) -> str:
+    return index_text(index) if index else "()"
+
+
+def _last(types: Sequence[ArrayType]) -> str:
+    """The place of the operand that is written."""
+    return f"{{{len(types) - 1}}}"
+
+
+# Replacing
+
+
+def _assignment(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
+    return f"{{out}}[{_text(index)}] = {_last(types)}"
+
+
+def _set_rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
+    *indices, v = operands
+    if k == 0:
+        return set_item(g, *indices, 0, index=index, unique=unique)
+    if k <= len(indices):
+        return None
+    if _has_mask(indices):
+        return _under_mask(g, indices, v, index)
+    if not any(map(np.ndim, indices)):
+        return getitem(g, *indices, index=index)
+    taken = take_at(g, *indices, index=index, unique=unique)
+    return taken if unique else np.where(_is_last(g, taken, indices, index), taken, 0)
+
+
+def _is_last(x: Any, taken: Any, indices: Sequence[Any], index: Index) -> Any:
+    """Where among the elements written the last for their place are."""
+    order = np.arange(taken.size).reshape(taken.shape)
+    nowhere = np.zeros_like(x, dtype=order.dtype)
+    written = set_item(nowhere, *indices, order, index=index, unique=False)
+    return take_at(written, *indices, index=index, unique=False) == order
+
+
+def _under_mask(g: Any, indices: Sequence[Any], v: Any, index: Index) -> Any:
+    """The cotangent of what is written under a mask."""
+    if v.ndim:
+        return take_under(g, *indices, index=index, shape=v.shape)
+    there = set_item(np.zeros_like(g), *indices, 1, index=index, unique=True)
+    return np.sum(g * there)
+
+
+set_item: Op = defop(
+    name="set_item",
+    infer=_updated_type,
+    vjp=Each(_set_rule),
+    jvp="linear",
+    statements=lambda types, **params: ("{out} = np.array({0})", _assignment(types, **params)),
+    inplace=_assignment,
+)
+take_under: Op = defop(
+    name="take_under",
+    infer=lambda x, *indices, index, shape: ArrayType(shape, x.dtype),
+    vjp=Each(
+        lambda k, g, y, x, *indices, index, shape: set_item(
+            np.zeros_like(x, dtype=g.dtype), *indices, g, index=index, unique=True
+        )
+    ),
+    jvp="linear",
+    source=lambda types, index, shape: f"{{0}}[{_text(index)}]",
+)
+
+
+def with_item(x: Any, index: Any, v: Any) -> Any:
+    """x with v at x[index], as by an assignment; v in the dtype of x."""
+    v = as_array(v)
+    entries, indices = parsed_index(x, index, masks=True)
+    if _has_mask([type_in_call(one) for one in indices]):
+        if np.ndim(v) and np.size(v) == 1:
+            v = np.reshape(v, ())
+        if np.ndim(v) and (np.ndim(v) > 1 or len(entries) > 1):
+            raise TypeError("only numbers and 1-D arrays can be written under a mask")
+        return set_item(x, *indices, v, index=entries, unique=True)
+    if entries == ("...",):
+        return replaced(x, v)
+    return set_item(x, *indices, v, index=entries, unique=is_unique(*indices))
+
+
+def replaced(x: Any, v: Any) -> Any:
+    """An array like x with v everywhere."""
+    kind = type_in_call(v)
+    if kind.dtype.kind == "c" and x.dtype.kind != "c":
+        raise TypeError("complex values do not fit into an array of real numbers")
+    if kind.shape != x.shape or kind.form != "array":
+        extra = max(0, kind.ndim - x.ndim)
+        if set(kind.shape[:extra]) - {1} or not _spreads(kind.shape[extra:], x.shape):
+            text = f"could not broadcast input array from shape {kind.shape} into shape {x.shape}"
+            raise ValueError(text)
+        return np.full_like(x, np.reshape(v, kind.shape[extra:]) if extra else v)
+    return v if kind.dtype == x.dtype else cast(v, x.dtype)
+
+
+# Adding
+
+
+def _addition(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
+    if unique:
+        return f"{{out}}[{_text(index)}] += {_last(types)}"
+    return f"np.add.at({{out}}, {index_object_text(index)}, {_last(types)})"
+
+
+def _add_rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
+    indices = operands[:-1]
+    if k == 0:
+        return g
+    if k <= len(indices):
+        return None
+    if not any(map(np.ndim, indices)):
+        return getitem(g, *indices, index=index)
+    return take_at(g, *indices, index=index, unique=unique)
+
+
+add_item: Op = defop(
+    name="add_item",
+    infer=_updated_type,
+    vjp=Each(_add_rule),
+    jvp="linear",
+    statements=lambda types, **params: ("{out} = np.array({0})", _addition(types, **params)),
+    inplace=_addition,
+)
+
+
+def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
+    """x as ufunc.at(x, index, operand) leaves it."""
+    entries, indices = parsed_index(x, index)
+    unique = is_unique(*indices)
+    selected = getitem if not any(map(np.ndim, indices)) else take_at
+    params = {"index": entries} if selected is getitem else {"index": entries, "unique": unique}
+    operand = tuple(map(as_array, operand))
+    result = ufunc(selected(x, *indices, **params), *operand)
+    if not np.can_cast(result.dtype, x.dtype, "same_kind"):
+        raise TypeError(f"cannot cast {result.dtype} to {x.dtype} with casting rule 'same_kind'")
+    if ufunc in (np.add, np.subtract):
+        v = operand[0] if ufunc is np.add else np.negative(operand[0])
+        return add_item(x, *indices, v, index=entries, unique=unique)
+    if not unique:
+        text = "an index that may name a place twice is supported for add and subtract only"
+        raise TypeError(text)
+    return set_item(x, *indices, result, index=entries, unique=True)

@@ -1,0 +1,209 @@
+"""Who owns the memory of a Tensor: what is written to an array is seen by its views, and the other
+way round.
+
+Values never change; what changes is which value a Tensor stands for. A Tensor without an owner
+stands for the value it was made with. One that was written to is `Written`; a `View` derives its
+value from the Tensor it is a view of, again whenever that one was written to; `Sealed` refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.graph import Value
+from tracejit.ir.types import Shape
+from tracejit.ops.markers import IDENTITY
+from tracejit.ops.op import Op
+from tracejit.ops.updates import set_item
+
+COPY_FIRST = "write into a copy: x = x.copy()."
+CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims"))
+READ_ONLY = frozenset(("broadcast_to", "diagonal"))
+PARTS = frozenset(("real", "imag"))
+SAME_LAYOUT = frozenset(("copy", "reshape", "set_item", "add_item", "astype"))
+
+
+class Owner(Protocol):
+    """What a Tensor asks about its memory."""
+
+    def value_of(self, tensor: Any) -> Value:
+        """The value that `tensor` stands for now."""
+
+    def write(self, tensor: Any, value: Value, call: str) -> None:
+        """Let `tensor` stand for `value` from here on; `call` is the user's, for errors."""
+
+
+class Written:
+    """A Tensor that was written to, the last time at `stamp`."""
+
+    __slots__ = ("stamp",)
+
+    def __init__(self, stamp: int) -> None:
+        """Written for the `stamp`-th time of its recorder's."""
+        self.stamp = stamp
+
+    def value_of(self, tensor: Any) -> Value:
+        """Its last value; refused in a rule that was made before: it would see what came after."""
+        recorder = tensor._recording
+        moment = recorder.moment
+        if moment is not None and self.stamp > moment.write and tensor._scope < moment.scope:
+            raise fail("written-later", recorder.here(), name=recorder.name_of(tensor._held))
+        value: Value = tensor._held
+        return value
+
+    def write(self, tensor: Any, value: Value, call: str) -> None:
+        """Stand for another value."""
+        tensor._held = value
+        self.stamp = tensor._recording.stamp()
+
+
+class Sealed:
+    """A Tensor that may not be written to, for `fix` tells what to do instead."""
+
+    __slots__ = ("fix", "what")
+
+    def __init__(self, what: str, fix: str = COPY_FIRST) -> None:
+        """`what` is what the Tensor is."""
+        self.what = what
+        self.fix = fix
+
+    def value_of(self, tensor: Any) -> Value:
+        """The value it was made with."""
+        value: Value = tensor._held
+        return value
+
+    def write(self, tensor: Any, value: Value, call: str) -> None:
+        """Refused."""
+        raise fail("write", tensor._recording.here(), call=call, target=self.what, fix=self.fix)
+
+
+class View:
+    """A Tensor that shows the memory of another: `base`, by `op`."""
+
+    __slots__ = ("base", "op", "params", "rest", "seen")
+
+    def __init__(self, base: Any, op: Op, rest: Sequence[Any], params: dict[str, Any]) -> None:
+        """A view of the Tensor `base`; `rest` are the op's other operands."""
+        self.base = base
+        self.op = op
+        self.rest = rest
+        self.params = params
+        self.seen: Value = base._held
+
+    def value_of(self, tensor: Any) -> Value:
+        """The value of the base, seen by the op."""
+        now = self.base._value
+        if now is not self.seen:
+            self._check_shared(tensor, f"reading {tensor._called()} after its base was written")
+            tensor._held = self.op(self.base, *self.rest, **self.params)._held
+            self.seen = now
+        value: Value = tensor._held
+        return value
+
+    def write(self, tensor: Any, value: Value, call: str) -> None:
+        """Write through to the base."""
+        name = self.op.name
+        if name in READ_ONLY:
+            raise ValueError("assignment destination is read-only")
+        self._check_shared(tensor, call)
+        new, base = type(tensor)(value, tensor._recording), self.base
+        if name == "getitem":
+            whole = set_item(base, *self.rest, new, unique=True, **self.params)
+        else:
+            rule = self.op.vjp_rule(0)
+            assert rule is not None
+            whole = rule(new, None, base, **self.params)
+        base._write(whole, call)
+        tensor._held, self.seen = value, base._value
+
+    def shows(self, base: Any, index: Any) -> bool:
+        """Whether this is base[index], as base is now."""
+        if self.op.name != "getitem" or self.base is not base or self.rest:
+            return False
+        return base._value is self.seen and self.params["index"] == index
+
+    def _check_shared(self, tensor: Any, call: str) -> None:
+        """Refuse where NumPy answers a view or a copy, whichever the layout of memory allows."""
+        name, held = self.op.name, tensor._held
+        if name in PARTS:
+            target, fix = f"the .{name} of an array", "write the complex numbers themselves."
+        elif name in CERTAIN or self._surely_shares(held):
+            return
+        else:
+            target = f"what {name} answers: a view or a copy, as the layout of memory has it"
+            fix = "say which: reshape a copy, x.copy(), or write before the reshape."
+        raise fail("write", tensor._recording.here(), call=call, target=target, fix=fix)
+
+    def _surely_shares(self, held: Value) -> bool:
+        """Whether the array of `held` surely lies in the memory of the base's."""
+        if held.data is not None and self.seen.data is not None:
+            return np.may_share_memory(held.data, self.seen.data)
+        return only_splits(self.seen.type.shape, held.type.shape) or is_in_order(self.seen)
+
+
+def view_of(tensor: Any, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Owner | None:
+    """The owner of what an op with an alias answers: a view of its operand."""
+    assert op.alias is not None
+    if tensor._held.type.form != "array" or op is IDENTITY:
+        return None
+    base = operands[op.alias]
+    if type(base) is not type(tensor):
+        return Sealed("a view of an array that is no Tensor")
+    rest = tuple(operand for number, operand in enumerate(operands) if number != op.alias)
+    return View(base, op, rest, params)
+
+
+def seal(tensor: Any, what: str) -> None:
+    """Let nobody write to the memory of `tensor` any more."""
+    while type(tensor._owner) is View:
+        tensor = tensor._owner.base
+    tensor._owner = Sealed(what)
+
+
+def only_splits(before: Shape, after: Shape) -> bool:
+    """Whether a reshape merges no axes, but splits them and adds axes of length one: whatever the
+    layout, that is a view.
+
+    >>> only_splits((6, 4), (2, 3, 1, 4)), only_splits((2, 3), (6,))
+    (True, False)
+    """
+    sizes = iter([size for size in after if size != 1])
+    for whole in before:
+        part = whole
+        while part != 1:
+            size = next(sizes, 0)
+            if not size or part % size:
+                return False
+            part //= size
+    return next(sizes, None) is None
+
+
+def is_in_order(value: Value) -> bool:
+    """Whether an array surely lies in memory in C order, without gaps."""
+    pending, met = [value], {value}
+    while pending:
+        one = pending.pop()
+        if one.data is not None:
+            if not one.data.flags.c_contiguous:
+                return False
+            continue
+        if one.node is None:
+            return False
+        name, params = one.node.op.name, one.node.params
+        if name in ("full", "ravel") or (name == "copy" and params["order"] == "C"):
+            continue
+        if name in SAME_LAYOUT:
+            following = one.node.operands[:1]
+        elif one.node.op.batch == "elementwise":
+            following = tuple(x for x in one.node.operands if x.type.ndim == one.type.ndim)
+        else:
+            following = ()
+        if not following:
+            return False
+        pending += [x for x in following if x not in met]
+        met.update(following)
+    return True

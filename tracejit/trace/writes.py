@@ -1,0 +1,241 @@
+"""Code that writes in place: `a[i] = v`, `a += v`, `out=`, `np.add.at`, `np.copyto` and their kin.
+
+Each computes the array as it is afterwards, as a new value, and hands it to the Tensor that was
+written to (`Tensor._write`), whose memory knows who else sees it. The target is always a Tensor: a
+plain array cannot hold what is being recorded.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ops.creation import as_array, cast, is_recorded, settled, type_in_call
+from tracejit.ops.indexing import parsed_index
+from tracejit.ops.op import answer
+from tracejit.ops.updates import replaced, with_at, with_item
+from tracejit.trace import places
+from tracejit.trace.memory import View
+
+PLAIN = "a plain array, which cannot hold what is being recorded"
+USE_NAMESPACE = (
+    "make the array with `import tracejit.numpy as np`: its np.zeros, np.empty and np.array give "
+    "arrays that can; or use the returned value."
+)
+
+
+def is_tensor(target: Any) -> bool:
+    """Whether `target` is a Tensor, which can be written to."""
+    return hasattr(type(target), "_write")
+
+
+def target_of(target: Any, call: str) -> Any:
+    """`target`, if it is a Tensor."""
+    if is_tensor(target):
+        return target
+    if is_recorded(target):
+        target._refuse_write(call, target)
+    _refuse(call)
+
+
+def _refuse(call: str) -> NoReturn:
+    raise fail("write", places.here(), call=call, target=PLAIN, fix=USE_NAMESPACE)
+
+
+def castable(v: Any, x: Any, casting: str = "same_kind") -> Any:
+    """v in the dtype of x, where NumPy's rule `casting` allows it."""
+    kind = type_in_call(v)
+    weak = kind.form == "weak" and kind.dtype.kind != "b"
+    dtype = kind.dtype if not weak else np.result_type(_python_number(kind), x.dtype)
+    if not np.can_cast(dtype, x.dtype, casting):  # type: ignore[arg-type]
+        text = f"cannot cast from {kind.dtype} to {x.dtype} with casting rule '{casting}'"
+        raise TypeError(text)
+    return v if kind.dtype == x.dtype and kind.form != "weak" else cast(v, x.dtype)
+
+
+def _python_number(kind: Any) -> Any:
+    return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind]
+
+
+def _called(function: Any) -> str:
+    name, method = function if isinstance(function, tuple) else (function, "")
+    return f"np.{name.__name__}{'.' * bool(method)}{method}"
+
+
+# Statements
+
+
+def write_item(x: Any, index: Any, value: Any) -> None:
+    """x[index] = value."""
+    name = x._called()
+    value = as_array(value)
+    if is_tensor(value) and type(value._owner) is View and not is_recorded(index):
+        if value._owner.base is x and value._owner.shows(x, parsed_index(x, index, masks=True)[0]):
+            return  # the end of x[index] += v, which has written already
+    x._write(with_item(x, index, value), f"{name}[...] = ...")
+
+
+def write_update(x: Any, symbol: str, compute: Callable[[Any, Any], Any], other: Any) -> Any:
+    """x += other; `compute` is the operator."""
+    call = f"{x._called()} {symbol}= ..."
+    result = compute(x, other)
+    if result is NotImplemented:
+        return result
+    try:
+        x._write(_fitting(result, x), call)
+    except (ValueError, TypeError) as error:
+        raise fail("update", x._recording.here(), call=call, problem=error) from None
+    return x
+
+
+def _fitting(result: Any, x: Any, casting: str = "same_kind") -> Any:
+    """What a ufunc answers as x takes it in."""
+    shape = np.shape(result)
+    if np.broadcast_shapes(shape, x.shape) != x.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast "
+            f"shape {shape}"
+        )
+    return replaced(x, castable(result, x, casting))
+
+
+# Calls
+
+
+def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """function(*args, out=...)."""
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out")
+    is_ufunc = isinstance(function, np.ufunc)
+    mask = kwargs.pop("where", True) if is_ufunc else True
+    casting = kwargs.pop("casting", "same_kind") if is_ufunc else "same_kind"
+    call = f"{_called(function)}(..., out=...)"
+    outs = out if isinstance(out, tuple) else (out,)
+    targets = [None if one is None else target_of(one, call) for one in outs]
+    carrier = next(one for one in (*targets, *args) if is_recorded(one))
+    answer = carrier._handle(function, tuple(args), kwargs)
+    results = answer if isinstance(answer, tuple) else (answer,)
+    written = []
+    for target, result in zip(targets, results, strict=True):
+        if target is not None:
+            if not isinstance(function, np.ufunc) and np.shape(result) != target.shape:
+                problem = f"out has shape {target.shape}, the result {np.shape(result)}"
+                raise fail("update", target._recording.here(), call=call, problem=problem)
+            try:
+                new = _fitting(result, target, casting)
+            except (ValueError, TypeError) as error:
+                here = target._recording.here()
+                raise fail("update", here, call=call, problem=error) from None
+            target._write(new if mask is True else np.where(mask, new, target), call)
+        written.append(result if target is None else target)
+    return tuple(written) if isinstance(answer, tuple) else written[0]
+
+
+def write_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
+    """ufunc.at(x, index, operand)."""
+    call = f"np.{ufunc.__name__}.at"
+    x = target_of(x, call)
+    x._write(with_at(ufunc, x, index, *operand), call)
+
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    x = target_of(dst, "np.copyto")
+    src = castable(as_array(src), x, casting)
+    new = replaced(x, src)
+    x._write(new if where is True else np.where(where, new, x), "np.copyto")
+
+
+def _fill(x: Any, value: Any) -> None:
+    x._write(with_item(x, ..., value), f"{x._called()}.fill")
+
+
+def _repeated(v: Any, count: int) -> Any:
+    """`count` elements of v, from the start again where there are fewer."""
+    v = np.reshape(as_array(v), -1)
+    if not v.size and count:
+        raise ValueError("cannot insert from an empty array")
+    return v if v.size == count else np.take(v, np.arange(count) % max(v.size, 1))
+
+
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    x = target_of(a, "np.put")
+    places = np.reshape(as_array(ind), -1)
+    if mode == "wrap":
+        places = np.remainder(places, x.size)
+    elif mode == "clip":
+        places = np.clip(places, 0, x.size - 1)
+    flat = with_item(np.reshape(x, -1), places, _repeated(v, places.size))
+    x._write(np.reshape(flat, x.shape), "np.put")
+
+
+def _putmask(a: Any, mask: Any, values: Any) -> None:
+    x = target_of(a, "np.putmask")
+    values = castable(np.reshape(_repeated(values, x.size), x.shape), x, "unsafe")
+    x._write(np.where(np.asarray(mask) if type(mask) is list else mask, values, x), "np.putmask")
+
+
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    x = target_of(arr, "np.place")
+    mask, vals = settled(mask), as_array(vals)
+    if np.size(vals) != 1 and is_recorded(mask):
+        raise TypeError("which element goes where depends on the mask, which is being recorded")
+    if np.size(vals) == 1:
+        vals = np.reshape(vals, ())
+    else:
+        mask = np.asarray(mask).astype(bool)
+        vals = _repeated(vals, int(np.count_nonzero(mask)))
+    x._write(with_item(x, np.reshape(mask, x.shape), vals), "np.place")
+
+
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    x = target_of(a, "np.fill_diagonal")
+    if x.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    tall = wrap and x.ndim == 2 and x.shape[0] > x.shape[1] + 1
+    step = x.shape[1] + 1 if x.ndim == 2 else sum(x.shape[0] ** k for k in range(x.ndim))
+    end = x.size if x.ndim > 2 or tall else x.shape[1] * x.shape[1]
+    places = np.arange(0, min(end, x.size), step)
+    index = np.unravel_index(places, x.shape)
+    x._write(with_item(x, index, _repeated(val, places.size)), "np.fill_diagonal")
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    x = target_of(arr, "np.put_along_axis")
+    flat = np.reshape(x, -1) if axis is None else x
+    along = 0 if axis is None else range(x.ndim)[axis]
+    indices = as_array(indices)
+    places = [
+        np.reshape(np.arange(size), [size if k == number else 1 for k in range(flat.ndim)])
+        for number, size in enumerate(flat.shape)
+    ]
+    index = (*places[:along], indices, *places[along + 1 :])
+    x._write(np.reshape(with_item(flat, index, values), x.shape), "np.put_along_axis")
+
+
+def _sort(x: Any, axis: int = -1, kind: Any = None, order: Any = None, **options: Any) -> None:
+    if order is not None:
+        raise TypeError("order= is for structured arrays")
+    x._write(np.sort(x, axis, kind=kind, **options), f"{x._called()}.sort")
+
+
+def _partition(x: Any, kth: Any, axis: int = -1, **options: Any) -> None:
+    x._write(np.partition(x, kth, axis, **options), f"{x._called()}.partition")
+
+
+answer(operator.setitem, write_item)
+answer(np.copyto, _copyto)
+answer(np.put, _put)
+answer(np.putmask, _putmask)
+answer(np.place, _place)
+answer(np.fill_diagonal, _fill_diagonal)
+answer(np.put_along_axis, _put_along_axis)
+answer(np.ndarray.fill, _fill)
+answer(np.ndarray.sort, _sort)
+answer(np.ndarray.partition, _partition)
+answer(np.ndarray.put, _put)
