@@ -128,7 +128,7 @@ def _sources(
         for leaf in leaves:
             if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
                 _not_differentiable(leaf, name, request, function)
-            sources.append(leaf)
+            sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
     return sources, structures
 
 

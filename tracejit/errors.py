@@ -140,6 +140,12 @@ ERRORS: dict[str, Row] = {
         "the result must fit into the array that it is written into, as in NumPy.",
         "convert it with .astype(...) or reshape it; or write into a new array.",
     ),
+    "not-apart": Row(
+        InPlaceError,
+        "{problem}: {function} cannot be differentiated in this call.",
+        "its gradient is computed from arrays that do not change; NumPy in place would see others.",
+        "pass arrays that do not overlap, or a copy.",
+    ),
     "written-later": Row(
         InPlaceError,
         "{name} has been written to since the gradient rule that reads it was made.",

@@ -8,7 +8,7 @@ import inspect
 import keyword
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -17,13 +17,14 @@ from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.kernel import Kernel, make_kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, call_path, finish
-from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
+from tracejit.runtime.dispatch import MISS, Entry, NotApart, Space, make_entry
 from tracejit.runtime.notes import add_note
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.places import PACKAGE
+from tracejit.trace.memory import Written
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
     Call,
@@ -36,6 +37,7 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
+from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 VALUE = Request()
 
@@ -98,6 +100,11 @@ class Function:
                     return result
             return self._first_call(args, kwargs)
         except TracejitError as error:
+            raise _shown(error) from None
+        except NotApart as problem:
+            if not self.request.transform and current_recording() is None:
+                return self.python(*args, **kwargs)
+            error = fail("not-apart", places.here(), function=self.name, problem=problem)
             raise _shown(error) from None
         except CommitFailed as failed:
             assert failed.__cause__ is not None
@@ -223,6 +230,8 @@ class Function:
             ]
             arguments = call.rebuild(values)
         answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
+        if self.request.transform:
+            _write_back(call, values)
         return rebuild(answer, self.request)
 
     def _take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
@@ -255,6 +264,8 @@ class Function:
                     top=True,
                 )
                 recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
+                names = (leaf.name for leaf in call.leaves)
+                recording.write_arguments(dict(zip(names, values, strict=True)))
                 finished = finish(answer, recording, self.request, self.name, self._origin())
         except BaseException:
             recording.abandon()
@@ -358,6 +369,16 @@ class Function:
         if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
             return recording.argument(leaf.name, leaf.type.with_form("scalar"))
         return recording.argument(leaf.name, leaf.type, leaf.value)
+
+
+def _write_back(call: Call, values: Sequence[Any]) -> None:
+    """Write into the arguments of a nested call what it has written into `values`, which stood for
+    them."""
+    for leaf, value in zip(call.leaves, values, strict=True):
+        if value is not leaf.value and type(value._owner) is Written:
+            if type(leaf.value) is not Tensor:
+                raise fail("write", places.here(), call=leaf.name, target=PLAIN, fix=USE_NAMESPACE)
+            leaf.value._write(value, leaf.name)
 
 
 def _shown(error: TracejitError) -> BaseException:

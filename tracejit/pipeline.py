@@ -23,6 +23,7 @@ from tracejit.ir.verify import verify
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body
@@ -93,9 +94,9 @@ def one_of(type: ArrayType) -> Any:
     return np.asarray(one) if type.form == "array" else one
 
 
-def optimise(graph: Graph) -> Graph:
+def optimise(graph: Graph, in_place: bool = True) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1."""
-    for each in PASSES:
+    for each in (*PASSES, detach) if in_place else PASSES:
         graph = each(graph)
         if os.environ.get("TRACEJIT_VERIFY") == "1":
             verify(graph)
@@ -119,7 +120,7 @@ def collection_paused() -> Iterator[None]:
 @collection_paused()
 def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     """The module of a recorded function; `in_place` as plan_body takes it."""
-    graph = optimise(recorded.graph)
+    graph = optimise(recorded.graph, in_place)
     arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
     if recorded.seed is None:
         bodies = [_forward_only(graph, arguments, in_place)]

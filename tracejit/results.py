@@ -3,7 +3,7 @@ returns them, and how they are put together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CoroutineType, GeneratorType
 from typing import Any, NamedTuple
 
@@ -39,17 +39,23 @@ class Commit(NamedTuple):
     def run(self, *values: Any) -> None:
         """Let it take place, with these values; CommitFailed where it raises."""
         try:
-            if self.event.run is not None:
+            if self.event.argument:
+                array, new = values
+                array[...] = new
+            elif self.event.run is not None:
                 self.event.run(*values)
             else:
                 self.event.variable.commit(*values)
         except Exception as error:
             raise CommitFailed from error
 
-    def run_eagerly(self, values: Sequence[Tensor]) -> None:
+    def run_eagerly(self, values: Sequence[Tensor], leaves: Mapping[str, Any]) -> None:
         """The same with eager Tensors, unless what runs now has run before."""
         try:
-            run_event(self.event, values)
+            if self.event.argument:
+                leaves[self.event.argument][...] = values[0]
+            else:
+                run_event(self.event, values)
         except Exception as error:
             raise CommitFailed from error
 
@@ -159,8 +165,9 @@ def call_path(
     operands = [*_operands(entry, leaves), *[_hidden(one, read) for one in hidden]]
     generators = [x._value.data for x in operands if x.type is HANDLE]
     tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
+    by_name = {leaf.name: value for leaf, value in zip(entry.call.leaves, leaves, strict=True)}
     for commit in finished.commits:
-        commit.run_eagerly([tensors[indices] for indices in commit.places])
+        commit.run_eagerly([tensors[indices] for indices in commit.places], by_name)
     built = [
         unflatten(
             output.structure,

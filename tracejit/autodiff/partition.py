@@ -27,7 +27,12 @@ def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
     """Split `graph`, whose first `outputs` outputs are the function's and whose others are
     gradients."""
     forward = needed_nodes(_before(graph.nodes, seeds), graph.outputs[:outputs])
-    kept = {value for node in forward if node.op.alias is None for value in node.results}
+    kept = {
+        value
+        for node in forward
+        for value in node.results
+        if node.op.alias is None or value.type.form != "array"
+    }
     kept.update(value for value in graph.inputs if value not in seeds)
     backward = needed_nodes(graph.nodes, graph.outputs[outputs:], kept)
     used = {value for node in backward for value in node.operands}

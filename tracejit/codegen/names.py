@@ -13,7 +13,7 @@ import keyword
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Node, Value
 from tracejit.schedule.plan import Plan
 
 BUILTINS = frozenset(("abs", "complex", "slice"))  # what the spellings of ops call
@@ -31,8 +31,7 @@ def variables(
         names.give(value, -1, (given or {}).get(value))
     for number, node in enumerate(plan.statements):
         for value in node.results:
-            # Statements of several lines read operands after the first has named the result.
-            names.place(value, number if node.op.statements is None else number - 1)
+            names.place(value, number, node)
     return names.known
 
 
@@ -49,14 +48,20 @@ class Names:
         self._before = {node.results[0]: old for node, old in plan.overwrites.items()}
         self._end = _chain_ends(plan)
 
-    def place(self, value: Value, number: int) -> None:
-        """Name the result of statement `number`: as its buffer, if it continues a chain."""
+    def place(self, value: Value, number: int, node: Node) -> None:
+        """Name the result of statement `number`: as its buffer, if it continues a chain or writes a
+        part of it."""
         before = self._before.get(value)
-        if before is not None and self._end.get(before) is self._end.get(value, value):
+        updates = node.op.statements is not None
+        if before is not None and (
+            (updates and (value.base == before.base or not value.is_named))
+            or self._end.get(before) is self._end.get(value, value)
+        ):
             self.known[value] = name = self.known[before]
             self._busy_until[name] = max(self._busy_until[name], self._last(value, number))
         else:
-            self.give(value, number)
+            # Statements of several lines read operands after the first has named the result.
+            self.give(value, number - 1 if updates else number)
 
     def give(self, value: Value, number: int, name: str | None = None) -> None:
         """Name `value`: after the end of its chain, with a number where that name is taken."""

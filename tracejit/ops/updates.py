@@ -73,6 +73,8 @@ def _assignment(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
 def _set_rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
     *indices, v = operands
     if k == 0:
+        if not any(map(np.ndim, indices)):
+            getitem(g, *indices, index=index)  # for v: read before the update, which is in place
         return set_item(g, *indices, 0, index=index, unique=unique)
     if k <= len(indices):
         return None

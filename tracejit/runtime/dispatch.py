@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,9 +132,15 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     if generators:
         words = [space.bind(entry.target), f"({', '.join(generators)},)", *arguments]
         called = f"{space.bind(drawing)}({', '.join(words)})"
+    written = [spelled[one.event.argument] for one in entry.commits if one.event.argument]
+    if written:
+        arrays = [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "array"]
+        arrays += [space.bind(x) for x, _ in entry.hidden if type(x) is np.ndarray]
+        words = f"({', '.join(written)},), ({', '.join(arrays)},)"
+        checks.append(f"{space.bind(check_apart)}({words})")
     lines = [f"def {space.prefix}entry({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
-    lines += [f"        {line}" for line in _run(called, entry, space)]
+    lines += [f"        {line}" for line in _run(called, entry, space, spelled)]
     lines.append(f"    return {space.bind(MISS)}")
     exec(compile("\n".join(lines), f"<tracejit entry of {name}>", "exec"), space.names)
     made: Callable[..., Any] = space.names.pop(f"{space.prefix}entry")
@@ -185,6 +191,23 @@ def drawing(target: Callable[..., Any], generators: Sequence[Any], *args: Any) -
         raise
 
 
+class NotApart(Exception):
+    """An array that would be written to shares memory with another argument, or is read-only."""
+
+
+def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
+    """True; NotApart where a kernel, which works on arrays that do not change, would not answer
+    what NumPy does in place."""
+    for target in written:
+        if not target.flags.writeable:
+            raise NotApart("an argument that is written to is read-only")
+        if sum(np.may_share_memory(target, other) for other in arrays) > 1:
+            raise NotApart("an argument that is written to shares memory with another")
+        if any(step == 0 < size - 1 for step, size in zip(target.strides, target.shape)):
+            raise NotApart("an argument that is written to repeats elements of its own")
+    return True
+
+
 def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
     if value is None or isinstance(value, bool):
         return f"{first} is {value!r}"
@@ -202,7 +225,7 @@ def _number_check(text: str, value: Any, space: Space) -> str:
     return f"{text} == {value!r}"
 
 
-def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
+def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) -> Iterator[str]:
     """The statements that call the kernel and return the user's result."""
     if entry.outputs == [Output(LEAF, [("result", ())])] and not entry.commits:
         yield f"return {called}"
@@ -210,7 +233,8 @@ def _run(called: str, entry: Entry, space: Space) -> Iterator[str]:
     result = f"{space.prefix}result"
     yield f"{result} = {called}"
     for commit in entry.commits:
-        values = ", ".join(result + _indexed(indices) for indices in commit.places)
+        array = f"{spelled[commit.event.argument]}, " if commit.event.argument else ""
+        values = array + ", ".join(result + _indexed(indices) for indices in commit.places)
         yield f"{space.bind(commit)}.run({values})"
     parts = []
     for output in entry.outputs:

@@ -23,7 +23,7 @@ class Storages:
         self._root: dict[Value, Value] = {}
         self._foreign = set(inputs)
         for node in nodes:
-            if node.op.alias is not None:
+            if node.op.alias is not None and node.results[0].type.form == "array":
                 root = self.root(node.operands[node.op.alias])
                 self._root.update(dict.fromkeys(node.results, root))
 

@@ -12,7 +12,7 @@ arrays, eager Tensors, and Variables, which have one value after another here as
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
-from tracejit.trace.memory import seal, view_of
+from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -69,12 +69,13 @@ class Hidden(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What takes place when the call has succeeded: a Variable gets a value, or `run` is called
-    with several."""
+    """What takes place when the call has succeeded: a Variable gets a value, or an array that is an
+    argument, by name; or `run` is called with several."""
 
     variable: Any
     run: Callable[..., Any] | None
     values: list[Value]
+    argument: str = ""
 
 
 class Recording(Recorder):
@@ -248,14 +249,22 @@ class Recording(Recorder):
     def effects(self) -> set[str]:
         """The names of the operations with effects, and "events" where there are any."""
         names = {node.op.name for node in self.graph.nodes if node.op.effect}
-        return names | {"events"} if self.events else names
+        return names | {"events"} if self.events or self.writes else names
+
+    def write_arguments(self, tensors: Mapping[str, Any]) -> None:
+        """Let the arrays that are arguments, by name, be after the call what they are now."""
+        for name, tensor in tensors.items():
+            if type(tensor) is Tensor and type(tensor._owner) is Written:
+                self.events.append(Event(None, None, [tensor._value], name))
 
     def lasting_events(self) -> list[Event]:
         """The events in order, without assignments that nothing can see before the next."""
         kept: list[Event] = []
         overwritten: set[int] = set()
         for event in reversed(self.events):
-            if event.variable is None:
+            if event.argument:
+                pass
+            elif event.variable is None:
                 overwritten.clear()
             elif id(event.variable) in overwritten:
                 continue
