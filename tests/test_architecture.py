@@ -51,6 +51,7 @@ RANKS = {
     "markers": 9,
     "transforms": 9,
     "__init__": 10,
+    "arrays": 9,
     "numpy": 10,
     "scipy": 10,
     "cli": 10,
@@ -73,7 +74,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py" for area in ("special", "ufuncs")
-} | {"tracejit.exceptions": "tests/test_errors.py"}  # fmt: skip
+} | {
+    "tracejit.exceptions": "tests/test_errors.py",
+    "tracejit.arrays": "tests/test_numpy.py",
+    "tracejit.trace.memory": "tests/trace/test_writes.py",
+    "tracejit.ops.updates": "tests/trace/test_writes.py",
+}  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
 
 # Calls that import the module they name. At rank 10 that is how something optional is deferred.

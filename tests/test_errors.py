@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import operator
 import re
 import sys
 import threading
@@ -62,7 +63,7 @@ TRIGGERS: dict[str, Callable[[], Any]] = {
     "unsupported-function": lambda: run(lambda x: np.packbits(x), VECTOR),
     "unsupported-call": lambda: run(lambda x: np.exp(x, where=x > 0), VECTOR),
     "unsupported-dtype": lambda: run(lambda x: x + np.array(["a", "b", "c"]), VECTOR),
-    "write": lambda: run(lambda x: np.exp(x, out=x), VECTOR),
+    "write": lambda: run(lambda x: np.exp(x, out=np.ones(3)), VECTOR),
     "shapes": lambda: run(lambda x: x + np.ones(4), VECTOR),
     "leaked": lambda: np.exp(leaked()),
     "other-thread": on_another_thread,
@@ -187,6 +188,18 @@ def two_different_runs() -> Any:
     return recomputed(f, lambda y: y)
 
 
+def a_rule_that_reads_what_was_written() -> Any:
+    """Write to what a gradient rule closes over before the rule runs."""
+
+    def f(x: Any) -> Any:
+        scale = x * 2.0
+        y = tj.custom_gradient(lambda t: (t * scale, lambda g: g * scale))(x)
+        scale += 1.0
+        return np.sum(y)
+
+    return tj.grad(f)(VECTOR.copy())
+
+
 def out_of_sight() -> Any:
     """Use a Tensor that a recomputed function did not return."""
     kept: list[Any] = []
@@ -203,7 +216,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
     "unsupported-call": lambda: tj.function(lambda x: np.exp(x, where=x > 0))(VECTOR),
     "unsupported-dtype": lambda: tj.function(lambda x: x)(np.array(["a", "b"])),
-    "write": lambda: tj.function(lambda x: x.fill(0.0))(VECTOR),
+    "write": lambda: tj.function(lambda x: x.resize(2))(VECTOR),
     "shapes": lambda: tj.function(lambda x: x + np.ones(4))(VECTOR),
     "random": lambda: tj.function(lambda x: x + np.random.normal(size=3))(VECTOR),  # noqa: NPY002
     "leaked": leak,
@@ -225,6 +238,9 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "pass-through": lambda: tj.function(tj.grad_pass_through(np.sum))(VECTOR),
     "kernel": lambda: tj.load("nowhere.py"),
     "index": lambda: tj.function(lambda x: x[5])(VECTOR),
+    "update": lambda: tj.function(lambda x: operator.iadd(x, 1j))(VECTOR),
+    "not-apart": lambda: tj.grad(lambda x, y: [operator.iadd(x, y), np.sum(y)][1])(VECTOR, VECTOR),
+    "written-later": a_rule_that_reads_what_was_written,
     "taped": a_number_from_a_tape,
     "assign": lambda: tj.Variable(VECTOR).assign(np.ones(4)),
     "tape-used": a_tape_asked_twice,

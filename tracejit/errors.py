@@ -137,8 +137,8 @@ ERRORS: dict[str, Row] = {
     "update": Row(
         InPlaceError,
         "{call}: {problem}.",
-        "the result must fit into the array that it is written into, as in NumPy.",
-        "convert it with .astype(...) or reshape it; or write into a new array.",
+        "an array keeps its dtype when it is written to, as in NumPy.",
+        "convert the result with .astype(...), or bind it to a name: y = y / 2.",
     ),
     "not-apart": Row(
         InPlaceError,

@@ -23,8 +23,8 @@ from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.generators import RecordedGenerator
-from tracejit.trace.places import PACKAGE
 from tracejit.trace.memory import Written
+from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
     Call,
@@ -37,7 +37,7 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.writes import PLAIN, USE_NAMESPACE
+from tracejit.trace.writes import PLAIN, USE_NAMESPACE, plain_write
 
 VALUE = Request()
 
@@ -104,12 +104,14 @@ class Function:
         except NotApart as problem:
             if not self.request.transform and current_recording() is None:
                 return self.python(*args, **kwargs)
-            error = fail("not-apart", places.here(), function=self.name, problem=problem)
-            raise _shown(error) from None
+            refusal = fail("not-apart", places.here(), function=self.name, problem=problem)
+            raise _shown(refusal) from None
         except CommitFailed as failed:
             assert failed.__cause__ is not None
             raise failed.__cause__ from None
         except Exception as error:
+            if isinstance(error.__cause__, TracejitError):  # NumPy wrote t into an array
+                raise _shown(plain_write(error.__cause__)) from None
             misfit = self._misfit(error, args, kwargs)
             if misfit is not None:
                 raise _shown(misfit) from None

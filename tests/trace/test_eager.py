@@ -186,7 +186,7 @@ def test_results_are_read_only(result: Callable[[Any], Any]) -> None:
     "write",
     [
         lambda t: operator.setitem(t, 0, 1.0),
-        lambda t: operator.setitem(t, (), 1.0),
+        lambda t: operator.setitem(t, (...,), 1.0),
         lambda t: t.fill(0.0),
         lambda t: t.sort(),
         lambda t: np.sin(X, out=t),
@@ -195,19 +195,21 @@ def test_results_are_read_only(result: Callable[[Any], Any]) -> None:
         lambda t: operator.iadd(t, 1.0),
     ],
 )
-def test_writes_are_refused(write: Callable[[Any], Any]) -> None:
-    t = tj.constant(X)
-    error = refusal(InPlaceError, lambda: write(t))
-    assert "never changes" in str(error)
-    same(t, X)
+def test_writes_are_numpys_and_leave_the_plain_array_alone(write: Callable[[Any], Any]) -> None:
+    t, before, expected = tj.constant(X), X.copy(), X.copy()
+    write(t)
+    write(expected)
+    same(t, expected)
+    same(X, before)
 
 
 def test_a_plain_array_does_not_take_what_is_on_a_tape() -> None:
     out = np.zeros(3)
     t = tj.constant(X)
-    refusal(InPlaceError, lambda: np.sin(t, out=out))
+    same(np.sin(t, out=np.zeros(3)), np.sin(X))
     with tj.GradientTape() as tape:
         tape.watch(t)
+        refusal(InPlaceError, lambda: np.sin(t, out=out))
         for place, value in ((0, t[0]), (slice(None), t)):
             # NumPy makes a ValueError of its own of the one for an element.
             with pytest.raises((TypeError, ValueError)):

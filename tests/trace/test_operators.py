@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -72,13 +71,22 @@ AUGMENTED = {
 
 
 @pytest.mark.parametrize("symbol", AUGMENTED)
-def test_augmented_assignment_rebinds_numbers_and_refuses_arrays(symbol: str) -> None:
+def test_augmented_assignment_rebinds_numbers_and_writes_into_arrays(symbol: str) -> None:
     function = AUGMENTED[symbol]
+
+    def both(x: Any) -> Any:
+        before = x
+        x = function(x, 2)
+        return before * 7 + x
+
     for number in (5, np.int64(5)):
-        answers(lambda x: function(x, 2), number)
+        answers(both, number)
     for array in (np.array([5, 6]), np.array(5)):
-        with pytest.raises(InPlaceError, match=rf"^x {re.escape(symbol)} \.\.\. writes in place"):
-            run(lambda x: function(x, 2), array)
+        if symbol == "/=":
+            with pytest.raises(InPlaceError, match="cannot cast from float64 to int64"):
+                run(lambda x: function(x, 2), array)
+        else:
+            answers(lambda x: both(x + 0), array)
 
 
 @pytest.mark.parametrize("other", ["text", None, [1.0], (1, 2), {"k": 1}, object()], ids=type)
@@ -149,5 +157,5 @@ def test_a_method_is_the_function_named_after_it() -> None:
 
 
 def test_a_refused_method_names_itself() -> None:
-    with pytest.raises(InPlaceError, match=r"^fill writes in place into x"):
+    with pytest.raises(InPlaceError, match=r"^fill writes in place into a Tensor"):
         run(lambda x: refused("fill")(x, 1.0), np.ones(2))

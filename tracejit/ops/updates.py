@@ -9,11 +9,12 @@ the whole derivative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.indexing import (
@@ -152,34 +153,58 @@ def replaced(x: Any, v: Any) -> Any:
     return v if kind.dtype == x.dtype else cast(v, x.dtype)
 
 
-# Adding
+# Adding and subtracting
 
 
-def _addition(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
-    if unique:
-        return f"{{out}}[{_text(index)}] += {_last(types)}"
-    return f"np.add.at({{out}}, {index_object_text(index)}, {_last(types)})"
+def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -> Op:
+    """The op of `x[index] += v` or `-=`, every place counted as often as it occurs; `share` makes
+    the cotangent of v of that of what was updated."""
+
+    def update(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
+        if unique:
+            return f"{{out}}[{_text(index)}] {symbol}= {_last(types)}"
+        return f"np.{ufunc}.at({{out}}, {index_object_text(index)}, {_last(types)})"
+
+    def rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
+        indices = operands[:-1]
+        if k == 0:
+            return g
+        if k <= len(indices):
+            return None
+        if not any(map(np.ndim, indices)):
+            return share(getitem(g, *indices, index=index))
+        return share(take_at(g, *indices, index=index, unique=unique))
+
+    return defop(
+        name=name,
+        infer=_updated_type,
+        vjp=Each(rule),
+        jvp="linear",
+        statements=lambda types, **params: ("{out} = np.array({0})", update(types, **params)),
+        inplace=update,
+    )
 
 
-def _add_rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
-    indices = operands[:-1]
-    if k == 0:
-        return g
-    if k <= len(indices):
-        return None
-    if not any(map(np.ndim, indices)):
-        return getitem(g, *indices, index=index)
-    return take_at(g, *indices, index=index, unique=unique)
+add_item = _updating("add_item", "+", "add", lambda g: g)
+subtract_item = _updating("subtract_item", "-", "subtract", np.negative)
+UPDATES = {"add": add_item, "subtract": subtract_item}
 
 
-add_item: Op = defop(
-    name="add_item",
-    infer=_updated_type,
-    vjp=Each(_add_rule),
-    jvp="linear",
-    statements=lambda types, **params: ("{out} = np.array({0})", _addition(types, **params)),
-    inplace=_addition,
-)
+def as_update(values: Sequence[Value], params: Mapping[str, Any]) -> tuple[Op, tuple[Value, ...]]:
+    """`set_item` on these values; as an addition to what is there, where that is what it is:
+    `a[i] = a[i] + v` is `a[i] += v`."""
+    *where, v = values
+    node = v.node
+    update = UPDATES.get(node.op.name) if node is not None and params["unique"] else None
+    if update is not None and v.type.dtype == values[0].type.dtype:
+        assert node is not None
+        pairs = [node.operands, node.operands[::-1]][: 1 + (update is add_item)]
+        for part, other in pairs:
+            taken = part.node
+            if taken is not None and taken.op.name in ("getitem", "take_at"):
+                if taken.operands == tuple(where) and taken.params["index"] == params["index"]:
+                    return update, (*where, other)
+    return set_item, tuple(values)
 
 
 def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
@@ -193,8 +218,8 @@ def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
     if not np.can_cast(result.dtype, x.dtype, "same_kind"):
         raise TypeError(f"cannot cast {result.dtype} to {x.dtype} with casting rule 'same_kind'")
     if ufunc in (np.add, np.subtract):
-        v = operand[0] if ufunc is np.add else np.negative(operand[0])
-        return add_item(x, *indices, v, index=entries, unique=unique)
+        update = UPDATES[ufunc.__name__]
+        return update(x, *indices, operand[0], index=entries, unique=unique)
     if not unique:
         text = "an index that may name a place twice is supported for add and subtract only"
         raise TypeError(text)

@@ -8,13 +8,19 @@ IR in -> IR out:
 
 >>> from tracejit.ir.printer import parse_graph, print_graph
 >>> from tracejit.ops.op import OPS
->>> graph = parse_graph('''graph f(x: f8[9]) -> (out: f8[9], c: f8[2]):
-...   a    f8[9] = full   shape=(9,)  fill=0  dtype=float64
+>>> graph = parse_graph('''graph f(x: f8[9]) -> out: f8[9], c: f8[2]
+...   a    f8[9] = exp x
 ...   b    f8[2] = getitem a  index=(('slice', None, 2, None),)
-...   out  f8[9] = set_item a x  index=('...',)  unique=True
+...   out  f8[9] = set_item a 0  index=(3,)  unique=True
 ...   c    f8[2] = multiply b 2.0
 ... ''', OPS)
 >>> print(print_graph(detach(graph)), end="")
+graph f(x: f8[9]) -> out: f8[9], c: f8[2]
+  a          f8[9] = exp x
+  getitem_1  f8[2] = getitem a  index=(('slice', None, 2, None),)
+  b          f8[2] = copy getitem_1  order='K'
+  out        f8[9] = set_item a 0  index=(3,) unique=True
+  c          f8[2] = multiply b 2.0
 """
 
 from __future__ import annotations
@@ -36,10 +42,9 @@ def detach(graph: Graph) -> Graph:
         if node not in chosen:
             return None
         types = [value.type for value in node.results]
-        place = {"region": node.region, "tapes": node.tapes}
-        part = new.emit(node.op, operands, node.params, types, node.where, **place)
-        order = {"order": "K"}
-        return new.emit(OPS["copy"], part.results, order, types, node.where, **place).results
+        place = node.where, node.region, node.tapes
+        part = new.emit(node.op, operands, node.params, types, *place)
+        return new.emit(OPS["copy"], part.results, {"order": "K"}, types, *place).results
 
     return rebuild(graph, rewrite)
 

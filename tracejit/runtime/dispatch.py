@@ -136,8 +136,8 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     if written:
         arrays = [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "array"]
         arrays += [space.bind(x) for x, _ in entry.hidden if type(x) is np.ndarray]
-        words = f"({', '.join(written)},), ({', '.join(arrays)},)"
-        checks.append(f"{space.bind(check_apart)}({words})")
+        groups = f"({', '.join(written)},), ({', '.join(arrays)},)"
+        checks.append(f"{space.bind(check_apart)}({groups})")
     lines = [f"def {space.prefix}entry({_parameters(entry.signature, space)}):"]
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
     lines += [f"        {line}" for line in _run(called, entry, space, spelled)]
@@ -203,7 +203,8 @@ def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
             raise NotApart("an argument that is written to is read-only")
         if sum(np.may_share_memory(target, other) for other in arrays) > 1:
             raise NotApart("an argument that is written to shares memory with another")
-        if any(step == 0 < size - 1 for step, size in zip(target.strides, target.shape)):
+        pairs = zip(target.strides, target.shape, strict=True)
+        if any(step == 0 < size - 1 for step, size in pairs):
             raise NotApart("an argument that is written to repeats elements of its own")
     return True
 

@@ -325,6 +325,10 @@ class Eager(threading.local, Recorder):
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         super().check_writable(tensor, call)
 
+    def gives_numbers(self) -> bool:
+        """Whether nothing is recorded and no tape is open."""
+        return not self.windows and not active.stack
+
     def note_constant(self, tensor: Tensor) -> None:
         """A recorded function has read them: they must not change any more."""
         if active.stack:
@@ -351,7 +355,7 @@ class Eager(threading.local, Recorder):
         """What the user calls a value, for errors."""
         frame = places.user_frame()
         for name, local in (frame.f_locals if frame is not None else {}).items():
-            if type(local) is Tensor and local._value is value:
+            if type(local) is Tensor and local._held is value:
                 return name
         return super().name_of(value)
 

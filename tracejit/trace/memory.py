@@ -24,7 +24,7 @@ COPY_FIRST = "write into a copy: x = x.copy()."
 CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims"))
 READ_ONLY = frozenset(("broadcast_to", "diagonal"))
 PARTS = frozenset(("real", "imag"))
-SAME_LAYOUT = frozenset(("copy", "reshape", "set_item", "add_item", "astype"))
+SAME_LAYOUT = frozenset(("copy", "reshape", "set_item", "add_item", "subtract_item", "astype"))
 
 
 class Owner(Protocol):
@@ -98,7 +98,7 @@ class View:
         """The value of the base, seen by the op."""
         now = self.base._value
         if now is not self.seen:
-            self._check_shared(tensor, f"reading {tensor._called()} after its base was written")
+            self._check_shared(tensor, "")
             tensor._held = self.op(self.base, *self.rest, **self.params)._held
             self.seen = now
         value: Value = tensor._held
@@ -136,6 +136,7 @@ class View:
         else:
             target = f"what {name} answers: a view or a copy, as the layout of memory has it"
             fix = "say which: reshape a copy, x.copy(), or write before the reshape."
+        call = call or f"reading {tensor._called()}, after what it is a view of was written to,"
         raise fail("write", tensor._recording.here(), call=call, target=target, fix=fix)
 
     def _surely_shares(self, held: Value) -> bool:

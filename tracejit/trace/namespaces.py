@@ -26,14 +26,19 @@ def recorded_argument(*args: Any) -> Any:
     return None
 
 
-def recordable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, its calls with a Tensor or a Variable recorded, or refused by name."""
+def recordable(
+    function: Callable[..., Any], convert: Callable[[Any], Any] | None = None
+) -> Callable[..., Any]:
+    """`function`, its calls with a Tensor or a Variable recorded, or refused by name; `convert`
+    makes arrays of lists that hold them."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         recorded = recorded_argument(*args, *kwargs.values())
         if recorded is None:
             return function(*args, **kwargs)
+        if convert is not None:
+            args = tuple(convert(arg) if type(arg) is list else arg for arg in args)
         return recorded._handle(function, args, kwargs)
 
     return call

@@ -24,6 +24,8 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
+from tracejit.ops.updates import as_update, set_item
+from tracejit.passes.dce import needed_nodes
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.memory import Written, seal, view_of
@@ -114,6 +116,8 @@ class Recording(Recorder):
         values = tuple([self.lift(operand) for operand in operands])
         if self.logs:
             self.note_uses(values)
+        if op is set_item:
+            op, values = as_update(values, params)
         try:
             types = op.result_types([value.type for value in values], params)
         except TracejitError:
@@ -279,6 +283,8 @@ class Recording(Recorder):
         """A weak number's value, read under a guard; array data is refused."""
         if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
+        if self._is_constant(value):
+            return self._constant(value)
         name = self.name_of(value)
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise fail(
@@ -289,6 +295,30 @@ class Recording(Recorder):
             type=value.type,
             fix=fix or instead,
         )
+
+    @staticmethod
+    def _is_constant(value: Value) -> bool:
+        """Whether a value is made of constants alone."""
+        pending, met = [value], {value}
+        while pending:
+            one = pending.pop()
+            if isinstance(one, Constant):
+                continue
+            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY):
+                return False
+            pending += [x for x in one.node.operands if x not in met]
+            met.update(one.node.operands)
+        return True
+
+    def _constant(self, value: Value) -> Any:
+        """The number or array that a value made of constants alone is."""
+        known: dict[Value, Any] = {}
+        for node in needed_nodes(self.graph.nodes, [value]):
+            operands = [x.data if isinstance(x, Constant) else known[x] for x in node.operands]
+            answer = node.op.evaluate(*operands, **node.params)
+            answers = (answer,) if len(node.results) == 1 else answer
+            known.update(zip(node.results, answers, strict=True))
+        return value.data if isinstance(value, Constant) else known[value]
 
     def numpy(self, value: Value) -> np.ndarray:
         """Refused: there is no array yet."""

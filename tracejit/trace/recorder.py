@@ -111,6 +111,10 @@ class Recorder:
             fix = "write into a copy: x = x.copy()."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
 
+    def gives_numbers(self) -> bool:
+        """Whether what is computed may be written into plain arrays: nothing is lost with it."""
+        return False
+
     def note_constant(self, tensor: Tensor) -> None:
         """The numbers of `tensor` are taken for constants."""
 

@@ -17,11 +17,12 @@ from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.eager import EAGER
-from tracejit.trace.operators import refused_update
+from tracejit.trace.operators import refused, refused_update
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import map_tree
+from tracejit.trace.writes import targets_of
 
 _serials = count()
 
@@ -256,9 +257,11 @@ class Variable(ArrayMethods):
         return self.read_value().__tracejit_data__()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        _check_targets(ufunc, method, inputs, kwargs)
         return self._now().__array_ufunc__(ufunc, method, *_read(inputs), **_read(kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        _check_targets(function, "", args, kwargs)
         return self._now().__array_function__(function, types, _read(args), _read(kwargs))
 
     def _handle(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -311,6 +314,10 @@ class Variable(ArrayMethods):
     def __reduce__(self) -> tuple[Any, ...]:
         return Variable, (self.data, self.trainable, self._name)
 
+    fill = refused("fill")
+    sort = refused("sort")
+    partition = refused("partition")
+    put = refused("put")
     __iadd__ = refused_update("+")
     __isub__ = refused_update("-")
     __imul__ = refused_update("*")
@@ -335,6 +342,13 @@ class Variable(ArrayMethods):
     def __repr__(self) -> str:
         shown = " ".join(str(self.data).split("\n"))
         return f"<Variable {self._called()} {self.type!r} {shown}>"
+
+
+def _check_targets(function: Any, method: str, args: Any, kwargs: dict[str, Any]) -> None:
+    """Refuse a call that would write into a Variable."""
+    for target in targets_of(function, method, args, kwargs):
+        if type(target) is Variable:
+            target._refuse_write(f"np.{function.__name__}{'.' * bool(method)}{method}", target)
 
 
 def read_leaf(leaf: Any) -> Any:

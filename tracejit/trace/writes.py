@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, ValueNeededError, fail
 from tracejit.ops.creation import as_array, cast, is_recorded, settled, type_in_call
 from tracejit.ops.indexing import parsed_index
 from tracejit.ops.op import answer
@@ -44,6 +44,14 @@ def target_of(target: Any, call: str) -> Any:
 
 def _refuse(call: str) -> NoReturn:
     raise fail("write", places.here(), call=call, target=PLAIN, fix=USE_NAMESPACE)
+
+
+def plain_write(error: TracejitError) -> TracejitError:
+    """The error of NumPy's assignment of a Tensor to elements of a plain array, which failed for
+    `error`."""
+    if not isinstance(error, ValueNeededError):
+        return error
+    return fail("write", error.where, call="a[...] = ...", target=PLAIN, fix=USE_NAMESPACE)
 
 
 def castable(v: Any, x: Any, casting: str = "same_kind") -> Any:
@@ -85,22 +93,30 @@ def write_update(x: Any, symbol: str, compute: Callable[[Any, Any], Any], other:
     result = compute(x, other)
     if result is NotImplemented:
         return result
-    try:
-        x._write(_fitting(result, x), call)
-    except (ValueError, TypeError) as error:
-        raise fail("update", x._recording.here(), call=call, problem=error) from None
+    x._write(_fitting(result, x, call), call)
     return x
 
 
-def _fitting(result: Any, x: Any, casting: str = "same_kind") -> Any:
-    """What a ufunc answers as x takes it in."""
+def _fitting(
+    result: Any, x: Any, call: str, casting: str = "same_kind", broadcast: bool = True
+) -> Any:
+    """The result of `call` as x takes it in."""
     shape = np.shape(result)
-    if np.broadcast_shapes(shape, x.shape) != x.shape:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast "
-            f"shape {shape}"
-        )
-    return replaced(x, castable(result, x, casting))
+    if shape != x.shape and not (broadcast and _spreads(shape, x.shape)):
+        problem = f"a result of shape {shape} does not fit into an array of shape {x.shape}"
+        fix = "write it into an array of its shape."
+        raise fail("shapes", x._recording.here(), call=call, problem=problem, fix=fix)
+    try:
+        return replaced(x, castable(result, x, casting))
+    except TypeError as error:
+        raise fail("update", x._recording.here(), call=call, problem=error) from None
+
+
+def _spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(given, shape) == shape
+    except ValueError:
+        return False
 
 
 # Calls
@@ -115,29 +131,43 @@ def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     casting = kwargs.pop("casting", "same_kind") if is_ufunc else "same_kind"
     call = f"{_called(function)}(..., out=...)"
     outs = out if isinstance(out, tuple) else (out,)
+    args = [
+        one.__tracejit_read__() if hasattr(type(one), "__tracejit_read__") else one for one in args
+    ]
+    carrier = next(one for one in (*outs, *args) if is_recorded(one))
+    if all(type(one) is np.ndarray for one in outs) and carrier._recording.gives_numbers():
+        return _computed(function, args, kwargs | {"out": out, "where": mask, "casting": casting})
     targets = [None if one is None else target_of(one, call) for one in outs]
-    carrier = next(one for one in (*targets, *args) if is_recorded(one))
     answer = carrier._handle(function, tuple(args), kwargs)
     results = answer if isinstance(answer, tuple) else (answer,)
     written = []
     for target, result in zip(targets, results, strict=True):
         if target is not None:
-            if not isinstance(function, np.ufunc) and np.shape(result) != target.shape:
-                problem = f"out has shape {target.shape}, the result {np.shape(result)}"
-                raise fail("update", target._recording.here(), call=call, problem=problem)
-            try:
-                new = _fitting(result, target, casting)
-            except (ValueError, TypeError) as error:
-                here = target._recording.here()
-                raise fail("update", here, call=call, problem=error) from None
+            new = _fitting(result, target, call, casting, is_ufunc)
             target._write(new if mask is True else np.where(mask, new, target), call)
         written.append(result if target is None else target)
     return tuple(written) if isinstance(answer, tuple) else written[0]
 
 
+def _computed(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The call on the numbers of eager Tensors."""
+    if not isinstance(function, np.ufunc):
+        kwargs = {key: value for key, value in kwargs.items() if key not in ("where", "casting")}
+    call = getattr(*function) if isinstance(function, tuple) else function
+    return call(*map(_numbers, args), **{key: _numbers(value) for key, value in kwargs.items()})
+
+
+def _numbers(value: Any) -> Any:
+    return np.asarray(value) if is_recorded(value) else value
+
+
 def write_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
     """ufunc.at(x, index, operand)."""
     call = f"np.{ufunc.__name__}.at"
+    recorded = next(one for one in (x, index, *operand) if is_recorded(one))
+    if type(x) is np.ndarray and recorded._recording.gives_numbers():
+        ufunc.at(x, *map(_numbers, (index, *operand)))
+        return
     x = target_of(x, call)
     x._write(with_at(ufunc, x, index, *operand), call)
 
@@ -228,6 +258,15 @@ def _partition(x: Any, kth: Any, axis: int = -1, **options: Any) -> None:
     x._write(np.partition(x, kth, axis, **options), f"{x._called()}.partition")
 
 
+def targets_of(function: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What a call would write into."""
+    out = kwargs.get("out")
+    if function in WRITERS or method == "at":
+        return args[:1]
+    return out if isinstance(out, tuple) else (out,)
+
+
+WRITERS = frozenset((np.copyto, np.put, np.putmask, np.place, np.fill_diagonal, np.put_along_axis))
 answer(operator.setitem, write_item)
 answer(np.copyto, _copyto)
 answer(np.put, _put)

@@ -1,0 +1,173 @@
+"""tracejit.numpy is NumPy, with arrays that can hold what is being recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+import tracejit.numpy as tnp
+from tracejit.trace.tensor import Tensor
+
+pytestmark = pytest.mark.usefixtures("no_files")
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def test_outside_of_recordings_it_is_numpy() -> None:
+    for make in (
+        lambda np: np.zeros((2, 3)),
+        lambda np: np.ones(2, np.float32),
+        lambda np: np.full(3, 2.5),
+        lambda np: np.array([[1, 2], [3, 4]]),
+        lambda np: np.asarray([1.0, 2.0], dtype=complex),
+        lambda np: np.eye(3, k=1),
+        lambda np: np.arange(4),
+        lambda np: np.linspace(0, 1, 5),
+        lambda np: np.full_like(X, 4),
+        lambda np: np.linalg.norm(np.ones(4)),
+        lambda np: np.fft.fft(np.ones(4)),
+    ):
+        mine, expected = make(tnp), make(np)
+        assert type(mine) is type(expected)
+        np.testing.assert_array_equal(mine, expected)
+    assert tnp.sin is np.sin
+    assert tnp.float32 is np.float32
+    assert tnp.pi == np.pi
+    assert tnp.random is not None
+    assert set(np.__all__) <= set(tnp.__all__)
+    with pytest.raises(AttributeError):
+        tnp.absent  # noqa: B018
+
+
+MAKERS = {
+    "zeros": lambda: tnp.zeros(3),
+    "zeros 2-D": lambda: tnp.zeros((2, 3), dtype=np.float32),
+    "zeros int": lambda: tnp.zeros(3, int),
+    "ones": lambda: tnp.ones(3),
+    "full": lambda: tnp.full((2, 2), 0.5),
+    "full keyword": lambda: tnp.full(shape=3, fill_value=7, dtype=float),
+    "array": lambda: tnp.array([1.0, 2.0]),
+    "array ndmin": lambda: tnp.array([1.0, 2.0], ndmin=2),
+    "array of ints": lambda: tnp.array([1, 2], dtype=float),
+    "eye": lambda: tnp.eye(2),
+    "arange": lambda: tnp.arange(0.0, 1.0, 0.25),
+    "linspace": lambda: tnp.linspace(0.0, 1.0, 4),
+    "zeros_like": lambda: tnp.zeros_like(X),
+    "ones_like": lambda: tnp.ones_like(X, dtype=np.float32),
+    "full_like": lambda: tnp.full_like(X, 2.0),
+    "copy": lambda: tnp.copy(X),
+    "asarray": lambda: tnp.asarray([0.5, 1.5]),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_is_made_while_recording_can_be_written_to(name: str) -> None:
+    make = MAKERS[name]
+
+    def f(x: Any) -> Any:
+        made = make()
+        made[..., 1] = x[0] * 2
+        return made
+
+    expected = make()
+    expected[..., 1] = X[0] * 2
+    found = tj.function(f)(X)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    with tj.GradientTape() as tape:
+        x = tj.constant(X)
+        tape.watch(x)
+        y = np.sum(f(x) * 1.0)
+    if expected.dtype.kind == "f":
+        count = expected[..., 1].size
+        assert tape.gradient(y, x).numpy().tolist() == [2.0 * count, 0.0, 0.0]
+
+
+def test_lists_of_recorded_numbers_become_arrays() -> None:
+    def f(x: Any) -> Any:
+        rotation = tnp.array([[np.cos(x[0]), -np.sin(x[0])], [np.sin(x[0]), np.cos(x[0])]])
+        return tnp.sum([rotation[0, 1], x[1]]) + np.sum(rotation @ x[1:]) + tnp.asarray(x[2]) * 2
+
+    assert tj.function(f)(X) == pytest.approx(f(X))
+    step = np.array([1e-6, 0.0, 0.0])
+    slope = (f(X + step) - f(X - step)) / 2e-6
+    assert tj.grad(f)(X)[0] == pytest.approx(slope)
+
+
+def test_full_of_a_recorded_number() -> None:
+    found = tj.grad(lambda x: np.sum(tnp.full((2, 3), x[0]) + tnp.full_like(X, x[1])))(X)
+    assert found.tolist() == [6.0, 6.0, 0.0]
+
+
+def test_array_copies_and_asarray_does_not() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        copied, same = tnp.array(y), tnp.asarray(y)
+        y[0] = 5.0
+        return copied, same, tnp.asarray(y, np.float32)
+
+    copied, same, single = tj.function(f)(X)
+    assert copied[0] == 1.0
+    assert same[0] == 5.0
+    assert single.dtype == np.float32
+
+
+def test_a_captured_array_is_not_written_to() -> None:
+    weights = np.ones(3)
+
+    def through(x: Any) -> Any:
+        w = tnp.asarray(weights)
+        w[0] = x[0]
+        return w
+
+    with pytest.raises(tj.TracejitError, match="from outside of the function"):
+        tj.function(through)(X)
+
+    def copied(x: Any) -> Any:
+        w = tnp.array(weights)
+        w[0] = x[0] * 3.0
+        return w
+
+    f = tj.function(copied)
+    assert f(X).tolist() == [3.0, 1.0, 1.0]
+    weights[1] = 4.0
+    assert f(X).tolist() == [3.0, 4.0, 1.0]
+
+
+def test_arrays_of_integers_stay_numpys() -> None:
+    def f(x: Any) -> Any:
+        order = tnp.array([2, 0, 1])
+        assert type(order) is np.ndarray
+        assert type(tnp.arange(3)) is np.ndarray
+        assert type(tnp.zeros(2)) is Tensor
+        return x[order]
+
+    assert tj.function(f)(X).tolist() == [3.0, 1.0, 2.0]
+
+
+def test_numbers_made_while_recording_can_be_read() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for c in tnp.array([0.5, 0.0, 2.0]):
+            if c != 0:
+                total = total + c * x[int(2 * c) % 3]
+        return total
+
+    assert tj.function(f)(X) == f(X)
+
+
+def test_other_dtypes_and_orders_are_numpys() -> None:
+    def f(x: Any) -> Any:
+        assert tnp.array(["a", "b"]).dtype.kind == "U"
+        assert tnp.zeros(2, dtype=object).dtype == object
+        return x
+
+    tj.function(f)(X)
+
+
+def test_a_gradient_through_numpys_linalg_and_its_kin() -> None:
+    found = tj.grad(lambda x: tnp.linalg.norm(tnp.stack([x, x])))(X)
+    assert np.allclose(found, np.sqrt(2) * X / np.linalg.norm(X))

@@ -1,0 +1,644 @@
+"""Code that writes in place does what NumPy does, to arrays, their views and the caller's
+arguments, recorded and under a tape; and its gradient is that of what it computes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+import tracejit.numpy as tnp
+from tests.ops.program import extrapolated
+from tracejit.errors import InPlaceError, TracejitError
+
+pytestmark = pytest.mark.usefixtures("no_files")
+
+RNG = np.random.default_rng(4)
+X = RNG.normal(size=6)
+M = RNG.normal(size=(4, 5))
+PLACES = np.array([3, 0, 3])
+
+
+def element(x):
+    y = x * 1.0
+    y[2] = x[0] * x[1]
+    return y
+
+
+def element_by_element(x):
+    y = tnp.zeros(len(x))
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * x[i] + x[0]
+    return y
+
+
+def slices(x):
+    y = x.copy()
+    y[1:-1] = x[2:] - 2 * x[1:-1] + x[:-2]
+    y[::2] *= x[0]
+    y[::-1][:2] -= x[3]
+    return y
+
+
+def augmented_rebinding(x):
+    y = x + 1.0
+    z = y
+    y += x
+    y *= 2.0
+    y /= x[1]
+    y -= 0.5
+    y **= 2
+    return y + z
+
+
+def scalars_are_rebound(x):
+    s = x[0]
+    before = s
+    s += x[1]
+    s *= 2.0
+    return s * before
+
+
+def view_changes_base(x):
+    y = x.copy()
+    z = y[1:]
+    z *= 2.0
+    z[0] = x[5]
+    return y * z[0]
+
+
+def base_changes_view(x):
+    y = x.copy()
+    z = y[1:4]
+    w = z[::-1]
+    y[2] = x[0] ** 2
+    y += 1.0
+    return np.concatenate([z * 2.0, w])
+
+
+def view_of_view(m):
+    y = m * 1.0
+    y.T[1:3][0, ::2] = m[:2, 0]
+    y[1][2] *= 3.0
+    return y
+
+
+def transposed_views(m):
+    y = m.copy()
+    z = y.T
+    z += np.arange(4.0)
+    np.swapaxes(y, 0, 1)[2] = m[:, 0]
+    y[None, :, 1] = m[:, 2]
+    return z @ y
+
+
+def rows_by_iteration(m):
+    y = m.copy()
+    for row in y:
+        row[:] = row / np.sum(row * row)
+    return y
+
+
+def reshaped_views(m):
+    y = np.zeros_like(m)
+    flat = y.reshape(-1)
+    flat[3:9] = m[0, 0] * m[1, :5].sum()
+    y.ravel()[0] = m[2, 2]
+    wide = y.reshape(2, 2, 5)
+    wide[0] += m[:2]
+    return y
+
+
+def fancy(x):
+    y = x.copy()
+    y[PLACES] = x[1:4]
+    y[[1, 2]] += x[0]
+    y[[5]] *= x[4]
+    return y
+
+
+def fancy_rows(m):
+    y = m.copy()
+    y[[0, 2], 1:3] = m[1:3, 3:]
+    y[np.array([[1], [3]]), np.array([0, 4])] = m[:2, :2]
+    y[..., -1] = m[:, 0]
+    return y
+
+
+def known_mask(x):
+    y = x.copy()
+    y[np.array([True, False, True, False, False, True])] = x[:3] ** 2
+    return y
+
+
+def recorded_mask(x):
+    y = x.copy()
+    y[y > 0] = x[0]
+    y[np.abs(x) > 1.0] = 0.25
+    return y * x
+
+
+def masked_rows(m):
+    y = m * 2.0
+    y[m[:, 0] > 0] = m[0, 1]
+    return y
+
+
+def whole(x):
+    y = np.ones_like(x)
+    y[:] = x
+    y[...] = y * x
+    z = y[:]
+    z[:] = z + 1.0
+    return y
+
+
+def zero_dimensional(x):
+    s = tnp.zeros(())
+    t = s
+    s += x[0]
+    s[()] = s * x[1]
+    s[...] += 1.0
+    return t * 1.0
+
+
+def with_out(x):
+    y = np.empty_like(x)
+    np.sin(x, out=y)
+    np.multiply(y, x, y)
+    z = y[:3]
+    np.add(z, x[3:], out=z)
+    return y
+
+
+def reduced_into(m):
+    y = np.zeros_like(m[0])
+    r = np.sum(m, axis=0, out=y)
+    assert r is y
+    np.cumsum(y * 1.0, out=y)
+    m.mean(axis=0, out=y[:])
+    return y
+
+
+def divide_where(x):
+    y = np.zeros_like(x)
+    np.divide(1.0, x, out=y, where=x > 0)
+    return y
+
+
+def ufunc_at(x):
+    y = x.copy()
+    np.add.at(y, PLACES, x[:3])
+    np.subtract.at(y, PLACES, 2.0 * x[3:])
+    np.multiply.at(y, [0, 4], x[1])
+    np.negative.at(y, [2])
+    return y
+
+
+def methods(x):
+    y = x.copy()
+    y.fill(2.0)
+    y.put([0, 1, -1], x[2:4])
+    z = x * y
+    z.sort()
+    w = -z
+    w.partition(2)
+    return y + z * w
+
+
+def functions(m):
+    y = m.copy()
+    np.fill_diagonal(y, m[0, :4])
+    np.copyto(y, m * m, where=np.arange(5) < 2)
+    np.copyto(y[3], m[0])
+    np.put_along_axis(y, np.array([[4], [3], [2], [1]]), m[:, :1] * 3.0, axis=1)
+    np.putmask(y, m > 1.0, m[0])
+    np.place(y, m < -1.0, m[1, 1])
+    np.put(y, [2, 7], m[3, :2])
+    return y
+
+
+def sorted_view(m):
+    y = m.copy()
+    y[1].sort()
+    y[:, 2].fill(m[0, 0])
+    return y
+
+
+def arguments_change(x):
+    x[1:] += x[:-1]
+    x[0] = 5.0
+    return np.sum(x)
+
+
+def integer_arrays(x):
+    counts = tnp.zeros(4, int)
+    np.add.at(counts, [0, 1, 1], 1)
+    counts[3] = 7
+    return counts * x[:4]
+
+
+def truncating(x):
+    y = np.zeros_like(x, dtype=int)
+    y[:2] = x[:2] * 10
+    return y + x
+
+
+def self_assignment(x):
+    y = x.copy()
+    y[1:] = y[:-1]
+    y[0] = y[0]
+    y[2:][:] = y[:-2][::-1]
+    return y
+
+
+def swapped(x):
+    y = x.copy()
+    y[0], y[1] = y[1], y[0]
+    y[[2, 3]] = y[[3, 2]]
+    return y * x
+
+
+def gauss_seidel(m):
+    a = m[:, :4] + 6.0 * np.eye(4)
+    b, y = m[:, 4], tnp.zeros(4)
+    for _ in range(3):
+        for i in range(4):
+            y[i] += (b[i] - a[i] @ y) / a[i, i]
+    return y
+
+
+def cholesky(m):
+    a = m @ m.T + np.eye(4)
+    n = len(a)
+    low = tnp.zeros((n, n))
+    for j in range(n):
+        low[j, j] = np.sqrt(a[j, j] - low[j, :j] @ low[j, :j])
+        low[j + 1 :, j] = (a[j + 1 :, j] - low[j + 1 :, :j] @ low[j, :j]) / low[j, j]
+    return low
+
+
+def lu(m):
+    a = m[:, :4] + 4.0 * np.eye(4)
+    for k in range(3):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a
+
+
+def jacobi(m):
+    u = m.copy()
+    for _ in range(3):
+        u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+    return u
+
+
+def heat(x):
+    u, new = x.copy(), tnp.empty(len(x))
+    for _ in range(4):
+        new[0], new[-1] = u[0], u[-1]
+        new[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        u, new = new, u
+    return u
+
+
+def fdtd(x):
+    e, h = tnp.zeros(6), tnp.zeros(5)
+    for n in range(4):
+        h += 0.5 * (e[1:] - e[:-1])
+        e[1:-1] += x[1:-1] * (h[1:] - h[:-1])
+        e[2] += np.sin(0.3 * n) * x[0]
+    return np.concatenate([e, h])
+
+
+def prefix_sums(x):
+    table = tnp.zeros((3, len(x)))
+    table[0] = x
+    for k in range(1, 3):
+        table[k] = table[k - 1]
+        table[k, k:] += table[k - 1, :-k]
+    return table
+
+
+PROGRAMS = {
+    f.__name__: (f, given)
+    for given, functions_of_it in {
+        "x": (
+            element, element_by_element, slices, augmented_rebinding, scalars_are_rebound,
+            view_changes_base, base_changes_view, fancy, known_mask, recorded_mask, whole,
+            zero_dimensional, with_out, divide_where, ufunc_at, methods, arguments_change,
+            integer_arrays, truncating, self_assignment, swapped, heat, fdtd, prefix_sums,
+        ),
+        "m": (
+            view_of_view, transposed_views, rows_by_iteration, reshaped_views, fancy_rows,
+            masked_rows, reduced_into, functions, sorted_view, gauss_seidel, cholesky, lu, jacobi,
+        ),
+    }.items()
+    for f in functions_of_it
+}  # fmt: skip
+each_program = pytest.mark.parametrize(
+    ("f", "given"), [(f, {"x": X, "m": M}[name]) for f, name in PROGRAMS.values()], ids=PROGRAMS
+)
+
+
+def same(actual: Any, expected: Any) -> None:
+    """The same type, dtype, shape and bits."""
+    assert type(actual) is type(expected)
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(actual, expected)
+
+
+def weights(y: Any) -> np.ndarray:
+    """What results are weighed with for their derivative."""
+    return np.cos(np.arange(np.size(y)) + 1.0).reshape(np.shape(y))
+
+
+@each_program
+def test_a_recorded_function_does_what_numpy_does(f: Callable[[Any], Any], given: Any) -> None:
+    recorded = tj.function(f, exact=True)
+    for scale in (1.0, 2.0, 0.5):
+        mine, plain = given * scale, given * scale
+        same(recorded(mine), f(plain))
+        same(mine, plain)
+
+
+@each_program
+def test_an_eager_tensor_does_what_numpy_does(f: Callable[[Any], Any], given: Any) -> None:
+    plain = given.copy()
+    expected = f(plain)
+    tensor = tj.constant(given)
+    same(np.asarray(f(tensor) * 1.0)[()], (expected * 1.0)[()])
+    same(np.asarray(tensor), plain)
+
+
+@each_program
+def test_the_gradient_is_that_of_what_is_computed(f: Callable[[Any], Any], given: Any) -> None:
+    w = weights(f(given.copy()))
+    direction = np.sin(np.arange(given.size) + 2.0).reshape(given.shape)
+    slope = extrapolated(lambda step: float(np.sum(f(given + step * direction) * w)), 1e-3)
+    mine = given.copy()
+    value, found = tj.value_and_grad(lambda x: np.sum(f(x) * w))(mine)
+    assert abs(np.sum(found * direction) - slope) <= 1e-6 * max(1.0, abs(slope))
+    plain = given.copy()
+    assert value == pytest.approx(np.sum(f(plain) * w), rel=1e-12)
+    same(mine, plain)
+    with tj.GradientTape() as tape:
+        x = tj.constant(given)
+        tape.watch(x)
+        y = np.sum(f(x * 1.0) * w)
+    same(np.asarray(tape.gradient(y, x)), found)
+
+
+@each_program
+def test_forward_mode_is_the_transpose(f: Callable[[Any], Any], given: Any) -> None:
+    w = weights(f(given.copy()))
+    direction = np.sin(np.arange(given.size) + 2.0).reshape(given.shape)
+    found = tj.grad(lambda x: np.sum(f(x) * w))(given.copy())
+    x = tj.constant(given)
+    with tj.ForwardAccumulator(x, direction) as forward:
+        y = np.sum(f(x * 1.0) * w)
+    assert float(forward.jvp(y)) == pytest.approx(np.sum(found * direction), rel=1e-9)
+
+
+# Arguments
+
+
+def written(a: Any, b: Any) -> Any:
+    """Writes to a, reads b."""
+    a[0] = 5.0
+    a[1:] += b[1:]
+    return np.sum(b)
+
+
+def test_overlapping_arguments_are_numpys() -> None:
+    recorded = tj.function(written)
+    for make in (
+        lambda: (np.ones(3), np.ones(3)),
+        lambda: (z := np.ones(3), z),
+        lambda: ((z := np.arange(6.0))[:4], z[2:]),
+        lambda: ((z := np.arange(4.0)), z[::-1]),
+    ):
+        mine, plain = make(), make()
+        assert recorded(*mine) == written(*plain)
+        for one, other in zip(mine, plain, strict=True):
+            same(one, other)
+
+
+def test_the_gradient_by_overlapping_arguments_is_refused() -> None:
+    z = np.ones(3)
+    with pytest.raises(InPlaceError, match="shares memory with another"):
+        tj.grad(written)(z, z)
+    same(z, np.ones(3))
+
+
+def test_a_read_only_argument_is_refused_by_numpy() -> None:
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    recorded = tj.function(written)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="read-only"):
+            recorded(frozen, np.ones(3))
+
+
+def test_what_was_written_before_an_error_stays() -> None:
+    def f(a: Any) -> Any:
+        a[0] = 7.0
+        raise KeyError("after the write")
+
+    a = np.ones(2)
+    with pytest.raises(KeyError, match="after the write"):
+        tj.function(f)(a)
+    assert a.tolist() == [7.0, 1.0]
+
+
+def test_a_nested_function_writes_into_its_callers_array() -> None:
+    @tj.function
+    def inner(a: Any) -> None:
+        a *= 2.0
+
+    def outer(x: Any) -> Any:
+        y = x * 1.0
+        inner(y[1:])
+        return y
+
+    same(tj.function(outer)(X), outer(X))
+    found = tj.grad(lambda x: np.sum(outer(x)))(X)
+    assert found.tolist() == [1.0] + [2.0] * 5
+
+
+def test_a_nested_gradient_writes_into_its_callers_array() -> None:
+    def loss(a: Any) -> Any:
+        a[0] *= 3.0
+        return np.sum(a * a)
+
+    def outer(x: Any) -> Any:
+        y = x * 1.0
+        slope = tj.grad(loss)(y)
+        return y, slope
+
+    y, slope = tj.function(outer)(X)
+    assert y[0] == X[0] * 3.0
+    assert slope[0] == pytest.approx(18.0 * X[0])
+    assert tj.grad(lambda x: outer(x)[0][0])(X)[0] == 3.0
+
+
+def test_a_tape_around_a_function_that_writes() -> None:
+    recorded = tj.function(written)
+    buffer = tj.constant(np.zeros(3))
+    b = tj.constant([1.0, 2.0, 3.0])
+    with tj.GradientTape() as tape:
+        tape.watch(b)
+        recorded(buffer, b)
+        y = np.sum(buffer * buffer)
+    assert buffer.numpy().tolist() == [5.0, 2.0, 3.0]
+    assert tape.gradient(y, b).numpy().tolist() == [0.0, 4.0, 6.0]
+
+
+# Where a write would lose something, it is refused
+
+
+def refusal(call: Callable[[], Any], match: str) -> None:
+    """The call is an InPlaceError that says `match`."""
+    with pytest.raises(InPlaceError, match=match):
+        call()
+
+
+def test_a_plain_array_cannot_hold_what_is_recorded() -> None:
+    buffer = np.zeros(6)
+
+    def into(x: Any) -> Any:
+        nonlocal buffer
+        buffer += x
+        return np.sum(buffer)
+
+    refusal(lambda: tj.function(into)(X), "plain array")
+    refusal(lambda: tj.function(lambda x: np.copyto(buffer, x))(X), "plain array")
+    refusal(lambda: tj.function(lambda x: operator.setitem(buffer, 0, x[0]))(X), "plain array")
+    assert not buffer.any()
+
+
+@pytest.mark.parametrize("mode", [tj.function, tj.grad, lambda f: f])
+@pytest.mark.parametrize("marker", ["custom_gradient", "grad_pass_through", "recompute_grad"])
+def test_a_marked_function_cannot_write_into_what_it_is_given(marker: str, mode: Any) -> None:
+    def inside(y: Any) -> Any:
+        y += 1.0
+        return (y, lambda g: g) if marker == "custom_gradient" else y
+
+    def f(x: Any) -> Any:
+        return np.sum(getattr(tj, marker)(inside)(x * 2.0))
+
+    refusal(lambda: mode(f)(tj.constant(X) if mode(f) is f else X), "write into a copy")
+
+
+@pytest.mark.parametrize("marker", ["custom_gradient", "grad_pass_through", "recompute_grad"])
+def test_a_marked_function_can_write_into_what_it_makes(marker: str) -> None:
+    def inside(y: Any) -> Any:
+        z = y.copy()
+        z[1:] *= 3.0
+
+        def rule(g: Any) -> Any:
+            out = np.zeros_like(g)
+            out[0] = g[0]
+            return out
+
+        return (z, rule) if marker == "custom_gradient" else z
+
+    found = tj.grad(lambda x: np.sum(getattr(tj, marker)(inside)(x)))(X)
+    inner = {"custom_gradient": 0.0, "grad_pass_through": 1.0, "recompute_grad": 3.0}[marker]
+    assert found.tolist() == [1.0] + [inner] * 5
+
+
+def test_what_a_tape_watches_cannot_be_written_to() -> None:
+    x = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        refusal(lambda: operator.setitem(x, 0, 1.0), "what a tape watches")
+        y = x.copy()
+        y[0] = 1.0
+        z = np.sum(y)
+    assert tape.gradient(z, x).numpy().tolist() == [0.0] + [1.0] * 5
+
+
+def test_a_tensor_that_a_recorded_function_has_read_stays_as_it_is() -> None:
+    scale, rows = tj.constant(X), tj.constant([0, 2])
+    f = tj.function(lambda x: np.sum(x * scale) + np.sum(x[rows]))
+    first = f(X)
+    refusal(lambda: operator.setitem(scale, 0, 1.0), "recorded function has read")
+    refusal(lambda: operator.setitem(rows, 0, 1), "recorded function has read")
+    assert f(X) == first
+    refusal(lambda: tj.function(lambda x: operator.setitem(scale[1:], 0, x[0]))(X), "outside")
+
+
+def test_a_view_or_a_copy_is_not_guessed() -> None:
+    def through(x: Any) -> Any:
+        flat = x.T.reshape(-1)
+        flat[0] = 1.0
+        return x
+
+    def after(x: Any) -> Any:
+        y = x.copy().T
+        flat = y.reshape(-1)
+        y[0] = 1.0
+        return flat
+
+    refusal(lambda: tj.function(through)(M), "a view or a copy")
+    refusal(lambda: tj.function(after)(M), "reading flat, after what it is a view of")
+
+
+def test_read_only_views_are_numpys() -> None:
+    for make in (lambda x: np.broadcast_to(x, (2, 6)), lambda x: np.diagonal(x * np.eye(6))):
+        with pytest.raises(ValueError, match="read-only"):
+            operator.setitem(make(X), 0, 1.0)
+        with pytest.raises(ValueError, match="read-only"):
+            tj.function(lambda x, make=make: operator.setitem(make(x), 0, 1.0))(X)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    for write in (
+        lambda x: operator.setitem(x, slice(3), np.ones(2)),
+        lambda x: operator.setitem(x, slice(None), np.ones((2, 6))),
+        lambda x: operator.setitem(x, [0, 1], np.ones(3)),
+        lambda x: operator.setitem(x, 9, 1.0),
+        lambda x: operator.iadd(x, np.ones((2, 6))),
+        lambda x: np.sin(np.ones((2, 6)), out=x),
+        lambda x: np.sum(np.ones((2, 6)) * x, out=x),
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            write(X.copy())
+        with pytest.raises((ValueError, IndexError)):
+            tj.function(lambda x, write=write: write(x * 1.0))(X)
+
+
+def test_numbers_cannot_be_written_to() -> None:
+    with pytest.raises((TypeError, TracejitError)):
+        tj.function(lambda x: operator.setitem(np.sum(x), (), 1.0))(X)
+
+
+# Generated code
+
+
+def test_updates_are_in_place_in_generated_code() -> None:
+    for f in (lu, cholesky, jacobi):
+        text = tj.value_and_grad(lambda m, f=f: np.sum(f(m) ** 2)).kernel(M).source
+        assert "np.array" not in text
+        assert text.count("zeros(") <= 6, f.__name__
+    text = tj.function(slices).kernel(X).source
+    assert "y[1:-1] = " in text
+    assert "y[::2] = y[::2] * x[0]" in text
+
+
+def test_adding_to_a_part_is_written_so() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[1:] += x[:-1]
+        y[0] -= x[3]
+        y[[2, 4]] += x[:2]
+        return y
+
+    text = tj.function(f).kernel(X).source
+    for line in ("y[1:] += x[:-1]", "y[0] -= x[3]", "] += x[:2]"):
+        assert line in text
