@@ -69,8 +69,9 @@ MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.demo", "tracejit.scipy", "traceji
 TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
-        "arithmetic", "choices", "comparison", "complex", "exponential", "forms", "fourier",
-        "markers", "nan", "quantiles", "sampling", "trigonometric", "ufuncs", "weak",
+        "accumulations", "arithmetic", "choices", "comparison", "complex", "exponential", "folds",
+        "forms", "fourier", "markers", "nan", "quantiles", "sampling", "segments",
+        "trigonometric", "ufuncs", "weak",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py" for area in ("special", "ufuncs")
@@ -79,6 +80,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.arrays": "tests/test_numpy.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
     "tracejit.ops.updates": "tests/trace/test_writes.py",
+    "tracejit.ops.loops": "tests/ops/test_ufunc_methods.py",
+    "tracejit.ops.methods": "tests/ops/test_ufunc_methods.py",
 }  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
 

@@ -26,18 +26,26 @@ from tracejit.errors import (
     RuleError,
     RuleTypeError,
 )
-from tracejit.ops.op import HANDLERS
+from tracejit.ops.op import DIRECT, HANDLERS
 
 pytestmark = pytest.mark.usefixtures("no_files")
+
+# The functions of NumPy's that the tests here give rules.
+REGISTERED = (np.unwrap, np.nanmedian, np.spacing, np.i0)
 
 
 @pytest.fixture(autouse=True)
 def same_handlers() -> Iterator[None]:
-    """NumPy functions that a test registers are unknown again after it."""
-    before = dict(HANDLERS)
+    """NumPy functions that a test registers are unknown before it, and afterwards what they
+    were."""
+    saved = [dict(HANDLERS), dict(DIRECT)]
+    for function in REGISTERED:
+        HANDLERS.pop(function, None)
+        DIRECT.pop(function, None)
     yield
-    HANDLERS.clear()
-    HANDLERS.update(before)
+    for table, before in zip((HANDLERS, DIRECT), saved, strict=True):
+        table.clear()
+        table.update(before)
 
 
 X = np.array([1.0, -2.0, 0.5])

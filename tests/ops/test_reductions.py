@@ -106,8 +106,6 @@ def test_large_arrays_have_numpys_bits(dtype: Any, shape: tuple[int, ...], layou
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda x: np.sum(x, initial=1.0), UnsupportedError, "keyword initial"),
-        (lambda x: np.sum(x, where=[True, False]), UnsupportedError, "keyword where"),
         (lambda x: np.sum(x, dtype=object), UnsupportedError, "dtype object"),
         (lambda x: np.max(x, axis=2), ShapeError, "axis 2 is out of bounds"),
         (lambda x: np.prod(x, axis=(0, 0)), ShapeError, "duplicate value in 'axis'"),

@@ -4,6 +4,7 @@ Importing this package fills the tables of `tracejit.ops.op`.
 """
 
 from tracejit.ops import (
+    accumulations,
     arithmetic,
     choices,
     comparison,
@@ -14,11 +15,14 @@ from tracejit.ops import (
     einsum,
     exponential,
     factorizations,
+    folds,
     fourier,
     indexing,
     joining,
     linalg,
+    loops,
     markers,
+    methods,
     nan,
     norms,
     products,
@@ -26,6 +30,7 @@ from tracejit.ops import (
     rearranging,
     reductions,
     sampling,
+    segments,
     selection,
     shapes,
     statistics,
@@ -35,6 +40,7 @@ from tracejit.ops import (
 )
 
 __all__ = [
+    "accumulations",
     "arithmetic",
     "choices",
     "comparison",
@@ -45,11 +51,14 @@ __all__ = [
     "einsum",
     "exponential",
     "factorizations",
+    "folds",
     "fourier",
     "indexing",
     "joining",
     "linalg",
+    "loops",
     "markers",
+    "methods",
     "nan",
     "norms",
     "products",
@@ -57,6 +66,7 @@ __all__ = [
     "rearranging",
     "reductions",
     "sampling",
+    "segments",
     "selection",
     "shapes",
     "statistics",

@@ -18,8 +18,9 @@ import numpy as np
 from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, ArrayType, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.infer import ufunc_dtype, ufunc_type
+from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
-from tracejit.ops.ufuncs import elementwise
+from tracejit.ops.ufuncs import elementwise, operands_of
 
 add = elementwise(np.add, infix="+", vjp=(lambda g, z, x, y: g, lambda g, z, x, y: g))
 subtract = elementwise(np.subtract, infix="-", vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g))
@@ -52,8 +53,9 @@ fmod = elementwise(
 
 
 @composite(np.divmod)
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(*operands: Any, **keywords: Any) -> tuple[Any, Any]:
     """The floor of the quotient, and the remainder."""
+    x1, x2 = with_keywords(np.divmod, operands, keywords)
     return np.floor_divide(x1, x2), np.remainder(x1, x2)
 
 
@@ -69,7 +71,7 @@ def _parts_type(ufunc: np.ufunc) -> Callable[[ArrayType], tuple[ArrayType, Array
 
 modf = defop(
     np.modf,
-    canonical=lambda x, /: ((x,), {}),
+    canonical=operands_of(np.modf),
     infer=_parts_type(np.modf),
     vjp=lambda g, y, x: g[0],
     jvp=lambda v, y, x: (v, None),
@@ -78,7 +80,7 @@ modf = defop(
 )
 frexp = defop(
     np.frexp,
-    canonical=lambda x, /: ((x,), {}),
+    canonical=operands_of(np.frexp),
     infer=_parts_type(np.frexp),
     vjp=lambda g, y, x: np.ldexp(g[0], -y[1]),
     jvp=lambda v, y, x: (np.ldexp(v, -y[1]), None),
@@ -87,6 +89,7 @@ frexp = defop(
 )
 ldexp = elementwise(np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4)
 nextafter = elementwise(np.nextafter, vjp=(lambda g, z, x, y: g, None), cost=4)
+spacing = elementwise(np.spacing, vjp=(), cost=4)
 
 
 # Roots, squares and lengths
@@ -96,14 +99,14 @@ sqrt = elementwise(np.sqrt, vjp=(lambda g, y, x: 0.5 * g / y,), cost=6)
 cbrt = elementwise(np.cbrt, vjp=(lambda g, y, x: g / (3.0 * y * y),), cost=20)
 
 
-def _length(z: Any) -> Any:
+def length_to_divide_by(z: Any) -> Any:
     """A length to divide by: infinite in place of zero, where the derivatives are zero."""
     return np.where(z == 0, np.inf, z)
 
 
 hypot = elementwise(
     np.hypot,
-    deriv=(lambda z, x, y: x / _length(z), lambda z, x, y: y / _length(z)),
+    deriv=(lambda z, x, y: x / length_to_divide_by(z), lambda z, x, y: y / length_to_divide_by(z)),
     cost=20,
 )
 copysign = elementwise(np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.sign(z), None), cost=2)
@@ -274,7 +277,8 @@ def _is_number(value: Any) -> bool:
 def _powers(general: Op, to_number: Op, of_number: Op) -> Callable[[Any, Any], Any]:
     """The handler that takes a power to the op made for its operands."""
 
-    def handler(x1: Any, x2: Any, /) -> Any:
+    def handler(*operands: Any, **keywords: Any) -> Any:
+        x1, x2 = with_keywords(np.power, operands, keywords)
         if _is_number(x2):
             return to_number(x1, exponent=x2)
         if _is_number(x1):

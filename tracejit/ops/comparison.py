@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import as_array, cast, type_in_call
+from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
@@ -85,6 +86,13 @@ isfinite = elementwise(np.isfinite, vjp=())
 isnan = elementwise(np.isnan, vjp=())
 isinf = elementwise(np.isinf, vjp=())
 signbit = elementwise(np.signbit, vjp=())
+
+
+def _isnat_call(x: Any, /, **keywords: Any) -> NoReturn:
+    raise TypeError(f"it is only defined for dates and times, not for {x.dtype}")
+
+
+answer(np.isnat, _isnat_call)
 answer(np.iscomplexobj, lambda x: x.dtype.kind == "c")
 answer(np.isrealobj, lambda x: x.dtype.kind != "c")
 
@@ -122,3 +130,36 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         b = float(b) if kind.form == "weak" else cast(b, np.result_type(kind.dtype, 1.0))
     close = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
     return close | np.isnan(a) & np.isnan(b) if equal_nan else close
+
+
+def _allclose_call(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether isclose holds everywhere, as Python reads it."""
+    return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
+
+
+def _array_equal_call(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and the same elements, as Python reads it."""
+    a1, a2 = as_array(a1), as_array(a2)
+    if np.shape(a1) != np.shape(a2):
+        return False
+    same = a1 == a2
+    if equal_nan and all(type_in_call(a).dtype.kind in "fc" for a in (a1, a2)):
+        same = same | np.isnan(a1) & np.isnan(a2)
+    return bool(np.all(same))
+
+
+def _array_equiv_call(a1: Any, a2: Any) -> bool:
+    """Whether two arrays have the same elements once broadcast, as Python reads it."""
+    a1, a2 = as_array(a1), as_array(a2)
+    try:
+        broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return bool(np.all(a1 == a2))
+
+
+answer(np.allclose, _allclose_call)
+answer(np.array_equal, _array_equal_call)
+answer(np.array_equiv, _array_equiv_call)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.infer import ufunc_type
+from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
@@ -111,9 +112,14 @@ complex_absolute = defop(
 fabs = elementwise(np.fabs, deriv=lambda y, x: np.sign(x))
 
 
-def _by_kind(function: Any, of_real: Op, of_complex: Op) -> None:
-    """Let `function` be recorded as one op on real, as another on complex operands."""
-    answer(function, lambda x, /: (of_complex if x.dtype.kind == "c" else of_real)(x))
+def _by_kind(ufunc: np.ufunc, of_real: Op, of_complex: Op) -> None:
+    """Let `ufunc` be recorded as one op on real, as another on complex operands."""
+
+    def handler(*operands: Any, **keywords: Any) -> Any:
+        (x,) = with_keywords(ufunc, operands, keywords)
+        return (of_complex if x.dtype.kind == "c" else of_real)(x)
+
+    answer(ufunc, handler)
 
 
 _by_kind(np.sign, sign, complex_sign)

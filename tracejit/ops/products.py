@@ -24,7 +24,9 @@ from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
+from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, Rules, answer, composite, defop
+from tracejit.ops.ufuncs import operands_of
 
 
 def conj(x: Any) -> Any:
@@ -172,7 +174,7 @@ def _dot_call(a: Any, b: Any, out: None = None) -> Any:
     return dot_stacks(a, b)
 
 
-answer(np.matmul, _matmul_call)
+answer(np.matmul, lambda *xs, **words: _matmul_call(*with_keywords(np.matmul, xs, words)))
 answer(np.linalg.matmul, _matmul_call)
 answer(np.dot, _dot_call)
 
@@ -208,8 +210,11 @@ def _vecdot_type(a: ArrayType, b: ArrayType) -> ArrayType:
     return array_or_scalar(broadcast_shapes(a.shape[:-1], b.shape[:-1]), common_dtype(a, b))
 
 
-def _vecdot_call(x1: Any, x2: Any, /, *, axis: int = -1) -> tuple[tuple[Any, Any], dict[str, Any]]:
+def _vecdot_call(
+    *operands: Any, axis: int = -1, **keywords: Any
+) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """vecdot along the last axis: any other is moved there."""
+    x1, x2 = with_keywords(np.vecdot, operands, keywords)
     return (_last(x1, axis), _last(x2, axis)), {}
 
 
@@ -238,6 +243,7 @@ def _stacked_type(a: ArrayType, x: ArrayType, summed: int, result: int) -> Array
 if hasattr(np, "matvec"):  # NumPy 2.2
     matvec = _bilinear(
         np.matvec,
+        canonical=operands_of(np.matvec),
         infer=lambda a, x: _stacked_type(a, x, -1, -2),
         vjp=(
             lambda g, y, a, x: _outer(g, x),
@@ -247,6 +253,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
     )
     vecmat = _bilinear(
         np.vecmat,
+        canonical=operands_of(np.vecmat),
         infer=lambda x, a: _stacked_type(a, x, -2, -1),
         vjp=(
             lambda g, y, x, a: conj(np.matvec(a, g)),

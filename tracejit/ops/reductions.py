@@ -18,10 +18,13 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, reduction_type
-from tracejit.ops.op import Op, answer, composite, defop, literal
+from tracejit.ops.op import HANDLERS, Op, answer, composite, defop, literal
 
 Axes = tuple[int, ...]
 Call = tuple[tuple[Any], dict[str, Any]]
+
+# The op of ufunc.reduce without a mask and a first value, for those that have one.
+PLAIN: dict[np.ufunc, Op] = {}
 
 
 def reduced_axes(a: Any, axis: Any) -> Axes:
@@ -51,7 +54,8 @@ def expand(v: Any, axis: Axes, keepdims: bool) -> Any:
 
 
 def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
-    """The op of ufunc.reduce, answering for it and for the functions `numpy`."""
+    """The op of ufunc.reduce, answering for the functions `numpy`; with a mask or a first value
+    they are reductions of the general form."""
     infer_default = reduction_type(ufunc)
     name = f"np.{ufunc.__name__}.reduce"
 
@@ -81,13 +85,21 @@ def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
 
     takes_dtype = ufunc in (np.add, np.multiply)
     op = defop(
-        *numpy,
+        name=numpy[0].__name__,
         canonical=canonical_with_dtype if takes_dtype else canonical,
         infer=infer,
         source=source,
         **fields,
     )
-    answer((ufunc, "reduce"), lambda array, axis=0, **rest: op.record_call(array, axis, **rest))
+
+    def handler(a: Any, axis: Any = None, *args: Any, **keywords: Any) -> Any:
+        if keywords.keys() <= {"dtype", "keepdims"}:
+            return op.record_call(a, axis, *args, **keywords)
+        return HANDLERS[ufunc, "reduce"](a, axis, *args, **keywords)
+
+    for function in numpy:
+        answer(function, handler)
+    PLAIN[ufunc] = op
     return op
 
 
@@ -140,6 +152,11 @@ def _partials(x: Any, axis: Axes, dtype: Any) -> list[Any]:
         if k != axis[-1]:
             x = np.prod(x, axis=k, keepdims=True)
     return factors[::-1]
+
+
+def factors_beside(x: Any, axis: Axes) -> Any:
+    """For each element the product of all others that are reduced with it."""
+    return math.prod(_partials(x, axis, None))
 
 
 def _prod_vjp(g: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -224,7 +241,7 @@ argmin = _arg(np.argmin)
 
 
 def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
-    """The op of ufunc.accumulate along one axis, answering for it and for `function`."""
+    """The op of ufunc.accumulate along one axis, answering for `function`."""
     infer_default = reduction_type(ufunc)
 
     def canonical(a: Any, axis: Any = None, dtype: Any = None) -> Call:
@@ -241,18 +258,10 @@ def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
         keywords = "" if dtype is None else f", dtype={literal(dtype)}"
         return f"np.{ufunc.__name__}.accumulate({{0}}, {axis}{keywords})"
 
-    op = defop(function, canonical=canonical, infer=infer, source=source, **fields)
-
-    def accumulate(array: Any, axis: int = 0, dtype: Any = None) -> Any:
-        if np.ndim(array) == 0:
-            raise TypeError("cannot accumulate on a scalar")
-        return op.record_call(array, axis, dtype)
-
-    answer((ufunc, "accumulate"), accumulate)
-    return op
+    return defop(function, canonical=canonical, infer=infer, source=source, **fields)
 
 
-def _recurrence(a: Any, s: Any, axis: int) -> Any:
+def recurrence(a: Any, s: Any, axis: int) -> Any:
     """The solution of t[k] = s[k] + a[k] * t[k + 1], in steps that double the distance."""
     distance = 1
     while distance < s.shape[axis]:
@@ -266,13 +275,13 @@ def _recurrence(a: Any, s: Any, axis: int) -> Any:
 
 def _cumprod_vjp(g: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
     later = x[along(axis, slice(1, None))]
-    return _after_one(y, axis, slice(-1)) * _recurrence(later, g, axis)
+    return _after_one(y, axis, slice(-1)) * recurrence(later, g, axis)
 
 
 def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
     later = x[along(axis, slice(None, 0, -1))]
     moved = np.flip(v * _after_one(y, axis, slice(-1)), axis)
-    return np.flip(_recurrence(later, moved, axis), axis)
+    return np.flip(recurrence(later, moved, axis), axis)
 
 
 cumsum = _scan(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.infer import ufunc_type
+from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import DIRECT, Op, Rule, Rules, defop
 
 
@@ -43,7 +44,7 @@ def elementwise(
     op = defop(
         ufunc,
         *numpy,
-        canonical=_operands(ufunc),
+        canonical=operands_of(ufunc),
         infer=ufunc_type(ufunc),
         vjp=rules,
         jvp=rules if jvp is None else jvp,
@@ -70,12 +71,10 @@ def _chain(deriv: Rule) -> Rule:
     return lambda g, *values: g * deriv(*values)
 
 
-def _operands(ufunc: np.ufunc) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
-    """The canonical form of a call of `ufunc`: exactly its operands, no keyword."""
+def operands_of(ufunc: np.ufunc) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The canonical form of a call of `ufunc`: exactly its operands, cast as keywords say."""
 
-    def canonical(*operands: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if len(operands) != ufunc.nin:
-            raise TypeError(f"takes {ufunc.nin} operands, {len(operands)} given")
-        return operands, {}
+    def canonical(*operands: Any, **keywords: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return with_keywords(ufunc, operands, keywords), {}
 
     return canonical
