@@ -156,6 +156,12 @@ REDUCTIONS += [
     Sample("reduce", lambda x, m: np.add.reduce(x, where=m), (normal(3, 4), WHERE[0])),
     Sample("reduce", lambda x, m: np.add.reduce(x, axis=1, where=m), (complex_normal(3, 4), WHERE)),
     Sample("reduce", lambda x, m: np.sum(x, where=m), (normal(3, 4), WHERE)),
+    Sample("reduce", lambda x: np.sum(x, 0, None, None, True, 2.0), (normal(3, 4),)),
+    Sample("reduce", lambda x: x.max(0, None, True, 0.3), (distinct(3, 4),)),
+    Sample("sum", lambda x: np.sum(x, 0, None, None, True), (normal(3, 4),)),
+    Sample("max", lambda x: np.max(x, 1, None, True), (distinct(3, 4),)),
+    Sample("reduce", lambda x, m: np.hypot.reduce(array=x, where=m), (normal(3, 4), WHERE)),
+    Sample("reduce", lambda x, m: np.sum(x, axis=-1, where=m), (normal(2, 3, 4), WHERE[:, :1])),
     Sample("reduce", lambda x: np.sum(x, where=[True, False, True]), (normal(2, 3),)),
     Sample("reduce", lambda x: np.sum(x, 1, initial=2), (normal(3, 4),)),
     Sample("reduce", lambda x: x.sum(axis=0, initial=2.0, dtype=np.float64), (SINGLE,)),
@@ -167,7 +173,7 @@ REDUCTIONS += [
     Sample("reduce", lambda x: np.min(x, axis=1, initial=0.2, keepdims=True), (distinct(3, 4),)),
     Sample("reduce", lambda x: np.max(x, initial=2), (INTEGERS,)),
     Sample("reduce", lambda x: np.nanmax(x, axis=0, initial=0.15), (distinct(3, 4),)),
-    Sample("reduce", lambda x: np.maximum.reduce(x, dtype=np.float64), (SINGLE,)),
+    Sample("reduce", lambda x: np.maximum.reduce(x, dtype=np.float64), (STEADY,)),
     Sample("reduce", lambda x: np.max(x, initial=0.15), (2.5,)),
     Sample("reduce_discrete", lambda x, m: np.any(x > 0, axis=1, where=m), (normal(3, 4), WHERE)),
     Sample("reduce_discrete", lambda x, m: np.all(x, where=m), (normal(3, 4), WHERE)),
@@ -261,4 +267,85 @@ KEYWORDS = [
     Sample("spacing", lambda x: np.spacing(x), (INTEGERS,)),
 ]
 
-SAMPLES = [*REDUCTIONS, *ACCUMULATIONS, *SEGMENTS, *OUTER, *KEYWORDS]
+STATISTICS = [
+    Sample("mean", lambda x, m: np.mean(x, where=m), (normal(3, 4), WHERE)),
+    Sample("mean", lambda x, m: x.mean(axis=1, where=m), (normal(3, 4), WHERE)),
+    Sample("mean", lambda x, m: np.mean(x, 0, where=m, keepdims=True), (SINGLE, WHERE[:, :1])),
+    Sample("mean", lambda x, m: np.mean(x, where=m), (SINGLE, WHERE)),
+    Sample("mean", lambda x: np.mean(x, axis=1, where=[True, False, True]), (HALF,), order=1),
+    Sample("mean", lambda x: np.mean(x, where=[True, False, True]), (HALF,), order=1),
+    Sample("mean", lambda x, m: np.mean(x, axis=1, where=m), (INTEGERS, MASK)),
+    Sample("mean", lambda x, m: np.mean(x, dtype=np.float64, where=m), (SINGLE, WHERE)),
+    Sample("mean", lambda x, m: np.mean(x, axis=1, where=m), (complex_normal(3, 4), WHERE)),
+    Sample("mean", lambda x: np.mean(x, axis=1, where=WHERE[:, 1:]), (normal(3, 3),)),
+    Sample("var", lambda x, m: np.var(x, where=m), (normal(3, 4), WHERE)),
+    Sample("var", lambda x, m: np.var(x, axis=1, ddof=1, where=m), (normal(3, 4), WHERE)),
+    Sample("var", lambda x, m: x.var(0, keepdims=True, ddof=0.5, where=m), (SINGLE, WHERE)),
+    Sample("var", lambda x, m: np.var(x, axis=1, where=m), (INTEGERS, MASK)),
+    Sample("var", lambda x: np.var(x, axis=1, where=[True, False, True]), (HALF,), order=1),
+    Sample(
+        "var",
+        lambda x, m: np.var(x, axis=1, where=m),
+        (complex_normal(3, 4), WHERE),
+        holomorphic=False,
+    ),
+    Sample("var", lambda x: np.var(x, mean=np.mean(x)), (normal(3, 4),)),
+    Sample(
+        "var",
+        lambda x: np.var(x, axis=1, mean=np.mean(x, axis=1, keepdims=True)),
+        (normal(3, 4),),
+    ),
+    Sample("var", lambda x, c: np.var(x, mean=c), (normal(3, 4), normal(4))),
+    Sample("var", lambda x: np.var(x, axis=0, mean=0.0), (SINGLE,)),
+    Sample("std", lambda x, m: np.std(x) * np.std(x, where=m), (normal(3, 4), WHERE)),
+    Sample("std", lambda x, m: np.std(x, axis=1, ddof=1, where=m) * x.std(), (SINGLE, WHERE)),
+    Sample("std", lambda x: np.std(x, axis=0, mean=0.3) * x.std(), (normal(3, 4),)),
+]
+for name in ("cumulative_sum", "cumulative_prod"):
+    if hasattr(np, name):
+        f = getattr(np, name)
+        STATISTICS += [
+            Sample(name, f, (normal(5),), zero_size=(np.zeros(0),)),
+            Sample(name, partial(f, axis=-1), (normal(2, 3),), zero_size=NO_ROWS),
+            Sample(name, partial(f, axis=0, include_initial=True), (normal(2, 3),)),
+            Sample(name, partial(f, include_initial=True), (np.zeros(0),)),
+            Sample(name, partial(f, dtype=np.float64, include_initial=True), (SINGLE[0],)),
+            Sample(name, partial(f, axis=1, include_initial=True), (INTEGERS,)),
+            Sample(name, partial(f, axis=1, dtype=np.int8), (MASK,)),
+            Sample(name, f, (np.float64(1.5),)),
+            Sample(name, partial(f, include_initial=True), (complex_normal(5),), order=0),
+        ]
+
+PHASES = np.array([[0.1, 2.9, 6.6, -0.3, 3.6], [7.9, 1.2, -2.4, 5.0, 12.3]])
+OTHERS = [
+    Sample("unwrap", lambda p: np.unwrap(p), (PHASES,), zero_size=(np.zeros((2, 0)),)),
+    Sample("unwrap", lambda p: np.unwrap(p, axis=0), (PHASES,)),
+    Sample("unwrap", lambda p: np.unwrap(p, 4.0), (np.asfortranarray(PHASES),)),
+    Sample("unwrap", lambda p: np.unwrap(p, period=2.5), (PHASES[0],)),
+    Sample("unwrap", lambda p: np.unwrap(p), (PHASES.astype(np.float32),)),
+    Sample("unwrap", lambda p: np.unwrap(p, period=4), (PHASES.astype(np.float16),), order=1),
+    Sample("unwrap", lambda p: np.unwrap(p, period=4), (np.array([0, 3, 5, 7, 6], np.int32),)),
+    Sample("unwrap", lambda p: np.unwrap(p, period=5), (np.array([0, 3, 5, 7, 6], np.int32),)),
+    Sample("unwrap", lambda p: np.unwrap(p), (np.array([0, 3, 5, 9, 6]),)),
+    Sample("unwrap", lambda p: np.unwrap(p, period=np.float64(4)), (np.array([0, 3, 5, 9]),)),
+    Sample("unwrap", lambda p: np.unwrap(p), (MASK,)),
+    Sample("unwrap", lambda p: np.unwrap(p * np.pi), (np.array([0.0, 1.0, 0.0, -1.0]),), order=0),
+    Sample("real_if_close", lambda x: np.real_if_close(x), (normal(2, 3),)),
+    Sample("real_if_close", lambda x: np.real_if_close(x), (np.float32(1.5),)),
+    Sample("real_if_close", lambda x: np.real_if_close(x), (INTEGERS,)),
+    Sample("real_if_close", lambda x: np.real_if_close(x), (1.5,)),
+]
+
+OTHERS += [
+    Sample("i0", lambda x: np.i0(x), (normal(3, 4) * 3.0,), holomorphic=False, zero_size=NO_ROWS),
+    Sample("i0", lambda x: np.i0(x), (normal(4, 3).T[::2] * 20.0,)),
+    Sample("i0", lambda x: np.i0(x), (np.array([0.0, 1e-9, -1e-3, 8.0]),)),
+    Sample("i0", lambda x: np.i0(x), (SINGLE,)),
+    Sample("i0", lambda x: np.i0(x), (HALF,), order=1),
+    Sample("i0", lambda x: np.i0(x), (INTEGERS,)),
+    Sample("i0", lambda x: np.i0(x), (np.float64(1.5),)),
+    Sample("i0", lambda x: np.i0(x), (np.array(-0.5),)),
+    Sample("i0", lambda x: np.i0(x), (1.5,)),
+]
+
+SAMPLES = [*STATISTICS, *OTHERS, *REDUCTIONS, *ACCUMULATIONS, *SEGMENTS, *OUTER, *KEYWORDS]

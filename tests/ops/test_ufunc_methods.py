@@ -100,6 +100,7 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
         (lambda x: np.sum(x[:1], where=MASK), ShapeError, "does not broadcast"),
         (lambda x: np.sum(x, initial=[1.0]), ShapeError, "initial must be a number"),
         (lambda x: np.sum(x, initial=2j), UnsupportedError, "complex"),
+        (lambda x: np.sum(x, 0, None, np.ones(3)), UnsupportedError, "out= is not supported"),
         (lambda x: np.arctan2.reduce(x), UnsupportedError, "NumPy's own results are wrong"),
         (lambda x: np.power.reduceat(x, [0]), UnsupportedError, r"np\.power\.accumulate"),
         (lambda x: np.fmod.reduce(x, initial=1, where=MASK), UnsupportedError, "where="),
@@ -113,6 +114,10 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
         (lambda x: np.add.reduceat(x, x[0].astype(int)), UnsupportedError, "depends on indices"),
         (lambda x: np.frompyfunc(abs, 1, 1)(x), UnsupportedError, "the ufunc abs"),
         (lambda x: np.vectorize(abs)(x), ValueNeededError, "asarray"),
+        (lambda x: np.i0(x * 1j), UnsupportedError, "not supported for complex values"),
+        (lambda x: np.unwrap(x, period=x[0, 0]), UnsupportedError, "recorded period"),
+        (lambda x: np.unwrap(x[0, 0]), ShapeError, "at least one dimensional"),
+        (lambda x: np.real_if_close(x * 1j), UnsupportedError, "depends on the values"),
         (lambda x: np.allclose(x, x), ValueNeededError, "bool"),
         (lambda x: np.array_equal(x, x), ValueNeededError, "bool"),
         (lambda x: np.array_equiv(x, x), ValueNeededError, "bool"),
@@ -121,6 +126,27 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, MATRIX)
+
+
+@pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="before NumPy 2.1")
+def test_cumulative_sums_of_matrices_need_an_axis() -> None:
+    with pytest.raises(ShapeError, match="need an axis"):
+        run(lambda x: np.cumulative_sum(x), MATRIX)
+
+
+def test_the_derivative_of_i0_is_exact_to_rounding() -> None:
+    """By I1's series, and where x is large by the ratio that its recurrence gives."""
+    x = np.array([1e-12, 1e-3, 0.5, 2.0, 7.9, 8.1, 20.0])
+    n = np.arange(1.0, 60.0)
+    terms = np.cumprod((x[:, None] / 2) ** 2 / (n * (n + 1)), axis=1)
+    expected = x / 2 * (1 + terms.sum(axis=1))
+    np.testing.assert_allclose(tj.grad(lambda x: np.sum(np.i0(x)))(x), expected, rtol=1e-13)
+    large = np.array([50.0, 300.0, 709.0])
+    ratio = np.zeros(3)
+    for order in range(4000, 0, -1):
+        ratio = 1 / (2 * order / large + ratio)
+    found = tj.grad(lambda x: np.sum(np.i0(x)))(large)
+    np.testing.assert_allclose(found, np.i0(large) * ratio, rtol=1e-12)
 
 
 def test_comparisons_that_python_reads_are_computed_eagerly() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.forms import as_array
 from tracejit.ops.infer import ufunc_type
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
@@ -55,6 +56,14 @@ real_imag = defop(
 )
 answer(np.real, lambda val: real(val) if val.dtype.kind == "c" else val)
 answer(np.imag, lambda val: (imag if val.dtype.kind == "c" else real_imag)(val))
+
+
+@composite(np.real_if_close)
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """An array that is real anyway; whether a complex one is depends on its values."""
+    if a.dtype.kind == "c":
+        raise TypeError("its dtype depends on the values, which are not known yet; take np.real")
+    return a if a.type.form == "array" else as_array(a)
 
 
 @composite(np.angle)

@@ -27,6 +27,7 @@ from tracejit.ops.reductions import (
     accumulator,
     along,
     axis_text,
+    expand,
     factors_beside,
     kept,
     reduced_axes,
@@ -58,10 +59,10 @@ def slopes_of(ufunc: str, x: Any, y: Any, axis: Axes, mask: Any = None, start: A
     """The derivatives of the reduction y by x, and by the first value where there is one."""
     if ufunc in EXTREMA:
         return _shares(x, y, axis, mask, start)
-    if mask is not None:
-        x = np.where(mask, x, _NEUTRAL[ufunc])
     if ufunc == "add":
         return np.ones_like(x), np.ones_like(y)
+    if mask is not None:
+        x = np.where(mask, x, _NEUTRAL[ufunc])
     if ufunc == "multiply":
         others = factors_beside(x, axis)
         if start is None:
@@ -196,16 +197,17 @@ def _parts(y: Any, x: Any, others: Any, axis: Axes, keepdims: bool, ufunc: str) 
     mask = others[0] if _is_masked([type_in_call(other) for other in others]) else None
     start = cast(others[1], y.dtype) if len(others) > 1 else None
     x = x if x.dtype == y.dtype else cast(x, y.dtype)
-    whole = y if keepdims else np.expand_dims(y, axis)
-    return mask, *slopes_of(ufunc, x, whole, axis, mask, start)
+    return mask, *slopes_of(ufunc, x, expand(y, axis, keepdims), axis, mask, start)
 
 
 def _reduce_vjp(
     g: Any, y: Any, x: Any, *others: Any, ufunc: str, axis: Axes, keepdims: bool = False, **_: Any
 ) -> Any:
     mask, slopes, _start = _parts(y, x, others, axis, keepdims, ufunc)
-    product = (g if keepdims else np.expand_dims(g, axis)) * slopes
-    return product if mask is None else np.where(mask, product, 0.0)
+    product = expand(g, axis, keepdims)
+    product = product if ufunc == "add" else product * slopes
+    product = product if mask is None else np.where(mask, product, 0.0)
+    return np.broadcast_to(product, x.shape) if ufunc == "add" else product
 
 
 def _reduce_jvp(
@@ -250,6 +252,7 @@ def reduce_call(
     ufunc: np.ufunc,
     array: Any,
     axis: Any = 0,
+    *,
     dtype: Any = None,
     keepdims: Any = False,
     initial: Any = _NOTHING,

@@ -28,8 +28,18 @@ def _array(value: Any) -> Any:
     return cast(value, value.dtype) if value.type.form == "weak" else value
 
 
+# Operands that are given by keyword are handed over by NumPy twice.
+_OPERANDS = ("array", "indices")
+
+
 def _bound(call: Any, ufunc: np.ufunc) -> Any:
-    return lambda *args, **keywords: call(ufunc, *args, **keywords)
+    """The handler of a method of one ufunc."""
+
+    def handler(*args: Any, **keywords: Any) -> Any:
+        words = {name: word for name, word in keywords.items() if name not in _OPERANDS}
+        return call(ufunc, *args, **words)
+
+    return handler
 
 
 _UFUNCS = dict.fromkeys(function for function in vars(np).values() if type(function) is np.ufunc)

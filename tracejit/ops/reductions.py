@@ -9,6 +9,7 @@ divide, so they are right where factors are zero, to any order.
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +17,15 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.creation import as_array
+from tracejit.ops.creation import as_array, cast, is_recorded
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, reduction_type
 from tracejit.ops.op import HANDLERS, Op, answer, composite, defop, literal
 
 Axes = tuple[int, ...]
 Call = tuple[tuple[Any], dict[str, Any]]
+
+# The arguments of np.sum and its like, by position.
+_AFTER_DTYPE = ("out", "keepdims", "initial", "where")
 
 # The op of ufunc.reduce without a mask and a first value, for those that have one.
 PLAIN: dict[np.ufunc, Op] = {}
@@ -92,10 +96,15 @@ def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
         **fields,
     )
 
+    places = ("dtype", *_AFTER_DTYPE) if takes_dtype else _AFTER_DTYPE
+
     def handler(a: Any, axis: Any = None, *args: Any, **keywords: Any) -> Any:
-        if keywords.keys() <= {"dtype", "keepdims"}:
-            return op.record_call(a, axis, *args, **keywords)
-        return HANDLERS[ufunc, "reduce"](a, axis, *args, **keywords)
+        words = dict(zip(places, args, strict=False)) | keywords
+        if words.pop("out", None) is not None:
+            raise TypeError("out= is not supported")
+        if words.keys() <= {"dtype", "keepdims"}:
+            return op.record_call(a, axis, **words)
+        return HANDLERS[ufunc, "reduce"](a, axis, **words)
 
     for function in numpy:
         answer(function, handler)
@@ -324,3 +333,52 @@ def diff(
     for _ in range(n):
         a = subtract(a[along(axis, slice(1, None))], a[along(axis, slice(-1))])
     return a
+
+
+def _cumulative(total: Any, start: int) -> Callable[..., Any]:
+    """The composite of np.cumulative_sum and np.cumulative_prod."""
+
+    def formula(
+        x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+    ) -> Any:
+        x = np.atleast_1d(x)
+        if axis is None and np.ndim(x) > 1:
+            raise ValueError("arrays of more than one dimension need an axis")
+        k = normalize_axis(0 if axis is None else axis, np.ndim(x))
+        sums = total(x, axis=k, dtype=dtype)
+        if not include_initial:
+            return sums
+        edge = tuple(1 if k == axis else size for axis, size in enumerate(np.shape(x)))
+        first = np.full_like(sums, start, shape=edge)
+        return np.concatenate((first, sums), k)
+
+    return formula
+
+
+if hasattr(np, "cumulative_sum"):  # NumPy 2.1
+    composite(np.cumulative_sum)(_cumulative(np.cumsum, 0))
+    composite(np.cumulative_prod)(_cumulative(np.cumprod, 1))
+
+
+@composite(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * math.pi) -> Any:
+    """Jumps of more than half a period made up for by whole periods."""
+    if is_recorded(period) or is_recorded(discont):
+        raise TypeError("a recorded period or discont is not supported")
+    p = as_array(p)
+    jumps = np.diff(p, axis=axis)
+    axis = normalize_axis(axis, np.ndim(p))
+    dtype = np.result_type(jumps.dtype, period)
+    half, odd = builtins.divmod(period, 2) if dtype.kind in "iu" else (period / 2, 0)
+    wrapped = np.mod(jumps + half, period) - half
+    if not odd:
+        wrapped = np.where((wrapped == -half) & (jumps > 0), half, wrapped)
+    corrections = wrapped - jumps
+    small = np.abs(jumps) < (period / 2 if discont is None else discont)
+    shifts = np.cumsum(np.where(small, 0, corrections), axis)
+    first, later = p[along(axis, slice(1))], p[along(axis, slice(1, None))] + shifts
+    return np.concatenate([_cast(part, dtype) for part in (first, later)], axis)
+
+
+def _cast(a: Any, dtype: np.dtype[Any]) -> Any:
+    return a if a.dtype == dtype else cast(a, dtype)

@@ -16,14 +16,17 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
-from tracejit.ops.op import composite, defop, literal
+from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
 _EXACT_IN_FLOAT32 = 2**24
 
 
-def _count(a: Any, axis: Any) -> int:
+def _count(a: Any, axis: Any, keepdims: Any = False, where: Any = True) -> Any:
     """How many elements of `a` a reduction over `axis` takes together."""
+    if where is not True:
+        mask = np.broadcast_to(where, np.shape(a))
+        return np.sum(mask, axis=axis, dtype=np.intp, keepdims=keepdims)
     return math.prod(np.shape(a)[k] for k in normalize_axes(axis, np.ndim(a)))
 
 
@@ -32,7 +35,8 @@ def _over(total: Any, count: Any) -> Any:
     plain = "f" if type(count) is int and count <= _EXACT_IN_FLOAT32 else ""
     if total.dtype.char in plain + "dDgG":
         return total / count
-    return (total / np.float64(count)).astype(total.dtype)
+    exact = np.float64(count) if type(count) is int else count
+    return (total / exact).astype(total.dtype)
 
 
 def _default(a: Any, dtype: Any) -> Any:
@@ -41,15 +45,20 @@ def _default(a: Any, dtype: Any) -> Any:
 
 
 @composite(np.mean)
-def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False) -> Any:
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False, where: Any = True
+) -> Any:
     """The arithmetic mean."""
+    where = where if where is True else as_array(where)
+    words = {"keepdims": keepdims} | ({} if where is True else {"where": where})
+    count = _count(a, axis, keepdims, where)
     if dtype is not None or a.dtype != np.float16:
-        total = np.sum(a, axis=axis, dtype=_default(a, dtype), keepdims=keepdims)
-        return _over(total, _count(a, axis))
-    total = np.sum(a, axis=axis, dtype=np.float32, keepdims=keepdims)
+        return _over(np.sum(a, axis=axis, dtype=_default(a, dtype), **words), count)
+    total = np.sum(a, axis=axis, dtype=np.float32, **words)
     if total.shape:
-        return _over(total, _count(a, axis)).astype(np.float16)
-    return (total / np.float64(_count(a, axis))).astype(np.float16)
+        return _over(total, count).astype(np.float16)
+    exact = np.float64(count) if where is True else count
+    return (total / exact).astype(np.float16)
 
 
 def freedom(ddof: Any, correction: Any) -> Any:
@@ -70,15 +79,24 @@ def var(
     ddof: Any = 0,
     keepdims: Any = False,
     correction: Any = None,
+    where: Any = True,
+    mean: Any = None,
 ) -> Any:
-    """The mean of squared distances to the mean."""
+    """The mean of squared distances to the mean, or to what is given for it."""
     dtype = _default(a, dtype)
-    count = _count(a, axis)
-    center = _over(np.sum(a, axis=axis, dtype=dtype, keepdims=True), count)
-    distances = a - center
+    words = {} if where is True else {"where": as_array(where)}
+    count = _count(a, axis, True, **words)
+    if mean is None:
+        center = _over(np.sum(a, axis=axis, dtype=dtype, keepdims=True, **words), count)
+    else:
+        center = as_array(mean)
+    distances = as_array(a) - center
     squares = distances * distances if a.dtype.kind in "iuf" else _squared(distances)
-    total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims)
-    return _over(total, max(count - freedom(ddof, correction), 0))
+    total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims, **words)
+    if where is True:
+        return _over(total, max(count - freedom(ddof, correction), 0))
+    count = np.reshape(count, np.shape(total))
+    return _over(total, np.maximum(count - freedom(ddof, correction), 0))
 
 
 def _squared(x: Any) -> Any:
@@ -171,7 +189,7 @@ def _std_jvp(
 
 
 std = defop(
-    np.std,
+    name="std",
     canonical=_std_call,
     infer=_std_type,
     vjp=_std_vjp,
@@ -179,6 +197,18 @@ std = defop(
     source=_std_source,
     cost=lambda x, **params: 4 * x.size,
 )
+
+
+def _std_handler(a: Any, *args: Any, where: Any = True, mean: Any = None, **keywords: Any) -> Any:
+    """np.std; of some elements, or from a given mean, the root of the variance, of slope zero at
+    zero."""
+    if where is True and mean is None:
+        return std.record_call(a, *args, **keywords)
+    v = np.var(a, *args, where=where, mean=mean, **keywords)
+    return np.sqrt(np.where(v == 0, 1, v)) * (v != 0)
+
+
+answer(np.std, _std_handler)
 
 
 @composite(np.ptp)
