@@ -255,7 +255,7 @@ KEYWORDS = [
     Sample(
         "divmod",
         lambda x, y: np.divmod(x, y, dtype=np.float64),
-        (STEADY, np.array([1.6, 2.1, 0.45])),
+        (np.array([5.0, 1.0, 3.5], np.float32), np.array([2.0, 2.0, 1.0])),
     ),
     Sample("matmul", lambda x, y: np.matmul(x, y, dtype=np.float64), (SINGLE, positive(4, 2))),
     Sample("vecdot", lambda x, y: np.vecdot(x, y, dtype=np.float64), (SINGLE, positive(4))),

@@ -195,6 +195,57 @@ def test_nothing_comes_from_where_a_mask_does_not_hold(
         np.testing.assert_allclose(grad, [wanted, 0.0])
 
 
+@pytest.mark.parametrize("missing", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "call",
+    [
+        np.sum,
+        np.prod,
+        np.mean,
+        np.var,
+        np.std,
+        lambda x, where: np.max(x, where=where, initial=0.0),
+        lambda x, where: np.hypot.reduce(x, where=where),
+        lambda x, where: np.logaddexp.reduce(x, where=where),
+        lambda x, where: np.divide.reduce(x, where=where, initial=2.0),
+    ],
+)
+def test_what_a_mask_leaves_out_has_no_part_in_the_gradient(call: Any, missing: float) -> None:
+    x = np.array([1.5, missing, 2.0])
+    mask = np.array([True, False, True])
+    found = tj.grad(lambda x: call(x, where=mask))(x)
+    kept = tj.grad(lambda x: call(x, where=np.array([True, True])))(x[mask])
+    np.testing.assert_allclose(found, [kept[0], 0.0, kept[1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "x", "expected"),
+    [
+        (lambda x: np.maximum.accumulate(x)[-1], [1.0, 3.0, 2.0, 3.0], [0.0, 0.5, 0.0, 0.5]),
+        (lambda x: np.max(x, initial=3.0), [1.0, 3.0, 2.0, 3.0], [0.0, 1 / 3, 0.0, 1 / 3]),
+        (lambda x: np.hypot.reduce(x), [0.0, 0.0], [0.0, 0.0]),
+        (lambda x: np.logaddexp.reduce(x), [-np.inf, -np.inf], [0.0, 0.0]),
+        (lambda x: np.logaddexp.reduce(x), [-np.inf, 2.0], [0.0, 1.0]),
+        (lambda x: np.std(x, where=np.array([True, True])), [2.0, 2.0], [0.0, 0.0]),
+        (lambda x: np.multiply.reduceat(x, [0, 2])[0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]),
+        (lambda x: np.multiply.reduceat(x, [0, 2])[0], [0.0, 4.0, 2.0], [4.0, 0.0, 0.0]),
+    ],
+)
+def test_singular_points(call: Any, x: list[float], expected: list[float]) -> None:
+    np.testing.assert_allclose(tj.grad(call)(np.array(x)), expected)
+
+
+def test_a_masked_sum_is_linear_in_forward_mode() -> None:
+    @tj.custom_gradient
+    def triple(x: Any) -> Any:
+        return x * 3.0, lambda dy: np.sum(dy, where=np.array([True, False])) * np.ones_like(x)
+
+    x = tj.constant([1.0, 2.0])
+    with tj.ForwardAccumulator(x, tj.constant([1.0, 10.0])) as forward:
+        y = triple(x)
+    np.testing.assert_array_equal(forward.jvp(y).numpy(), [11.0, 0.0])
+
+
 def test_a_masked_call_keeps_the_dtype() -> None:
     x = np.array([1.5, 0.0], np.float32)
     mask = np.array([True, False])

@@ -99,6 +99,8 @@ def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
     places = ("dtype", *_AFTER_DTYPE) if takes_dtype else _AFTER_DTYPE
 
     def handler(a: Any, axis: Any = None, *args: Any, **keywords: Any) -> Any:
+        if not (args or keywords):
+            return op.record_call(a, axis)
         words = dict(zip(places, args, strict=False)) | keywords
         if words.pop("out", None) is not None:
             raise TypeError("out= is not supported")

@@ -91,6 +91,8 @@ def var(
     else:
         center = as_array(mean)
     distances = as_array(a) - center
+    if where is not True:
+        distances = np.where(words["where"], distances, 0.0)
     squares = distances * distances if a.dtype.kind in "iuf" else _squared(distances)
     total = np.sum(squares, axis=axis, dtype=dtype, keepdims=keepdims, **words)
     if where is True:
