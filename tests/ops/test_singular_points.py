@@ -167,11 +167,11 @@ def test_complex_modulus_follows_the_convention() -> None:
     ("call", "text"),
     [
         (lambda x: np.where(x > 0), r"np.where\(condition, x, y\)"),
-        (lambda x: np.exp(x, dtype=np.float32), "keyword dtype"),
-        (lambda x: np.add(x, 1, where=x > 0), "keyword where"),
-        (lambda x: np.power(x, 2, casting="safe"), "keyword casting"),
+        (lambda x: np.exp(x, dtype=np.int32), "did not contain a loop"),
+        (lambda x: np.add(x, 1, where=x > 0), "where= without out="),
+        (lambda x: np.power(x, np.float32(2), casting="no"), "casting rule 'no'"),
         (lambda x: np.nan_to_num(x, copy=False), "in place"),
-        (lambda x: np.abs(x, where=x > 0), "keyword where"),
+        (lambda x: np.abs(x, where=x > 0), "where= without out="),
         (lambda x: ~x, "invert is not defined for dtype float64"),
     ],
 )

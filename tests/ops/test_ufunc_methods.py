@@ -252,5 +252,7 @@ def test_a_masked_call_keeps_the_dtype() -> None:
     for y in (0, 0.0, np.int8([2, 0]), np.array([True, False])):
         graph, _ = record(lambda x, y=y: masked_call(np.multiply, (x, y), mask), x)
         assert graph.outputs[0].type.dtype == np.multiply(x, y).dtype
+    graph, _ = record(lambda x: masked_call(np.add, (x, 1), mask, dtype=np.float64), x)
+    assert graph.outputs[0].type.dtype == np.float64
     graph, _ = record(lambda m: masked_call(np.divide, (x, 2.0), m), mask)
     np.testing.assert_array_equal(interpret(graph, mask)[0], np.array([0.75, 1.0], np.float32))

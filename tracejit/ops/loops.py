@@ -116,14 +116,14 @@ def _strong(value: Any, dtype: np.dtype[Any]) -> Any:
     return cast(value, dtype) if type_in_call(value).form == "weak" else value
 
 
-def masked_call(ufunc: np.ufunc, operands: Sequence[Any], mask: Any) -> Any:
-    """The ufunc where `mask` holds; elsewhere a number that means nothing, computed where the
-    ufunc and its derivative are finite: neither warnings nor nan come from there."""
-    values = [as_array(operand) for operand in operands]
+def masked_call(ufunc: np.ufunc, operands: Sequence[Any], mask: Any, **keywords: Any) -> Any:
+    """A call of the ufunc where `mask` holds; elsewhere a number that means nothing, computed where
+    the ufunc and its derivative are finite: neither warnings nor nan come from there."""
+    values = with_keywords(ufunc, tuple(as_array(operand) for operand in operands), keywords)
     loop = _natural(ufunc, values)
     safe = _SAFE.get(ufunc, 1)
-    values = [_strong(value, dtype) for value, dtype in zip(values, loop, strict=True)]
-    return ufunc(*[_where(mask, value, safe) for value in values])
+    strong = [_strong(value, dtype) for value, dtype in zip(values, loop, strict=True)]
+    return ufunc(*[_where(mask, value, safe) for value in strong])
 
 
 def _where(mask: Any, value: Any, safe: int) -> Any:
