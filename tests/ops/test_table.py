@@ -40,6 +40,9 @@ from tracejit.trace.trees import flatten, unflatten
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
     "override": "written by the gradient markers alone",
+    **dict.fromkeys(
+        ("set_item", "add_item", "subtract_item", "take_under"), "tested in trace/test_writes.py"
+    ),
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",
     **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),

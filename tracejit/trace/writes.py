@@ -16,6 +16,7 @@ import numpy as np
 from tracejit.errors import TracejitError, ValueNeededError, fail
 from tracejit.ops.creation import as_array, cast, is_recorded, settled, type_in_call
 from tracejit.ops.indexing import parsed_index
+from tracejit.ops.loops import masked_call
 from tracejit.ops.op import answer
 from tracejit.ops.updates import replaced, with_at, with_item
 from tracejit.trace import places
@@ -138,15 +139,18 @@ def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if all(type(one) is np.ndarray for one in outs) and carrier._recording.gives_numbers():
         return _computed(function, args, kwargs | {"out": out, "where": mask, "casting": casting})
     targets = [None if one is None else target_of(one, call) for one in outs]
-    answer = carrier._handle(function, tuple(args), kwargs)
-    results = answer if isinstance(answer, tuple) else (answer,)
+    if mask is True:
+        found = carrier._handle(function, tuple(args), kwargs)
+    else:
+        found = masked_call(function, args, mask, **kwargs)
+    results = found if isinstance(found, tuple) else (found,)
     written = []
     for target, result in zip(targets, results, strict=True):
         if target is not None:
             new = _fitting(result, target, call, casting, is_ufunc)
             target._write(new if mask is True else np.where(mask, new, target), call)
         written.append(result if target is None else target)
-    return tuple(written) if isinstance(answer, tuple) else written[0]
+    return tuple(written) if isinstance(found, tuple) else written[0]
 
 
 def _computed(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
