@@ -76,6 +76,11 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py" for area in ("special", "ufuncs")
 } | {
+    f"tracejit.ops.{area}": "tests/ops/test_arranging.py"
+    for area in (
+        "applying", "building", "counting", "indices", "metadata", "padding", "sets", "windows",
+    )
+} | {
     "tracejit.exceptions": "tests/test_errors.py",
     "tracejit.arrays": "tests/test_numpy.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",

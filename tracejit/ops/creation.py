@@ -78,6 +78,14 @@ def shape_of(shape: Any) -> Shape:
     return tuple(operator.index(size) for size in sizes)
 
 
+def require_layout(order: Any, device: Any = None) -> None:
+    """Refuse what says where an array lies in memory, unless it is where results lie anyway."""
+    if order not in ("C", "K", None):
+        raise TypeError(f"order={order!r} is not supported")
+    if device not in ("cpu", None):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+
+
 _ZEROS_AND_ONES = {
     str(kind(number)): number for kind in (bool, int, float, complex) for number in (0, 1)
 }
@@ -119,8 +127,18 @@ full = defop(
 )
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
     """np.full_like: one number, or a Tensor or array broadcast to the shape."""
+    require_layout(order, device)
     kind = a.dtype if dtype is None else np.dtype(dtype)
     sizes = a.shape if shape is None else shape_of(shape)
     fill_value = as_array(fill_value)
@@ -134,8 +152,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
 def _like(fill: int) -> Callable[..., Any]:
     """The handler of np.zeros_like, np.ones_like, np.empty_like."""
 
-    def handler(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-        return full_like(a, fill, dtype, shape=shape)
+    def handler(a: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
+        return full_like(a, fill, dtype, *rest, **options)
 
     return handler
 

@@ -312,7 +312,7 @@ add_at: Op = defop(
 def _take_call(
     a: Any, indices: Any, axis: Any = None, mode: str = "raise"
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
-    if axis is None:
+    if axis is None or (not np.ndim(a) and axis in (0, -1)):
         a, axis = a if np.ndim(a) == 1 else np.reshape(a, -1), 0
     axis = normalize_axis(axis, np.ndim(a))
     indices = as_array(indices)

@@ -33,8 +33,30 @@ def _inexact(array: Any, dtype: np.dtype[Any]) -> Any:
     return float(array) if type(array) is int else cast(array, dtype)
 
 
-def _concatenate_call(arrays: Any, axis: Any = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _operands(arrays: Any, dtype: Any, casting: Any) -> list[Any]:
+    """What is joined, cast to the dtype that the user asked for, if any."""
     operands = [as_array(array) for array in arrays]
+    if dtype is None:
+        return operands
+    target = np.dtype(dtype)
+    for operand in operands:
+        own = type_in_call(operand).dtype
+        if not np.can_cast(own, target, casting):
+            raise TypeError(f"cannot cast {own} to {target} according to the rule {casting!r}")
+    return [_of_dtype(operand, target) for operand in operands]
+
+
+def _of_dtype(operand: Any, dtype: np.dtype[Any]) -> Any:
+    kind = type_in_call(operand)
+    if kind.form == "weak":
+        return cast(np.copy(operand), dtype)
+    return operand if kind.dtype == dtype else cast(operand, dtype)
+
+
+def _concatenate_call(
+    arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    operands = _operands(arrays, dtype, casting)
     if not operands:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
@@ -91,8 +113,10 @@ concatenate = defop(
 )
 
 
-def _stack_call(arrays: Any, axis: Any = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    operands = [as_array(array) for array in arrays]
+def _stack_call(
+    arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    operands = _operands(arrays, dtype, casting)
     if not operands:
         raise ValueError("need at least one array to stack")
     return _alike(operands), {"axis": normalize_axis(axis, np.ndim(operands[0]) + 1)}
@@ -129,16 +153,18 @@ def at_least(ndim: int, array: Any) -> Any:
 
 
 @composite(np.vstack)
-def vstack(tup: Any) -> Any:
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """Arrays on top of each other."""
-    return np.concatenate([at_least(2, as_array(array)) for array in tup])
+    arrays = [at_least(2, as_array(array)) for array in tup]
+    return np.concatenate(arrays, dtype=dtype, casting=casting)
 
 
 @composite(np.hstack)
-def hstack(tup: Any) -> Any:
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """Arrays side by side."""
     arrays = [at_least(1, as_array(array)) for array in tup]
-    return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1)
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
 
 
 @composite(np.dstack)
@@ -168,13 +194,15 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 def block(arrays: Any) -> Any:
     """An array from nested lists of blocks: the innermost lists joined along the last axis."""
     depth = _depth(arrays)
+    if not depth:
+        return np.copy(arrays)
     ndim = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
 
     def join(part: Any, level: int) -> Any:
         if type(part) is list:
             return np.concatenate([join(inner, level - 1) for inner in part], axis=-level)
         leaf = np.stack((part,)) if not np.ndim(part) else part
-        return np.reshape(leaf, (1,) * (ndim - np.ndim(leaf)) + np.shape(leaf)) if ndim else part
+        return np.reshape(leaf, (1,) * (ndim - np.ndim(leaf)) + np.shape(leaf))
 
     return join(arrays, depth)
 

@@ -1,20 +1,19 @@
-"""Elements repeated, inserted, left out, padded, and put in another order."""
+"""Elements repeated, inserted, left out, and put in another order."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array, cast, filled, known, plain_number
-from tracejit.ops.indexing import FULL, getitem, index_text
+from tracejit.ops.creation import as_array, cast, is_recorded, known, type_in_call
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.joining import at_least
-from tracejit.ops.op import Op, answer, composite, defop
+from tracejit.ops.op import answer, composite, defop
 
 # Repeating
 
@@ -73,7 +72,7 @@ repeat = defop(
 
 
 def _repeat_call(a: Any, repeats: Any, axis: Any = None) -> Any:
-    if axis is None:
+    if axis is None or (not np.ndim(a) and axis in (0, -1)):
         a, axis = a if np.ndim(a) == 1 else np.reshape(at_least(1, a), -1), 0
     axis = normalize_axis(axis, np.ndim(a))
     counts = np.asarray(known(repeats, "repeats"))
@@ -97,7 +96,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return np.reshape(np.take(a, places), tuple(shape))
 
 
-# Inserting and padding
+# Inserting
 
 
 @composite(np.delete)
@@ -121,7 +120,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         places = np.flatnonzero(places)
     elif not places.size:
         places = places.astype(np.intp)
-    values = cast(at_least(1, as_array(values)), arr.dtype)
+    values = as_array(values)
+    if is_recorded(values):
+        values = cast(at_least(1, values), arr.dtype)
+    else:
+        values = np.array(values, arr.dtype, ndmin=1)
     values = np.reshape(values, (1,) * (arr.ndim - np.ndim(values)) + np.shape(values))
     if not places.ndim:
         values = np.moveaxis(values, 0, axis)
@@ -130,80 +133,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     before = np.broadcast_to(places.reshape(-1), (count,))
     order = np.insert(np.arange(size), before, np.arange(size, size + count))
     return np.take(np.concatenate((arr, room), axis=axis), order, axis=axis)
-
-
-def _inner(pad_width: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
-    """The index of the original elements in a padded array."""
-    ends = [(before or None, -after or None) for before, after in pad_width]
-    return tuple(FULL if not any(end) else ("slice", *end, None) for end in ends)
-
-
-def _padded_type(x: ArrayType, pad_width: Any, value: Any) -> ArrayType:
-    sizes = zip(x.shape, pad_width, strict=True)
-    return ArrayType(tuple(before + size + after for size, (before, after) in sizes), x.dtype)
-
-
-def _padded(types: Sequence[ArrayType], pad_width: Any, value: Any) -> tuple[str, str]:
-    result = _padded_type(types[0], pad_width, value)
-    full = filled(result.shape, value, result.dtype)
-    return f"{{out}} = {full}", f"{{out}}[{index_text(_inner(pad_width))}] = {{0}}"
-
-
-pad: Op = defop(
-    name="pad",
-    infer=_padded_type,
-    vjp=lambda g, y, x, pad_width, value: getitem(g, index=_inner(pad_width)),
-    jvp=lambda v, y, x, pad_width, value: pad(v, pad_width=pad_width, value=0),
-    statements=_padded,
-)
-
-
-def _pad_constant(array: Any, widths: list[list[int]], constant_values: Any = 0) -> Any:
-    """One number all around; or sides one after the other, as NumPy overwrites the corners."""
-    ndim = np.ndim(array)
-    values = np.broadcast_to(np.asarray(constant_values), (ndim, 2))
-    numbers = [plain_number(value) for value in values.flat]
-    if len(set(map(repr, numbers))) <= 1:
-        return pad(array, pad_width=tuple(map(tuple, widths)), value=numbers[0] if numbers else 0)
-    for side, number in enumerate(numbers):
-        axis, end = divmod(side, 2)
-        pairs = [[0, 0] for _ in widths]
-        pairs[axis][end] = widths[axis][end]
-        array = pad(array, pad_width=tuple(map(tuple, pairs)), value=number)
-    return array
-
-
-def _pad_places(mode: Any) -> Callable[..., Any]:
-    """Padding with elements of the array itself."""
-
-    def handler(array: Any, widths: list[list[int]]) -> Any:
-        array = array if widths else array[...]
-        for axis, width in enumerate(widths):
-            if any(width):
-                places = np.pad(np.arange(np.shape(array)[axis]), width, mode=mode)
-                array = np.take(array, places, axis=axis)
-        return array
-
-    return handler
-
-
-_PAD = {mode: _pad_places(mode) for mode in ("edge", "reflect", "symmetric", "wrap")}
-_PAD["constant"] = _pad_constant
-
-
-def _pad_call(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    widths = np.asarray(known(pad_width, "pad_width"))
-    if widths.dtype.kind != "i":
-        raise TypeError("`pad_width` must be of integral type.")
-    if (widths < 0).any():
-        raise ValueError("index can't contain negative values")
-    if mode not in _PAD:
-        raise TypeError(f"mode={mode!r} is not supported")
-    pairs = np.broadcast_to(widths, (np.ndim(array), 2)).tolist()
-    return _PAD[mode](array, pairs, **options)
-
-
-answer(np.pad, _pad_call)
 
 
 # Rearranging
@@ -240,8 +169,11 @@ roll = defop(
 @composite(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
     """The order of elements reversed along axes; a view."""
+    m = np.copy(m) if type_in_call(m).form == "weak" else m
     axes = range(np.ndim(m)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     places = {normalize_axis(number, np.ndim(m)) for number in axes}
+    if len(places) != len(axes):
+        raise ValueError("repeated axis")
     return m[tuple(slice(None, None, -1 if k in places else None) for k in range(np.ndim(m)))]
 
 

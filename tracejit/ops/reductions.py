@@ -202,7 +202,7 @@ _COUNTS_ARE_PYTHON_NUMBERS = type(np.count_nonzero(np.ones(1))) is int
 def _count_call(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
     if axis is None and not keepdims and _COUNTS_ARE_PYTHON_NUMBERS:
         raise TypeError("this NumPy counts in a Python int, which needs the data; sum a != 0")
-    return (a,), {"axis": normalize_axes(axis, np.ndim(a))} | kept(keepdims)
+    return (a,), {"axis": reduced_axes(a, axis)} | kept(keepdims)
 
 
 def _count_type(x: ArrayType, axis: Axes, keepdims: bool = False) -> ArrayType:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.creation import as_array, is_recorded, shape_of, type_in_call
+from tracejit.ops.creation import as_array, is_recorded, known, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK, put_along_axis
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
 from tracejit.ops.op import Each, answer, composite, defop
@@ -24,9 +24,20 @@ _INTP = np.dtype(np.intp)
 # Order
 
 
+def _require_no_fields(order: Any) -> None:
+    if order is not None:
+        raise TypeError(f"order={order!r} names fields, and no dtype with fields is supported")
+
+
 def _order_call(
-    a: Any, axis: Any = -1, kind: str | None = None, *, stable: bool | None = None
+    a: Any,
+    axis: Any = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
 ) -> tuple[tuple[Any], dict[str, Any]]:
+    _require_no_fields(order)
     if axis is None:
         a, axis = np.reshape(a, -1), 0
     if kind is not None and stable is not None:
@@ -74,14 +85,20 @@ sort = defop(
 )
 
 
-def _partition_call(a: Any, kth: Any, axis: Any = -1) -> tuple[tuple[Any], dict[str, Any]]:
+def _partition_call(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: None = None
+) -> tuple[tuple[Any], dict[str, Any]]:
+    if kind != "introselect":
+        raise ValueError(f"kind must be 'introselect', not {kind!r}")
+    _require_no_fields(order)
+    kth = known(kth, "kth")
     if axis is None:
         a, axis = np.reshape(a, -1), 0
     ranks: Any = kth if np.ndim(kth) else (kth,)
     kth, axis = tuple(map(operator.index, ranks)), normalize_axis(axis, np.ndim(a))
     size = np.shape(a)[axis]
     for rank in kth:
-        if not -size <= rank < size:
+        if np.size(a) and not -size <= rank < size:
             raise ValueError(f"kth(={rank}) out of bounds ({size})")
     return (a,), {"kth": kth, "axis": axis}
 
@@ -110,12 +127,55 @@ argpartition = defop(
 )
 
 
+@composite(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    """The elements in order of their real part, then of their imaginary part; complex."""
+    y = np.sort(as_array(a))
+    if y.dtype.kind == "c":
+        return y
+    return y.astype(
+        np.complex64 if y.dtype in (np.int8, np.uint8, np.int16, np.uint16) else complex
+    )
+
+
+def _lexsort_type(*keys: ArrayType, axis: int, whole: bool) -> ArrayType:
+    shape = keys[0].shape[1:] if whole else keys[0].shape
+    if any(key.shape != shape for key in keys if not whole):
+        raise ValueError("all keys need to be the same shape")
+    return ArrayType(shape, _INTP, "array" if shape else "scalar")
+
+
+def _lexsort_source(types: Sequence[ArrayType], axis: int, whole: bool) -> str:
+    comma = "," if len(types) == 1 else ""
+    rest = ", axis={axis})" if axis + 1 < types[0].ndim - whole else ")"
+    return ("np.lexsort({0}" if whole else f"np.lexsort(({{operands}}{comma})") + rest
+
+
+lexsort = defop(name="lexsort", infer=_lexsort_type, vjp=(), source=_lexsort_source)
+
+
+def _lexsort_call(keys: Any, axis: Any = -1) -> Any:
+    whole = not isinstance(keys, (list, tuple))
+    operands = (keys,) if whole else tuple(map(as_array, keys))
+    if not operands or (whole and not np.ndim(keys)):
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    ndim = np.ndim(operands[0]) - whole
+    return lexsort(*operands, axis=normalize_axis(axis, ndim) if ndim else 0, whole=whole)
+
+
+answer(np.lexsort, _lexsort_call)
+
+
 # Searching
 
 
 def _searchsorted_call(
-    a: Any, v: Any, side: str = "left"
+    a: Any, v: Any, side: str = "left", sorter: Any = None
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
+    if sorter is not None:
+        if np.shape(sorter) != np.shape(a):
+            raise ValueError("sorter.size must equal a.size")
+        a = np.take(a, sorter)
     if np.ndim(a) != 1:
         raise ValueError("object of too small depth for desired array")
     if side not in ("left", "right"):
@@ -132,30 +192,6 @@ searchsorted = defop(
         "{0}.searchsorted({1})" if side == "left" else "{0}.searchsorted({1}, {side})"
     ),
 )
-
-
-def _unravel_type(indices: ArrayType, shape: tuple[int, ...]) -> tuple[ArrayType, ...]:
-    form = "array" if indices.shape else "scalar"
-    return (ArrayType(indices.shape, _INTP, form),) * len(shape)  # type: ignore[arg-type]
-
-
-unravel_index = defop(
-    name="unravel_index",
-    infer=_unravel_type,
-    vjp=(),
-    source=lambda types, shape: (
-        "np.unravel_index({0}, {shape})" + ("[0]" if len(shape) == 1 else "")
-    ),
-)
-
-
-def _unravel_call(indices: Any, shape: Any) -> tuple[Any, ...]:
-    sizes = shape_of(shape)
-    results = unravel_index(indices, shape=sizes)
-    return results if len(sizes) > 1 else (results,)
-
-
-answer(np.unravel_index, _unravel_call)
 
 
 def _refuse_places(*args: Any, **kwargs: Any) -> NoReturn:

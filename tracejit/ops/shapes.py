@@ -2,7 +2,7 @@
 
 Ops that only look at memory in another way cost nothing and may share it with their operand
 (`alias`). Axes are canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are all
-`transpose`. Order is C; Fortran's is refused.
+`transpose`, and Fortran's order is that of the transpose.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array
+from tracejit.ops.creation import as_array, require_layout
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -24,7 +24,7 @@ Call = tuple[tuple[Any], dict[str, Any]]
 
 answer(np.ndim, lambda a: len(a.shape))
 answer(np.shape, lambda a: a.shape)
-answer(np.size, lambda a, axis=None: math.prod(a.shape) if axis is None else a.shape[axis])
+answer(np.size, lambda a, axis=None: math.prod(a.shape[k] for k in normalize_axes(axis, a.ndim)))
 
 
 def viewed(x: ArrayType, shape: Shape) -> ArrayType:
@@ -32,13 +32,7 @@ def viewed(x: ArrayType, shape: Shape) -> ArrayType:
     return ArrayType(shape, x.dtype, "scalar" if x.form == "scalar" and not shape else "array")
 
 
-def _view(
-    *numpy: Any,
-    source: str | Callable[..., str],
-    infer: Callable[..., ArrayType],
-    vjp: Any,
-    **fields: Any,
-) -> Op:
+def _view(*numpy: Any, source: Any, infer: Callable[..., ArrayType], vjp: Any, **fields: Any) -> Op:
     """The op of a linear function whose result may share memory with its operand."""
     return defop(
         *numpy,
@@ -65,9 +59,12 @@ def _method(name: str) -> Callable[..., str]:
     return source
 
 
-def _order_c(order: str) -> None:
-    if order != "C":
-        raise TypeError(f"order={order!r} is not supported")
+def _is_fortran(order: str) -> bool:
+    """Whether the first axis changes fastest; an order that asks how an array lies in memory is
+    refused."""
+    if order not in ("C", "F"):
+        raise TypeError(f"order={order!r} depends on how the array lies in memory")
+    return order == "F"
 
 
 def _sizes(shape: Any) -> list[int]:
@@ -77,10 +74,7 @@ def _sizes(shape: Any) -> list[int]:
     return [operator.index(shape)]
 
 
-def _reshape_call(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Call:
-    _order_c(order)
-    if copy is False:
-        raise TypeError("copy=False is not supported")
+def _reshape_call(a: Any, shape: Any) -> Call:
     target = _sizes(shape)
     unknown = [k for k, size in enumerate(target) if size < 0]
     if len(unknown) > 1:
@@ -94,7 +88,7 @@ def _reshape_call(a: Any, shape: Any, order: str = "C", *, copy: bool | None = N
 
 
 reshape = _view(
-    np.reshape,
+    name="reshape",
     canonical=_reshape_call,
     infer=lambda x, shape: viewed(x, shape),
     vjp=lambda g, y, x, shape: np.reshape(g, x.shape),
@@ -102,22 +96,31 @@ reshape = _view(
 )
 
 
-def _ravel_call(a: Any, order: str = "C") -> Call:
-    _order_c(order)
-    return (a,), {}
+def _reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    if copy is False:
+        raise TypeError("copy=False is not supported")
+    if not _is_fortran(order):
+        return reshape.record_call(a, shape)
+    turned = reshape.record_call(np.transpose(a), _sizes(shape)[::-1])
+    return np.transpose(turned) if turned.ndim > 1 else turned
+
+
+answer(np.reshape, _reshape)
 
 
 # Not a reshape: the result is contiguous, which a product with it may depend on to the bit.
 ravel = _view(
-    np.ravel,
-    canonical=_ravel_call,
+    name="ravel",
     infer=lambda x: ArrayType((x.size,), x.dtype),
     vjp=lambda g, y, x: np.reshape(g, x.shape),
     source=_method("ravel"),
 )
 
 
-def _broadcast_call(array: Any, shape: Any) -> Call:
+answer(np.ravel, lambda a, order="C": ravel(np.transpose(a) if _is_fortran(order) else a))
+
+
+def _broadcast_call(array: Any, shape: Any, subok: bool = False) -> Call:
     target = tuple(_sizes(shape))
     if any(size < 0 for size in target):
         raise ValueError("all elements of broadcast shape must be non-negative")
@@ -140,7 +143,7 @@ broadcast_to = _view(
 
 
 @composite(np.broadcast_arrays)
-def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Each array broadcast to the shape they have in common."""
     arrays = [as_array(array) for array in args]
     shape = broadcast_shapes(*map(np.shape, arrays))
@@ -307,7 +310,15 @@ def _each(arrays: Sequence[Any], ndim: int, shape: Callable[[Shape], Shape]) -> 
     return reshaped if len(reshaped) != 1 else reshaped[0]
 
 
-def _astype_call(x: Any, dtype: Any, *, casting: str = "unsafe", copy: bool | None = True) -> Call:
+def _astype_call(
+    x: Any,
+    dtype: Any,
+    *,
+    casting: str = "unsafe",
+    copy: bool | None = True,
+    device: Any = None,
+) -> Call:
+    require_layout(None, device)
     target = np.dtype(dtype)
     if target.kind not in "biufc":
         raise TypeError(f"dtype {target} is not supported")
@@ -328,13 +339,26 @@ astype = defop(
     ),
 )
 
+
+def _copy_call(a: Any, order: str = "K", subok: bool = False) -> Call:
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return (a,), {"order": order if np.ndim(a) else "K"}
+
+
+def _copy_source(types: Sequence[ArrayType], order: str) -> str:
+    if order == "C":
+        return "{0}.copy()"
+    return "np.array({0})" if order == "K" else "np.array({0}, order={order})"
+
+
 # np.copy keeps the order of memory and makes an array of a scalar; the method does neither.
 copy = defop(
     np.copy,
-    canonical=lambda a: ((a,), {"order": "K"}),
+    canonical=_copy_call,
     infer=lambda x, order: x if order == "C" else x.with_form("array"),
     vjp=lambda g, y, x, order: g,
     jvp="linear",
-    source=lambda types, order: "{0}.copy()" if order == "C" else "np.array({0})",
+    source=_copy_source,
 )
 answer(np.ndarray.copy, lambda a: copy(a, order="C"))
