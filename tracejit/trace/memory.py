@@ -21,8 +21,9 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import set_item
 
 COPY_FIRST = "write into a copy: x = x.copy()."
-CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims"))
-READ_ONLY = frozenset(("broadcast_to", "diagonal"))
+CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims", "sliding_window_view"))
+READ_ONLY = frozenset(("broadcast_to", "diagonal", "sliding_window_view"))
+IN_ORDER = frozenset(("ravel", "ascontiguousarray"))  # what they answer is
 PARTS = frozenset(("real", "imag"))
 SAME_LAYOUT = frozenset(("copy", "reshape", "set_item", "add_item", "subtract_item", "astype"))
 
@@ -143,7 +144,8 @@ class View:
         """Whether the array of `held` surely lies in the memory of the base's."""
         if held.data is not None and self.seen.data is not None:
             return np.may_share_memory(held.data, self.seen.data)
-        return only_splits(self.seen.type.shape, held.type.shape) or is_in_order(self.seen)
+        splits = self.op.name not in IN_ORDER and only_splits(self.seen.type.shape, held.type.shape)
+        return splits or is_in_order(self.seen)
 
 
 def view_of(tensor: Any, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Owner | None:
@@ -195,7 +197,7 @@ def is_in_order(value: Value) -> bool:
         if one.node is None:
             return False
         name, params = one.node.op.name, one.node.params
-        if name in ("full", "ravel") or (name == "copy" and params["order"] == "C"):
+        if name in ("full", "full_of", *IN_ORDER) or (name == "copy" and params["order"] == "C"):
             continue
         if name in SAME_LAYOUT:
             following = one.node.operands[:1]
