@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import tracejit as tj
 from tests.interpret import record, run
-from tracejit.errors import ShapeError, UnsupportedError, ValueNeededError
+from tracejit.errors import InPlaceError, ShapeError, UnsupportedError, ValueNeededError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -154,6 +154,69 @@ def test_histograms_follow_captured_edges() -> None:
 
 def test_margins_that_numpy_leaves_open_are_zero() -> None:
     np.testing.assert_array_equal(tj.function(lambda x: np.pad(x, 1, "empty"))(N), [0, *N, 0])
+
+
+# Memory: what is written to a copy is not seen elsewhere, and a view shows what is written
+
+
+def _written_before(call: Callable[..., Any], arranged: Callable[..., Any], x: Any) -> Any:
+    x = arranged(x.copy())
+    y = call(x)
+    x[(0,) * x.ndim] = 7.0
+    return y
+
+
+def _written_after(call: Callable[..., Any], arranged: Callable[..., Any], x: Any) -> Any:
+    x = arranged(x.copy())
+    y = call(x)
+    y[(0,) * y.ndim] = 7.0
+    return [x, y]
+
+
+@pytest.mark.parametrize("write", [_written_before, _written_after])
+@pytest.mark.parametrize(
+    "arranged",
+    [lambda x: x, lambda x: x.T, lambda x: x[:, ::2], lambda x: x[0, ::2]],
+    ids=["whole", "transposed", "every second column", "every second element"],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.pad(x, 0, "edge"),
+        lambda x: np.pad(x, 0, "mean"),
+        lambda x: np.meshgrid(x[0], x)[0],
+        lambda x: np.meshgrid(x, [1.0], sparse=True)[0],
+        lambda x: np.meshgrid(x, [1.0], sparse=True, copy=False)[0],
+        lambda x: x.astype(float),
+        lambda x: x.astype(float, copy=False),
+        lambda x: np.reshape(x, -1, copy=True),
+        lambda x: np.reshape(x, -1, order="F"),
+        lambda x: np.ravel(x),
+        lambda x: np.ravel(x, "F"),
+        lambda x: np.ravel(np.copy(x, "F")),
+        lambda x: np.block(x),
+        lambda x: np.full_like(x, x.T[0, :1] if x.ndim > 1 else x[:1]),
+        lambda x: np.array(x, like=x),
+        lambda x: np.asarray(x, like=x),
+        lambda x: np.ascontiguousarray(x, like=x),
+        lambda x: np.apply_over_axes(np.sum, x, []),
+        lambda x: np.flip(x, 0),
+        lambda x: sliding_window_view(x, 1, 0),
+        lambda x: np.piecewise(x, [x > 9], [1.0]),
+    ],
+)
+def test_results_share_memory_as_numpys_do_or_refuse(
+    call: Callable[..., Any], arranged: Callable[..., Any], write: Callable[..., Any]
+) -> None:
+    x = np.arange(1.0, 13.0).reshape(3, 4)
+    try:
+        found = tj.function(lambda x: write(call, arranged, x))(x)
+    except (InPlaceError, ShapeError):
+        return
+    expected = write(call, arranged, x)
+    assert len(found) == len(expected)
+    for actual, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(actual, wanted)
 
 
 # Refusals

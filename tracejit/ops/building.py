@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops.creation import as_array, is_recorded, require_layout, type_in_call
-from tracejit.ops.op import answer
+from tracejit.ops.op import answer, defop
 
 
 def _plain(function: Callable[..., Any]) -> None:
@@ -73,12 +73,27 @@ def _require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     for requirement in (requirements,) if isinstance(requirements, str) else requirements or ():
         if requirement.upper() not in ("C", "C_CONTIGUOUS", "CONTIGUOUS", "A", "ALIGNED", "E"):
             raise TypeError(f"the requirement {requirement!r} is not supported")
-    return _of_dtype(a, dtype)
+    made = _of_dtype(a, dtype)
+    return made if not requirements else _ascontiguous(made)
+
+
+contiguous = defop(
+    name="ascontiguousarray",
+    infer=lambda x: x,
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    source="np.ascontiguousarray({0})",
+    alias=0,
+)
+
+
+def _ascontiguous(a: Any, dtype: Any = None) -> Any:
+    return contiguous(np.atleast_1d(_of_dtype(a, dtype)))
 
 
 answer(np.full, _full)
 answer(np.array, _array)
 answer(np.asarray, _asarray)
 answer(np.asanyarray, _asarray)
-answer(np.ascontiguousarray, lambda a, dtype=None: np.atleast_1d(_of_dtype(a, dtype)))
+answer(np.ascontiguousarray, _ascontiguous)
 answer(np.require, _require)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape, type_of
 from tracejit.ops.infer import broadcast_shapes
-from tracejit.ops.op import OPS, answer, composite, defop, literal
+from tracejit.ops.op import answer, composite, defop, literal
 
 
 def is_recorded(value: Any) -> bool:
@@ -127,6 +127,27 @@ full = defop(
 )
 
 
+def _full_of_type(fill: ArrayType, shape: Shape, dtype: np.dtype[Any]) -> ArrayType:
+    if broadcast_shapes(fill.shape, shape) != shape:
+        raise ValueError(f"shape {fill.shape} cannot be broadcast to {shape}")
+    return ArrayType(shape, dtype)
+
+
+def _full_of_source(types: Sequence[ArrayType], shape: Shape, dtype: np.dtype[Any]) -> str:
+    sizes = repr(shape[0] if len(shape) == 1 else shape)
+    return f"np.full({sizes}, {{0}}" + (")" if types[0].dtype == dtype else ", dtype={dtype})")
+
+
+full_of = defop(
+    name="full_of",
+    infer=_full_of_type,
+    vjp=lambda g, y, fill, shape, dtype: g,
+    jvp="linear",
+    source=_full_of_source,
+    cost=lambda fill, shape, dtype: math.prod(shape),
+)
+
+
 def full_like(
     a: Any,
     fill_value: Any,
@@ -143,8 +164,7 @@ def full_like(
     sizes = a.shape if shape is None else shape_of(shape)
     fill_value = as_array(fill_value)
     if is_recorded(fill_value) or np.ndim(fill_value):
-        spread = a.__tracejit_record__(OPS["broadcast_to"], (fill_value,), {"shape": sizes})
-        return spread if spread.dtype == kind else spread.astype(kind)
+        return a.__tracejit_record__(full_of, (fill_value,), {"shape": sizes, "dtype": kind})
     params = {"shape": sizes, "fill": plain_number(fill_value), "dtype": kind}
     return a.__tracejit_record__(full, (), params)
 

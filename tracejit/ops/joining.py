@@ -237,10 +237,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         np.reshape(x, (1,) * place + (-1,) + (1,) * (len(xi) - place - 1))
         for x, place in zip(axes, order, strict=True)
     ]
-    if sparse:
-        return tuple(columns)
-    shape = tuple(axes[order.index(place)].shape[0] for place in range(len(xi)))
-    return tuple(np.broadcast_to(column, shape) for column in columns)
+    if not sparse:
+        shape = tuple(axes[order.index(place)].shape[0] for place in range(len(xi)))
+        columns = [np.broadcast_to(column, shape) for column in columns]
+    return tuple(np.copy(column) if copy else column for column in columns)
 
 
 # Taking apart

@@ -108,7 +108,6 @@ def _pad_places(mode: Any) -> Callable[..., Any]:
     """Padding with elements of the array itself."""
 
     def handler(array: Any, widths: Widths) -> Any:
-        array = array if widths else np.copy(array)
         for axis, width in enumerate(widths):
             if any(width):
                 places = np.pad(np.arange(np.shape(array)[axis]), width, mode=mode)
@@ -246,7 +245,8 @@ def _pad_call(array: Any, pad_width: Any, mode: Any = "constant", **options: Any
     if mode not in _PAD:
         raise ValueError(f"mode {mode!r} is not supported")
     pairs = np.broadcast_to(widths, (np.ndim(array), 2)).tolist()
-    return _PAD[mode](array, pairs, **options)
+    padded = _PAD[mode](array, pairs, **options)
+    return np.copy(padded) if padded is array else padded
 
 
 def _by_axis(widths: dict[int, Any], ndim: int) -> list[tuple[int, int]]:

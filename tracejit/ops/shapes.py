@@ -16,7 +16,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array, require_layout
+from tracejit.ops.creation import as_array, require_layout, type_in_call
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -99,10 +99,12 @@ reshape = _view(
 def _reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     if copy is False:
         raise TypeError("copy=False is not supported")
-    if not _is_fortran(order):
-        return reshape.record_call(a, shape)
-    turned = reshape.record_call(np.transpose(a), _sizes(shape)[::-1])
-    return np.transpose(turned) if turned.ndim > 1 else turned
+    if _is_fortran(order):
+        turned = reshape.record_call(np.transpose(a), _sizes(shape)[::-1])
+        result = np.transpose(turned) if turned.ndim > 1 else turned
+    else:
+        result = reshape.record_call(a, shape)
+    return np.copy(result) if copy else result
 
 
 answer(np.reshape, _reshape)
@@ -315,7 +317,6 @@ def _astype_call(
     dtype: Any,
     *,
     casting: str = "unsafe",
-    copy: bool | None = True,
     device: Any = None,
 ) -> Call:
     require_layout(None, device)
@@ -327,9 +328,8 @@ def _astype_call(
     return (x,), {"dtype": target}
 
 
-# `copy` says whether memory may be shared, and a result is its own either way.
 astype = defop(
-    np.astype,
+    name="astype",
     canonical=_astype_call,
     infer=lambda x, dtype: ArrayType(x.shape, dtype, "array" if x.form == "array" else "scalar"),
     vjp=lambda g, y, x, dtype: g,
@@ -340,10 +340,22 @@ astype = defop(
 )
 
 
-def _copy_call(a: Any, order: str = "K", subok: bool = False) -> Call:
+def _astype(x: Any, dtype: Any, *, copy: bool | None = True, **options: Any) -> Any:
+    if not copy and np.dtype(dtype) == x.dtype and type_in_call(x).form == "array":
+        require_layout(None, options.get("device"))
+        return x
+    return astype.record_call(x, dtype, **options)
+
+
+answer(np.astype, _astype)
+
+
+def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return (a,), {"order": order if np.ndim(a) else "K"}
+    if order == "F" and np.ndim(a) > 1:
+        return copy_fortran(a)
+    return copy(a, order=order if np.ndim(a) else "K")
 
 
 def _copy_source(types: Sequence[ArrayType], order: str) -> str:
@@ -354,11 +366,18 @@ def _copy_source(types: Sequence[ArrayType], order: str) -> str:
 
 # np.copy keeps the order of memory and makes an array of a scalar; the method does neither.
 copy = defop(
-    np.copy,
-    canonical=_copy_call,
+    name="copy",
     infer=lambda x, order: x if order == "C" else x.with_form("array"),
     vjp=lambda g, y, x, order: g,
     jvp="linear",
     source=_copy_source,
 )
+copy_fortran = defop(
+    name="copy_fortran",
+    infer=lambda x: x,
+    vjp=lambda g, y, x: g,
+    jvp="linear",
+    source="np.array({0}, order='F')",
+)
+answer(np.copy, _copy)
 answer(np.ndarray.copy, lambda a: copy(a, order="C"))
