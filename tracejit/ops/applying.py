@@ -197,7 +197,9 @@ def _is_same_formula(piece: Any, given: Any, other: Any, longer: Any) -> bool:
             if one.data is None or not _is_same_number(one.data, two.data):
                 return False
         else:
-            if one.node.op is not two.node.op or one.node.params != two.node.params:
+            if one.node.op is not two.node.op or one.index != two.index:
+                return False
+            if one.node.params != two.node.params:
                 return False
             if one.node.op.batch != "elementwise" and one.node.op.name not in _PER_ELEMENT:
                 return False
