@@ -238,6 +238,8 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "pass-through": lambda: tj.function(tj.grad_pass_through(np.sum))(VECTOR),
     "kernel": lambda: tj.load("nowhere.py"),
     "index": lambda: tj.function(lambda x: x[5])(VECTOR),
+    "no-batch": lambda: tj.vmap(lambda x: tj.Variable(1.0).assign(2.0) * x)(VECTOR),
+    "batch": lambda: tj.vmap(lambda x, y: x + y)(VECTOR, np.ones(2)),
     "update": lambda: tj.function(lambda x: operator.iadd(x, 1j))(VECTOR),
     "not-apart": lambda: tj.grad(lambda x, y: [operator.iadd(x, y), np.sum(y)][1])(VECTOR, VECTOR),
     "written-later": a_rule_that_reads_what_was_written,

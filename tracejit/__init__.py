@@ -18,13 +18,16 @@ from tracejit.errors import TracejitError
 from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
 from tracejit.kernel import Kernel, load
+from tracejit.mapping import vmap
 from tracejit.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
+from tracejit.matrices import hessian, jacfwd, jacobian, jacrev
 from tracejit.registry import no_gradient, primitive, register_gradient
 from tracejit.tape import GradientTape, constant, gradients
 from tracejit.targets import UnconnectedGradients
 from tracejit.trace.signature import TensorSpec
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.variable import Variable
+from tracejit.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
 from tracejit.version import __version__
 
 checkpoint = recompute_grad
@@ -44,10 +47,19 @@ __all__ = [
     "checkpoint",
     "constant",
     "custom_gradient",
+    "deriv",
+    "elementwise_grad",
     "function",
     "grad",
     "grad_pass_through",
     "gradients",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
     "load",
     "no_gradient",
     "ops",
@@ -57,4 +69,6 @@ __all__ = [
     "register_gradient",
     "stop_gradient",
     "value_and_grad",
+    "vjp",
+    "vmap",
 ]

@@ -29,7 +29,8 @@ OF_SEQUENCES = frozenset(
     (
         numpy.concatenate, numpy.stack, numpy.hstack, numpy.vstack, numpy.dstack, numpy.block,
         numpy.column_stack, numpy.select, numpy.choose, numpy.piecewise, numpy.einsum, numpy.ix_,
-        numpy.broadcast_arrays, numpy.meshgrid, numpy.linalg.multi_dot, numpy.histogramdd,
+        numpy.broadcast_arrays, numpy.meshgrid, numpy.histogram2d, numpy.ravel_multi_index,
+         numpy.linalg.multi_dot, numpy.histogramdd,
     )
 )  # fmt: skip
 CAPTURED = "an array from outside of the function, which np.asarray does not copy"
@@ -87,8 +88,14 @@ def _array(
 def _asarray(
     recorder: Recorder, a: Any, dtype: Any = None, order: str | None = None, *, copy: Any = None
 ) -> Any:
-    """np.asarray, np.asanyarray and np.ascontiguousarray."""
+    """np.asarray and np.asanyarray."""
     return _converted(recorder, a, dtype, order or "K", bool(copy), 0)
+
+
+def _contiguous(recorder: Recorder, a: Any, dtype: Any = None) -> Any:
+    """np.ascontiguousarray."""
+    made = _converted(recorder, a, dtype, "K", False, 0)
+    return None if made is None else HANDLERS[numpy.ascontiguousarray](made)
 
 
 def _converted(
@@ -174,7 +181,7 @@ _MADE: dict[Any, Callable[..., Any]] = {
     numpy.array: _made(numpy.array, _array),
     numpy.asarray: _made(numpy.asarray, _asarray),
     numpy.asanyarray: _made(numpy.asanyarray, _asarray),
-    numpy.ascontiguousarray: _made(numpy.ascontiguousarray, _asarray),
+    numpy.ascontiguousarray: _made(numpy.ascontiguousarray, _contiguous),
     numpy.zeros_like: _like(numpy.zeros_like, 0),
     numpy.empty_like: _like(numpy.empty_like, 0),
     numpy.ones_like: _like(numpy.ones_like, 1),

@@ -134,6 +134,18 @@ ERRORS: dict[str, Row] = {
         "other names may share its memory, and the recorded graph would not see the change.",
         "{fix}",
     ),
+    "no-batch": Row(
+        UnsupportedError,
+        "{op} cannot be batched by tj.vmap.",
+        "it would take place once for the whole batch, or with one element's numbers for all.",
+        "move it out of the function that is mapped, or call the function in a loop.",
+    ),
+    "batch": Row(
+        ArgumentError,
+        "tj.vmap cannot tell the batch: {problem}.",
+        "every mapped argument has the batch along the axis that in_axes names, of one size.",
+        "pass in_axes=(...), None for arguments that are the same for all elements.",
+    ),
     "update": Row(
         InPlaceError,
         "{call}: {problem}.",

@@ -9,6 +9,7 @@ as_scalar = defop(
     infer=lambda x, dtype: x.with_form("scalar").with_dtype(dtype),
     vjp=lambda g, y, x, dtype: g,
     jvp="linear",
+    batch=lambda moved, x, dtype: x if x.dtype == dtype else x.astype(dtype),
     source="{dtype}({0})",
 )
 as_element = defop(
@@ -16,6 +17,7 @@ as_element = defop(
     infer=lambda x: x.with_form("scalar"),
     vjp=lambda g, y, x: g,
     jvp="linear",
+    batch=lambda moved, x: x,
     source="{0}[()]",
 )
 as_array = defop(
@@ -23,5 +25,6 @@ as_array = defop(
     infer=lambda x: x.with_form("array"),
     vjp=lambda g, y, x: g,
     jvp="linear",
+    batch=lambda moved, x: x,
     source="np.asarray({0})",
 )

@@ -73,6 +73,7 @@ IDENTITY = defop(
     infer=lambda x, number: x,
     vjp=lambda g, y, x, number: g,
     jvp="linear",
+    batch=lambda moved, x, number: x,
     source="{0}",
     alias=0,
     cost=lambda *types, **params: 0,

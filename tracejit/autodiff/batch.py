@@ -1,0 +1,240 @@
+"""Batching: `Batch` records for a whole batch what was recorded for one of its elements.
+
+The function runs on placeholders, of the types of one element. What it has recorded is then walked
+in program order, and each op's `batch` says how it is applied to values that have the batch as
+their first axis; what depends on no placeholder stays as it is:
+
+- `"elementwise"`: the op itself, on operands of one rank;
+- `"leading"`: the op itself, which takes any number of axes in front;
+- a rule (moved, *operands, **params) -> result, `moved` saying which operands have the batch in
+  front: results have it, too;
+- None: the op for one element after the other, in a comprehension of the generated code. Its
+  derivatives are those of the op, batched in their turn.
+
+The nodes for one element are dead then. A custom gradient stays one: its rule is recorded for one
+element when it is asked for, and batched with what the forward run has become. Random numbers are
+drawn for each element; assignments and callbacks are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.types import ArrayType
+from tracejit.ops.markers import FIXED_RULES, OVERRIDE, Marker
+from tracejit.ops.op import OPS, Each, Op
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+
+class Batch:
+    """What one element's values have become, for all elements at once.
+
+    `size` is the number of elements.
+    """
+
+    def __init__(self, recording: Recording, size: int) -> None:
+        """Nothing batched yet."""
+        self.recording = recording
+        self.size = size
+        self.known: dict[Value, Value] = {}
+        self._regions: dict[int, int] = {}
+
+    def placeholder(self, whole: Tensor) -> Tensor:
+        """One element of `whole`, whose first axis is the batch: a value to record on."""
+        recording = self.recording
+        kind = ArrayType(whole.shape[1:], whole.dtype, "array" if whole.ndim > 1 else "scalar")
+        if kind.shape:
+            params = {"shape": kind.shape, "fill": 0, "dtype": kind.dtype}
+            zeros = recording.record(OPS["full"], (), params)
+        else:
+            zeros = Tensor(recording.graph.constant(kind.dtype.type(0)), recording)
+        element = recording.distinct(zeros)
+        self.known[element._value] = whole._value
+        return element
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """What is recorded meanwhile on one element is recorded for all of them at the end."""
+        with self.recording.recording_from(()) as nodes:
+            yield
+        self.extend(nodes)
+
+    def extend(self, nodes: Sequence[Node]) -> None:
+        """Record these nodes, each applied to one element, for all elements."""
+        for node in list(nodes):
+            if any(operand in self.known for operand in node.operands):
+                self._step(node)
+
+    def whole(self, tensor: Any) -> Tensor | None:
+        """What a Tensor has become; None where it is the same for all elements."""
+        value = self.known.get(self.recording.lift(tensor))
+        return None if value is None else Tensor(value, self.recording)
+
+    def everywhere(self, tensor: Any) -> Any:
+        """The same, repeated for each element where it is the same for all."""
+        found = self.whole(tensor)
+        if found is not None:
+            return found
+        one: Any = Tensor(self.recording.lift(tensor), self.recording)
+        return np.broadcast_to(one, (self.size, *one.shape))
+
+    def _step(self, node: Node) -> None:
+        recording = self.recording
+        moved = tuple(operand in self.known for operand in node.operands)
+        operands = [Tensor(self.known.get(v, v), recording) for v in node.operands]
+        with recording.at(node.where), self._inside(node.region):
+            found = self._applied(node, moved, operands)
+        results = found if isinstance(found, tuple) else (found,)
+        for value, result in zip(node.results, results, strict=True):
+            assert result.shape == (self.size, *value.type.shape), (node, result.type)
+            self.known[value] = batched = result._value
+            if batched.node is not None and not batched.is_named:
+                batched.label, batched.derived = value.label, value.derived
+
+    @contextmanager
+    def _inside(self, region: int) -> Iterator[None]:
+        """Nodes recorded meanwhile belong to the region that `region` has become."""
+        outer = self.recording.region
+        if region:
+            if region not in self._regions:
+                self.recording.regions += 1
+                self._regions[region] = self.recording.regions
+            self.recording.region = self._regions[region]
+        try:
+            yield
+        finally:
+            self.recording.region = outer
+
+    def _applied(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        """The node's op on what its operands have become."""
+        op = node.op
+        if op is OVERRIDE:
+            return self._override(node)
+        if op.batch == "elementwise":
+            rank = node.results[0].type.ndim
+            return op(*_aligned(operands, moved, rank), **node.params)
+        if op.batch == "leading":
+            return op(*operands, **node.params)
+        if op.batch is not None:
+            return op.batch(moved, *operands, **node.params)
+        if op.effect or op.statements is not None:
+            raise fail("no-batch", self.recording.here(), op=op.name)
+        return mapped(op)(*operands, moved=tuple(moved), **node.params)
+
+    def _override(self, node: Node) -> Any:
+        """A marker around what its values and inputs have become."""
+        marker: Marker = node.params["grad"]
+        operands = [self.everywhere(Tensor(value, self.recording)) for value in node.operands]
+        if marker.rule not in FIXED_RULES:
+            marker = Marker(marker.name, marker.note, self._rule(node, marker))
+        return OVERRIDE(*operands, outputs=node.params["outputs"], grad=marker)
+
+    def _rule(self, node: Node, marker: Marker) -> Callable[..., Sequence[Any]]:
+        """A marker's rule, for all elements at once."""
+
+        def rule(*cotangents: Any) -> list[Any]:
+            with self.recorded():
+                ones = [None if g is None else self.placeholder(g) for g in cotangents]
+                answers = marker.rule(*ones)
+            return [None if answer is None else self.everywhere(answer) for answer in answers]
+
+        return rule
+
+
+def _aligned(operands: Sequence[Any], moved: Sequence[bool], rank: int) -> list[Any]:
+    """The operands of an elementwise op whose result for one element has `rank` axes."""
+    return [
+        np.expand_dims(x, tuple(range(1, rank - x.ndim + 2))) if there and x.ndim <= rank else x
+        for x, there in zip(operands, moved, strict=True)
+    ]
+
+
+# One element after the other
+
+
+@cache
+def mapped(op: Op) -> Op:
+    """The op that applies `op` to one element after the other: `moved` says which operands have
+    the batch as their first axis."""
+    name = f"map_{op.name}"
+    if name in OPS:
+        return OPS[name]
+
+    def element(types: Sequence[ArrayType], moved: Sequence[bool]) -> list[ArrayType]:
+        return [
+            ArrayType(x.shape[1:], x.dtype, "array" if x.ndim > 1 else "scalar") if there else x
+            for x, there in zip(types, moved, strict=True)
+        ]
+
+    def infer(*types: ArrayType, moved: Sequence[bool], **params: Any) -> tuple[ArrayType, ...]:
+        size = next(x.shape[0] for x, there in zip(types, moved, strict=True) if there)
+        results = op.result_types(element(types, moved), params)
+        return tuple(ArrayType((size, *x.shape), x.dtype) for x in results)
+
+    def source(types: Sequence[ArrayType], moved: Sequence[bool], **params: Any) -> str:
+        """One call for each element, in a comprehension."""
+        elements = element(types, moved)
+        letters = [f"x{k}" if there else f"{{{k}}}" for k, there in enumerate(moved)]
+        call = op.template(elements, params).format(*letters)
+        names = [letters[k] for k, there in enumerate(moved) if there]
+        wholes = [f"{{{k}}}" for k, there in enumerate(moved) if there]
+        several = len(names) > 1
+        over = f"zip({', '.join(wholes)})" if several else wholes[0]
+        rows = f"[{call} for {', '.join(names)} in {over}]"
+        if len(op.result_types(elements, params)) > 1:
+            return f"map(np.stack, zip(*{rows}))"
+        return f"np.stack({rows})"
+
+    def vjp(k: int, g: Any, y: Any, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
+        rule = op.vjp_rule(k)
+        return None if rule is None else _batched_rule(rule, g, y, k, operands, moved, params)
+
+    def jvp(k: int, v: Any, y: Any, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
+        rule = op.jvp_rule(k)
+        return None if rule is None else _batched_rule(rule, v, y, k, operands, moved, params)
+
+    made = Op(
+        name=name,
+        infer=infer,
+        vjp=op.vjp if op.vjp in (None, ()) else Each(vjp),
+        jvp=op.jvp if op.jvp is None or isinstance(op.jvp, str) else Each(jvp),
+        source=source,
+        library=op.library,
+        cost=lambda *types, moved, **params: op.cost(*types, **params),
+    )
+    OPS[name] = made
+    return made
+
+
+def _batched_rule(
+    rule: Callable[..., Any],
+    g: Any,
+    y: Any,
+    k: int,
+    operands: Sequence[Any],
+    moved: Sequence[bool],
+    params: dict[str, Any],
+) -> Any:
+    """The rule of an op for one element, for all of them: of operand `k`."""
+    first = g[0] if isinstance(g, tuple) else g
+    batch = Batch(first._recording, first.shape[0])
+    with batch.recorded():
+        ones = [
+            batch.placeholder(x) if there else x for x, there in zip(operands, moved, strict=True)
+        ]
+        answer = rule(_elements(batch, g), _elements(batch, y), *ones, **params)
+    return None if answer is None else batch.everywhere(answer)
+
+
+def _elements(batch: Batch, values: Any) -> Any:
+    if isinstance(values, tuple):
+        return tuple(None if value is None else batch.placeholder(value) for value in values)
+    return batch.placeholder(values)
