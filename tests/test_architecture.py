@@ -77,7 +77,13 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "trigonometric", "ufuncs", "weak",
     )
 } | {
-    f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py" for area in ("special", "ufuncs")
+    f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
+    for area in (
+        "ufuncs", *(f"special.{family}" for family in (
+            "airy", "bessel", "distributions", "elementary", "elliptic", "error_functions", "gamma",
+            "harmonics", "hypergeometric", "integrals", "polynomials", "softmax",
+        )),
+    )
 } | {
     f"tracejit.ops.{area}": "tests/ops/test_arranging.py"
     for area in (

@@ -46,13 +46,18 @@ def _ufunc_dtypes(ufunc: np.ufunc, keys: tuple[Any, ...]) -> tuple[np.dtype[Any]
     return tuple(dtypes[ufunc.nin :])
 
 
-def ufunc_dtype(ufunc: np.ufunc, *types: ArrayType) -> np.dtype[Any]:
-    """The dtype of the ufunc's (first) result, by NumPy's own promotion."""
+def ufunc_dtypes(ufunc: np.ufunc, *types: ArrayType) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of the ufunc's results, by NumPy's own promotion."""
     try:
-        return _ufunc_dtypes(ufunc, tuple(map(promotion_key, types)))[0]
+        return _ufunc_dtypes(ufunc, tuple(map(promotion_key, types)))
     except TypeError as error:
         dtypes = ", ".join(str(type.dtype) for type in types)
         raise TypeError(f"{ufunc.__name__} is not defined for dtype {dtypes}") from error
+
+
+def ufunc_dtype(ufunc: np.ufunc, *types: ArrayType) -> np.dtype[Any]:
+    """The dtype of the ufunc's (first) result, by NumPy's own promotion."""
+    return ufunc_dtypes(ufunc, *types)[0]
 
 
 def promote(*types: ArrayType) -> np.dtype[Any]:

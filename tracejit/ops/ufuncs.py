@@ -25,6 +25,7 @@ def elementwise(
     cost: int = 1,
     numpy: tuple[Any, ...] = (),
     module: str = "np",
+    name: str = "",
 ) -> Op:
     """The op of a ufunc with one result.
 
@@ -32,7 +33,8 @@ def elementwise(
     in VJP and in JVP. `vjp` replaces it where the product is better written out, and must then be
     g times the derivative, so that it serves as the JVP too; an op that is not holomorphic gives
     `jvp` as well. `infix` is the operator the user may have written; `out` is "out={out}" where
-    NumPy wants the keyword. `module` is where the ufunc is found: `np`, or `scipy.special`.
+    NumPy wants the keyword. `module` is where the ufunc is found: `np`, or `scipy.special`;
+    `name` what the op is called if not as the ufunc.
     """
     places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
     call = f"{module}.{ufunc.__name__}({places})"
@@ -44,6 +46,7 @@ def elementwise(
     op = defop(
         ufunc,
         *numpy,
+        name=name,
         canonical=operands_of(ufunc),
         infer=ufunc_type(ufunc),
         vjp=rules,

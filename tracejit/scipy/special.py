@@ -9,9 +9,17 @@ array([-0.57721566,  0.42278434])
 
 from __future__ import annotations
 
+from typing import Any
+
 import scipy.special
 
 from tracejit.ops.scipy import special as special  # the records
-from tracejit.trace.namespaces import namespace
+from tracejit.trace.namespaces import namespace, recordable
 
-__getattr__, __dir__ = namespace(scipy.special)
+
+def _wrapped(member: Any) -> Any:
+    """SciPy's own kind of ufunc, which no protocol dispatches."""
+    return recordable(member) if type(member).__name__ == "MultiUFunc" else None
+
+
+__getattr__, __dir__ = namespace(scipy.special, _wrapped)

@@ -278,4 +278,5 @@ def _spelling(function: Any) -> str:
     module = getattr(function, "__module__", None) or "numpy"
     if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
         return f"the ufunc {function.__name__}"
-    return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
+    name = getattr(function, "__name__", "") or type(function).__name__
+    return f"{module.replace('numpy', 'np', 1)}.{name}"

@@ -1,0 +1,214 @@
+"""logsumexp, softmax and log_softmax, along axes, weighted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import special as sc
+
+from tracejit.errors import fail
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.creation import as_array, known
+from tracejit.ops.infer import broadcast_shapes, normalize_axes, reduced_shape
+from tracejit.ops.op import Op, answer, defop
+
+Axis = tuple[int, ...] | None
+
+
+def _axis(axis: Any, ndim: int) -> Axis:
+    """The axes as numbers from 0 on; None for all."""
+    axis = known(axis, "axis")
+    return None if axis is None else normalize_axes(axis, ndim)
+
+
+def _spelled(axis: Axis) -> str:
+    """The keyword of an axis, after a comma."""
+    if axis is None:
+        return ""
+    return f", axis={axis[0] if len(axis) == 1 else axis}"
+
+
+@cache
+def _sampled(
+    function: Callable[..., Any], types: tuple[ArrayType, ...], **params: Any
+) -> tuple[ArrayType, ...]:
+    """The types that `function` answers for arrays of one element."""
+    results = function(*[np.ones(type.shape, type.dtype) for type in types], **params)
+    results = results if isinstance(results, tuple) else (results,)
+    kinds = [type_of(result) for result in results]
+    return tuple(kind for kind in kinds if kind is not None)
+
+
+def _small(type: ArrayType) -> ArrayType:
+    return ArrayType((1,) * type.ndim, type.dtype)
+
+
+# logsumexp
+
+
+def _logsumexp(a: Any, b: Any = None, **keywords: Any) -> Any:
+    return sc.logsumexp(a, b=b, **keywords)
+
+
+def _logsumexp_type(
+    *types: ArrayType, axis: Axis, keepdims: bool, return_sign: bool
+) -> tuple[ArrayType, ...]:
+    shape = broadcast_shapes(*[type.shape for type in types])
+    if not len(shape) and types[0].form == "weak":
+        types = tuple(type.with_form("array") for type in types)
+    kinds = _sampled(
+        _logsumexp,
+        tuple(map(_small, types)),
+        axis=axis,
+        keepdims=keepdims,
+        return_sign=return_sign,
+    )
+    axes = normalize_axes(axis, len(shape))
+    reduced = reduced_shape(shape, axes, keepdims)
+    return tuple(ArrayType(reduced, kind.dtype, kind.form) for kind in kinds)
+
+
+def _logsumexp_source(
+    types: Sequence[ArrayType], axis: Axis, keepdims: bool, return_sign: bool
+) -> str:
+    keywords = _spelled(axis) + (", b={1}" if len(types) > 1 else "")
+    keywords += ", keepdims=True" if keepdims else ""
+    keywords += ", return_sign=True" if return_sign else ""
+    return "scipy.special.logsumexp({0}" + keywords + ")"
+
+
+def _spread(value: Any, operands: tuple[Any, ...], axis: Axis, keepdims: bool) -> Any:
+    """A value of the result's shape, to go with the operands."""
+    shape = broadcast_shapes(*[operand.shape for operand in operands])
+    if keepdims or not shape:
+        return value
+    return np.reshape(value, reduced_shape(shape, normalize_axes(axis, len(shape)), True))
+
+
+def _parts(y: Any) -> tuple[Any, Any]:
+    """The logarithm, and the sign where there is one."""
+    if not isinstance(y, (tuple, list)):
+        return y, None
+    if y[1].dtype.kind == "c":
+        raise fail("no-rule", None, op="logsumexp of complex numbers with return_sign=True")
+    log, sign = y
+    return log, sign
+
+
+def _weights(y: Any, operands: tuple[Any, ...], axis: Axis, keepdims: bool) -> Any:
+    """exp(a - y), with the sign of the sum: the derivative by b."""
+    log, sign = _parts(y)
+    log = _spread(log, operands, axis, keepdims)
+    ratio = np.exp(operands[0] - np.where(log == -np.inf, 0.0, log))
+    return ratio if sign is None else ratio * _spread(sign, operands, axis, keepdims)
+
+
+def _moved(g: Any, y: Any) -> Any:
+    return g[0] if isinstance(y, (tuple, list)) else g
+
+
+def _by_a(g: Any, y: Any, *operands: Any, axis: Axis, keepdims: bool, return_sign: bool) -> Any:
+    """The softmax, times b."""
+    moved = _moved(g, y)
+    if moved is None:
+        return None
+    weights = _weights(y, operands, axis, keepdims)
+    weights = weights * operands[1] if len(operands) > 1 else weights
+    return _spread(moved, operands, axis, keepdims) * weights
+
+
+def _by_b(g: Any, y: Any, *operands: Any, axis: Axis, keepdims: bool, return_sign: bool) -> Any:
+    moved = _moved(g, y)
+    if moved is None:
+        return None
+    return _spread(moved, operands, axis, keepdims) * _weights(y, operands, axis, keepdims)
+
+
+def _pushed(
+    v: Any, y: Any, operands: tuple[Any, ...], by_b: bool, axis: Axis, keepdims: bool
+) -> Any:
+    weights = _weights(y, operands, axis, keepdims)
+    weights = weights if by_b or len(operands) == 1 else weights * operands[1]
+    shape = broadcast_shapes(*[operand.shape for operand in operands])
+    terms = np.broadcast_to(v * weights, shape)
+    tangent = np.sum(terms, axis=axis, keepdims=keepdims) if shape else terms
+    return (tangent, None) if isinstance(y, (tuple, list)) else tangent
+
+
+logsumexp = defop(
+    name="logsumexp",
+    infer=_logsumexp_type,
+    vjp=(_by_a, _by_b),
+    jvp=(
+        lambda v, y, *operands, axis, keepdims, return_sign: _pushed(
+            v, y, operands, False, axis, keepdims
+        ),
+        lambda v, y, *operands, axis, keepdims, return_sign: _pushed(
+            v, y, operands, True, axis, keepdims
+        ),
+    ),
+    source=_logsumexp_source,
+    library="scipy",
+    cost=lambda *types, **params: 60 * max(type.size for type in types),
+)
+
+
+def _logsumexp_call(
+    a: Any, axis: Any = None, b: Any = None, keepdims: Any = False, return_sign: Any = False
+) -> Any:
+    operands = [as_array(a)] if b is None else [as_array(a), as_array(b)]
+    ndim = len(broadcast_shapes(*map(np.shape, operands)))
+    return logsumexp(
+        *operands,
+        axis=_axis(axis, ndim),
+        keepdims=bool(keepdims),
+        return_sign=bool(return_sign),
+    )
+
+
+answer(sc.logsumexp, _logsumexp_call)
+
+
+# softmax
+
+
+def _total(x: Any, axis: Axis) -> Any:
+    return np.sum(x, axis=axis, keepdims=True)
+
+
+def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
+    """The op of a function that keeps the shape of its argument."""
+
+    def infer(x: ArrayType, axis: Axis) -> ArrayType:
+        kind = _sampled(function, (_small(x),), axis=axis)[0]
+        return ArrayType(x.shape, kind.dtype, kind.form)
+
+    def canonical(x: Any, axis: Any = None) -> tuple[tuple[Any], dict[str, Any]]:
+        x = as_array(x)
+        return (x,), {"axis": _axis(axis, np.ndim(x))}
+
+    return defop(
+        function,
+        canonical=canonical,
+        infer=infer,
+        vjp=vjp,
+        jvp=jvp,
+        source=lambda types, axis: f"scipy.special.{function.__name__}({{0}}{_spelled(axis)})",
+        library="scipy",
+        cost=lambda x, **params: 40 * x.size,
+    )
+
+
+def _softmax_rule(g: Any, y: Any, x: Any, axis: Axis) -> Any:
+    return y * (g - _total(g * y, axis))
+
+
+softmax = _along(sc.softmax, _softmax_rule, _softmax_rule)
+log_softmax = _along(
+    sc.log_softmax,
+    lambda g, y, x, axis: g - np.exp(y) * _total(g, axis),
+    lambda v, y, x, axis: v - _total(np.exp(y) * v, axis),
+)
