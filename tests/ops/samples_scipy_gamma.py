@@ -48,14 +48,14 @@ ERROR_FUNCTIONS = [
 ]
 GAMMA = [
     *each(sc.gamma, (positive(3),), (np.array([-0.5, -1.3]),), (SINGLE,)),
-    *each(sc.gamma, (complex_normal(2),), order=1),
+    *each(sc.gamma, (complex_normal(2),)),
     *each(sc.gammaln, (positive(4),), (np.array([-0.5, 60.0]),), (SINGLE,), zero_size=(EMPTY,)),
     *each(sc.loggamma, (positive(3),)),
-    *each(sc.loggamma, (complex_normal(2),), order=1),
+    *each(sc.loggamma, (complex_normal(2),)),
     *each(sc.rgamma, (np.array([-2.0, -0.7, 0.0, 0.3, 2.0]),)),
-    *each(sc.rgamma, (complex_normal(2),), order=1),
+    *each(sc.rgamma, (complex_normal(2),)),
     *each(sc.gammasgn, (unit(3),)),
-    *each(sc.psi, (positive(4),), (np.array([-0.5, -1.3]),)),
+    *each(sc.psi, (positive(4),), (np.array([-0.5, -1.3]),), (np.array([0.3 + 1j, -3.2 + 0.4j]),)),
     Sample("zeta", lambda q: special.zeta(2.0, q), (positive(4) + 1.0,), holomorphic=False),
     Sample("zeta", special.zeta, (np.array([2, 3]), positive(2)), holomorphic=False),
     Sample("riemann_zeta", special.zeta, (np.array([2.0, 3.0]),), differentiable=False),

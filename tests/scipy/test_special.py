@@ -141,13 +141,6 @@ def test_what_has_no_known_derivative_is_refused(
         tj.grad(lambda x: function(x))(at)
 
 
-def test_the_second_derivative_of_gamma_of_complex_numbers_is_refused() -> None:
-    slope = tj.grad(lambda x: np.real(special.gamma(x + 1j)))
-    assert np.isfinite(slope(0.5))
-    with pytest.raises(NoGradientError, match="psi of complex numbers"):
-        tj.grad(lambda x: slope(x))(0.5)
-
-
 @pytest.mark.parametrize(
     ("function", "words"),
     [

@@ -1,7 +1,6 @@
 """The gamma function and its family: beta, polygamma, incomplete gamma and beta functions.
 
-The incomplete functions have no known derivative by their parameters, and psi none where it is
-complex.
+The incomplete functions have no known derivative by their parameters.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.errors import fail
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.op import Op, answer, defop
 from tracejit.ops.scipy.ufuncs import UNKNOWN, function, is_complex, sampled_type, special
@@ -32,10 +30,29 @@ def _rgamma_slope(y: Any, x: Any) -> Any:
     return np.where(left, sc.gamma(1.0 - z) * turned, -y * sc.psi(np.where(left, 0.5, x)))
 
 
+# The coefficients of 1 / w ** (2 k + 1): https://dlmf.nist.gov/5.15.E8
+BERNOULLI = (1.0, 1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+SHIFT = 10
+
+
+def _complex_trigamma(z: Any) -> Any:
+    """The derivative of psi: reflected to the right, shifted by recurrence, then the asymptotic
+    series. https://dlmf.nist.gov/5.15.E5, https://dlmf.nist.gov/5.15.E6"""
+    left = (np.real(z) < 0) & (np.absolute(np.imag(z)) < 20.0)
+    right = np.where(left, 1.0 - z, z)
+    steps = [1.0 / (right + k) ** 2 for k in range(SHIFT)]
+    inverse = 1.0 / (right + SHIFT)
+    square = inverse * inverse
+    series: Any = 0.0
+    for coefficient in reversed(BERNOULLI):
+        series = series * square + coefficient
+    total = sum(steps, inverse * series + 0.5 * square)
+    turn = np.pi / np.sin(np.pi * np.where(left, z, 0.5))
+    return np.where(left, turn * turn - total, total)
+
+
 def _psi_slope(y: Any, x: Any) -> Any:
-    if is_complex(x):
-        raise fail("no-rule", None, op="psi of complex numbers")
-    return zeta(2.0, x)
+    return _complex_trigamma(x) if is_complex(x) else zeta(2.0, x)
 
 
 gamma = special(sc.gamma, deriv=lambda y, x: y * sc.psi(x), cost=40)
