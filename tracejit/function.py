@@ -320,7 +320,8 @@ class Function:
 
     def _origin(self) -> str:
         """The user's function as module.qualname."""
-        return f"{self.python.__module__}.{getattr(self.python, '__qualname__', self.name)}"
+        module = getattr(self.python, "__module__", None) or type(self.python).__module__
+        return f"{module}.{getattr(self.python, '__qualname__', self.name)}"
 
     def _enter(self, made: Entry, kernel: Kernel, entry: Callable[..., Any]) -> Kernel:
         """Put an entry in front of the others; the kernel that it calls.
