@@ -168,6 +168,17 @@ def test_other_dtypes_and_orders_are_numpys() -> None:
     tj.function(f)(X)
 
 
+def test_vectorize_is_batched() -> None:
+    @tnp.vectorize
+    def ramp(t, scale):
+        return np.where(t > 1.5, t * scale, 0.0)
+
+    assert ramp(X, 2.0).tolist() == [0.0, 4.0, 6.0]
+    f = tj.function(lambda x: ramp(x, 2.0))
+    assert f(X).tolist() == [0.0, 4.0, 6.0]
+    assert tj.grad(lambda x: np.sum(ramp(x, x[0])))(X).tolist() == [5.0, 1.0, 1.0]
+
+
 def test_a_gradient_through_numpys_linalg_and_its_kin() -> None:
     found = tj.grad(lambda x: tnp.linalg.norm(tnp.stack([x, x])))(X)
     assert np.allclose(found, np.sqrt(2) * X / np.linalg.norm(X))

@@ -14,9 +14,12 @@ from typing import Any
 
 import numpy
 
+from tracejit.errors import fail
+from tracejit.mapping import vmap
 from tracejit.ops.creation import as_array, full, full_like, plain_number, shape_of
 from tracejit.ops.op import HANDLERS
 from tracejit.ops.shapes import copy
+from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.memory import Sealed
 from tracejit.trace.namespaces import namespace, recordable, recorded_argument
@@ -158,6 +161,30 @@ def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
     return _made(function, make)
 
 
+def _vectorize(pyfunc: Any, *args: Any, **options: Any) -> Callable[..., Any]:
+    """np.vectorize: of recorded arrays, `pyfunc` for one element, batched."""
+    plain = numpy.vectorize(pyfunc, *args, **options)
+
+    @functools.wraps(pyfunc)
+    def call(*arrays: Any, **kwargs: Any) -> Any:
+        recorded = recorded_argument(*arrays, *kwargs.values())
+        if recorded is None:
+            return plain(*arrays, **kwargs)
+        if args or options or kwargs:
+            problem = "options and keyword arguments of np.vectorize are not supported"
+            fix = "call it with arrays alone."
+            words = {"function": "np.vectorize", "problem": problem, "fix": fix}
+            raise fail("unsupported-call", places.here(), **words)
+        spread = numpy.broadcast_arrays(*map(as_array, arrays))
+        shape = spread[0].shape
+        found = vmap(pyfunc)(*[numpy.reshape(x, -1) for x in spread])
+        if isinstance(found, tuple):
+            return tuple(numpy.reshape(one, shape) for one in found)
+        return numpy.reshape(found, shape)
+
+    return call
+
+
 def _made(function: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, its arrays made by `make` where something is recorded, unless that answers
     None."""
@@ -197,6 +224,8 @@ def wrapped(value: Any) -> Any:
     """What stands for an attribute of NumPy's; None for the attribute itself."""
     if isinstance(value, ModuleType):
         return _module(value) if value.__name__.startswith("numpy.") else None
+    if value is numpy.vectorize:
+        return _vectorize
     if isinstance(value, (type, numpy.ufunc)) or not callable(value):
         return None
     try:

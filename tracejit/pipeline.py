@@ -29,7 +29,7 @@ from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body
 from tracejit.version import __version__
 
-IR_VERSION = 2
+IR_VERSION = 3
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
 
 

@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1
-    key          ab3d8f21a02090277817a5dddcc70a8772c197c485ca7584c66d5e57f7f562fa
-    made for     numpy 2.4, ir 2
+    key          5580c2662a8b7bda1f647c6cf64224bfaf0fac5857e310a67cd481b8742f0972
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, sqrt
 
@@ -45,4 +45,4 @@ def value_and_grad(x, CENTRE):
     out = add.reduce(out_1, axis=None)
     x_bar = 2.0 * ((0.5 / out_1)[:, None] * away)
     return out, x_bar
-# tracejit sha256 a5623641c0bb3eb70144920830167367b421dc5604608bf1abb2d253beb42877
+# tracejit sha256 bb551dc4109b710d8af7c18a5485503cafef951a45d4533e8418d37edbc73f1e

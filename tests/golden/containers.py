@@ -4,8 +4,8 @@
     signature    b_0 f8[3]  w_0 f8[4,3]  b_1 f8[2]  w_1 f8[3,2]  x f8[6,4]  ->  f8
     gradient     b_0, w_0, b_1, w_1   (x not differentiated)
     residuals    w_1 x x_1 x_2
-    key          a1a271f4914aa27da7f116a9d1c8fa7394113266274c1d41b5076e5c2f86cf59
-    made for     numpy 2.4, ir 2
+    key          f6526714dd89125b2f177f3ec00f21eaf4e7b98803de501559b4914be10911c8
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, tanh
 
@@ -60,4 +60,4 @@ def value_and_grad(b_0, w_0, b_1, w_1, x):
     b_0_bar = add.reduce(x_bar, axis=0)
     w_0_bar = x.T @ x_bar
     return out, (b_0_bar, w_0_bar, b_1_bar, w_1_bar)
-# tracejit sha256 5bf7b3c34729b2c47ef6adc2050eff726e547cc08d907cd12f7daf660de22831
+# tracejit sha256 b899bf105e3bc7f8c33878b182a4acc0d8525eb82f06e03cccbb0a4f66b74706

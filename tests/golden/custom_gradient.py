@@ -5,8 +5,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y
-    key          5fa4d12ff5b3becf93e8a0b5fcc89b4db75b10c240328747fc59c484ef6a0419
-    made for     numpy 2.4, ir 2
+    key          78c60fbe3a4c0553d15e18c92d843ee55bb8cd361f7335b2f82680edee1be8b3
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, exp, log
 
@@ -52,4 +52,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (1 - 1 / add_1)
     return out, x_bar
-# tracejit sha256 3cc1a6b59601f81534eeace973f14c3b12dee6b30a42eb32cf3c399efc6783c9
+# tracejit sha256 1b2ed0c4dec6d457a4bf401f7ac8157066ddf89e9bf0c86d6106ebef19635cee

@@ -4,8 +4,8 @@
     signature    table f8[6,5]  rows i8[4]  ->  f8
     gradient     table                (rows not differentiated)
     residuals    rows chosen
-    key          05a20f761df4006ea179dbf01e8fc8dd2573f5d07ecc3cd4b7a80788d297cdbf
-    made for     numpy 2.4, ir 2
+    key          fbbf22b3570ad25c3dc580ca5082b7bd998a05420cd6cf117fa1aaa2907b821b
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, zeros
 
@@ -60,4 +60,4 @@ def value_and_grad(table, rows):
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 e0621b708e0215d3f56fbb0cebeb891da86f2fb7055aab363894366415b4a154
+# tracejit sha256 44257ae79c1174376eebcc666b226c88e32cd8ea93ea75a98aeb3dcb70170ac5

@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          338dab0001cb80366ada26c66d45d165ba239613ae9b20afaa19cfe007b4ff7b
-    made for     numpy 2.4, ir 2
+    key          bb2a96fbaecb402d375997508c84bc8bffd3f3be2cf9a742b09643c7389312e8
+    made for     numpy 2.4, ir 3
 """
 
 SIGNATURE = {
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 c08f9c301bb3cf5ae6931a347988d9e34473bcf5b3e5443d3c249e5bfddb3894
+# tracejit sha256 848e7659476a1a5cdb88aee10b6455c5f1033e489aa9fa7c3afc9ef8f8cc8f07

@@ -5,8 +5,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1
-    key          7e7ada4484ad63479466e67753c3f6befd563206a4ad41b7d2beed010fd9f0fd
-    made for     numpy 2.4, ir 2
+    key          b5a3025324cc68d2c8b3af5cf092dfa26ea169dd692ba2c26129cffb3fb9ef78
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, exp, log1p
 
@@ -54,4 +54,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = 0.1 * (2.0 * w) + x.T @ (margin_bar * y)
     return out, w_bar
-# tracejit sha256 5ef72d8dde6ac759c989e23f9b4c7e280fb9bd4230b30da355f1f23d3309c427
+# tracejit sha256 99094c5fcc4fb3e41d8f162850d96dcb748165f1cf5293a20965b7293b067b57

@@ -4,8 +4,8 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h
-    key          a4f46c7ca972cb2177f33c11218ddc40573050c7b9ef23c2d9de0e671ff899ef
-    made for     numpy 2.4, ir 2
+    key          773ff2729cd376fc57c3153a2ada4e5b23c8eb222d61acaa9207712d8d96231a
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, exp, multiply, subtract, tanh
 
@@ -124,4 +124,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = x.T @ a_bar_1
     return out, (u_bar, v_bar)
-# tracejit sha256 89eb6acd2c519cce9f3779dc09e9d84488f9f3f0b061ee65f03da5c9381f5e04
+# tracejit sha256 59837de1e3e6ce3e70ec1a8a9cf201bca8e256e31d5c8a30bc7e34a4f6b9b440

@@ -4,8 +4,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2
-    key          295f82d2575166fd18c01dd50cc9bf06fae4cea1ef3530042b32545080047041
-    made for     numpy 2.4, ir 2
+    key          c48778a82d6f250059b6185842c386e636c7f2c81b5ffc8a9e0088161db70cc4
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, multiply, subtract, tanh, zeros
 
@@ -100,4 +100,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T @ h_bar + h_3.T @ h_bar_1 + h_1.T @ h_bar_2
     w_bar += c_1.T @ h_bar_2
     return out, (w_bar, u_bar)
-# tracejit sha256 99d955a116b8883dbc0d5d78a676065a18a0e27421800083959f410ddd413a1e
+# tracejit sha256 86e6d1277b6481b15233f0d48609d926620585431b080248a889648e29fc4c31

@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1
-    key          fbf4467199451f664f16660d1004ee22ce94426f488e886b6d837ca1f1c7fd43
-    made for     numpy 2.4, ir 2
+    key          a56925ceedcfd7a2e69042216fd141f073fbd19bd944403ab2ccf94625484cfc
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, zeros
 
@@ -51,4 +51,4 @@ def value_and_grad(x):
     x_bar[:-1] = -(2.0 * out_3) + -out_bar * (2.0 * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 cce6b5f94c534fc2b0fbe8f3f21df255a0ab57d5e5653e151349040c2097e15c
+# tracejit sha256 b3a81568d6fd7dc637db242ad406d60820bb972630539b0a44367900cbb6c171

@@ -4,8 +4,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          d4591fcb3a50215bce78501bd310184e6db81ae02571cd287aea44c7cd26d016
-    made for     numpy 2.4, ir 2
+    key          4a66732230d3c86ab446db65d3822fd45f812f231d9ac4b0e5e9633513895b1a
+    made for     numpy 2.4, ir 3
 """
 
 SIGNATURE = {
@@ -51,4 +51,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -y_bar * (2.0 * x) - a_bar
     return out, (x_bar, y_bar)
-# tracejit sha256 a523d0d66c7f08b4d3b4fefd218d596db79fea730950b65992965c7c8e448562
+# tracejit sha256 7faa3def5609fee04cc04de5ea7f94594cbac08923547490fe72650f7bccfb2b

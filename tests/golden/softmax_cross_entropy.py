@@ -5,8 +5,8 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2
-    key          6c81ec2c829ef9f06ee185c95f445ab5fcc246e5e998129721f75f45ab31300d
-    made for     numpy 2.4, ir 2
+    key          0f2979631d2031dd2d5928dffdbad7f2cc0fcaa6e14b3fa4245f4823f49186f3
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, exp, float32, log, maximum, multiply, subtract
 
@@ -66,4 +66,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(norm_bar / norm_2, norm_1, norm_1)
     logits_bar = add(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 18de9f5f078adc1a4d282a2fabf18044d6c1829b3f912b21b3b41f2013f3aaf2
+# tracejit sha256 b1ac7f132506072dc634b0645e35267e273a6a4846826fee508b3d446ad9ecdd

@@ -5,8 +5,8 @@ detected.
     signature    x f8[32,16]  w1 f8[16,8]  b1 f8[8]  w2 f8[8,4]  ->  f8
     gradient     w1, b1, w2           (x not differentiated)
     residuals    x w2 h q out
-    key          2341e9eccefcc5e050e10d7552a6f970f92079a56a1f045230ddf1e2673224d6
-    made for     numpy 2.4, ir 2
+    key          d48f9ccf1591b69ea4b2919691049360ff70da64541f7740997f523d17b659b7
+    made for     numpy 2.4, ir 3
 """
 from numpy import add, multiply, rint, subtract, tanh
 
@@ -81,4 +81,4 @@ def value_and_grad(x, w1, b1, w2):
     b1_bar = add.reduce(h_bar, axis=0)
     w1_bar = x.T @ h_bar
     return out_1, (w1_bar, b1_bar, w2_bar)
-# tracejit sha256 b22c672e3af43c7b22c0972c0daff2a254f848c7eb6bed18818509249c113099
+# tracejit sha256 4656509a30f084f6ccd486669f18eb06d227c82dd627c6d60a0c4fe32665dd61
