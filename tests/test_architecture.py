@@ -72,9 +72,9 @@ MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.demo", "tracejit.scipy", "traceji
 TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
-        "accumulations", "arithmetic", "choices", "comparison", "complex", "exponential", "folds",
-        "forms", "fourier", "markers", "nan", "quantiles", "sampling", "segments",
-        "trigonometric", "ufuncs", "weak",
+        "accumulations", "arithmetic", "choices", "comparison", "complex", "eigenvalues",
+        "exponential", "folds", "forms", "fourier", "least_squares", "markers", "nan", "orthogonal",
+        "quantiles", "sampling", "segments", "trigonometric", "ufuncs", "weak",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"

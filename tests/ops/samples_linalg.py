@@ -236,7 +236,7 @@ SINGULAR = [
         order=1,
     ),
     *each("qr", np.linalg.qr, regular(3, 3), normal(4, 2), normal(2, 3, 2), holomorphic=False),
-    *each("qr", np.linalg.qr, normal(2, 4), complex_normal(3, 3), INTEGERS, differentiable=False),
+    *each("qr", np.linalg.qr, INTEGERS),
     *each("qr", lambda a: np.linalg.qr(a).R, regular(3, 3), holomorphic=False),
     *each("qr", lambda a: np.linalg.qr(a)[0], normal(4, 2), holomorphic=False),
 ]

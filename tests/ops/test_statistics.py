@@ -44,8 +44,6 @@ def test_weights_are_checked() -> None:
         run(lambda x, w: np.average(x, weights=w), x, w)
     with pytest.raises(ShapeError, match="Shape of weights must be consistent"):
         run(lambda x, w: np.average(x, axis=0, weights=w), x, w)
-    with pytest.raises(UnsupportedError, match="keyword returned"):
-        run(lambda x: np.average(x, returned=True), x)
 
 
 def test_ddof_has_two_names_but_one_value() -> None:

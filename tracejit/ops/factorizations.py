@@ -1,4 +1,4 @@
-"""numpy.linalg: Cholesky factors, eigenvalues of symmetric matrices, singular values, QR.
+"""numpy.linalg: Cholesky factors, eigenvalues of symmetric matrices, singular values.
 
 `cholesky` and `eigh` read one triangle of a matrix, and the gradient is that of what they compute:
 zero in the other triangle. (G + G^T) / 2 is the symmetric form that other libraries give. The two
@@ -36,7 +36,7 @@ def _costs(times: int) -> Callable[..., int]:
     return lambda *types, **params: times * cubic(*types)
 
 
-def _inverse_gaps(values: Any) -> Any:
+def inverse_gaps(values: Any) -> Any:
     """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
     gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
     identity = identity_like(gaps)
@@ -128,7 +128,7 @@ def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     change = None if g_values is None else _eigenvalues_vjp(g_values, vectors)
     if g_vectors is not None:
         _refuse_unless_real(vectors.dtype, "eigh")
-        turn = _inverse_gaps(values) * (vectors.mT @ g_vectors)
+        turn = inverse_gaps(values) * (vectors.mT @ g_vectors)
         change = _total(change, vectors @ turn @ vectors.mT)
     return _triangle(change + conj(change).mT, uplo)
 
@@ -148,7 +148,7 @@ def _eigh_jvp(v: Any, y: Any, a: Any, uplo: str = "L") -> tuple[Any, Any]:
     change = vectors.mT @ _moved(v, uplo) @ vectors
     return (
         np.diagonal(change, 0, -2, -1),
-        vectors @ (_inverse_gaps(values) * change),
+        vectors @ (inverse_gaps(values) * change),
     )
 
 
@@ -203,7 +203,8 @@ def _svd_type(a: ArrayType, full: bool) -> tuple[ArrayType, ArrayType, ArrayType
     )
 
 
-def _singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
+def singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
+    """The cotangent of a matrix of which only the singular values are used."""
     size = g.shape[-1]
     if u.shape[-1] != size:
         u = u[..., :size]
@@ -221,11 +222,11 @@ def _refuse_vectors(a: Any, full: bool) -> None:
 def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     """Townsend, Differentiating the singular value decomposition (2016)."""
     (g_u, g_s, g_vh), (u, s, vh) = g, y
-    change = None if g_s is None else _singular_values_vjp(g_s, u, vh)
+    change = None if g_s is None else singular_values_vjp(g_s, u, vh)
     if g_u is None and g_vh is None:
         return change
     _refuse_vectors(a, full)
-    gaps = _inverse_gaps(s * s)
+    gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     if g_u is not None:
         turn = u.mT @ g_u
@@ -245,7 +246,7 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
 def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
     _refuse_vectors(a, full)
     u, s, vh = y
-    gaps = _inverse_gaps(s * s)
+    gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     change = u.mT @ v @ vh.mT
     u_dot = u @ (gaps * (change * row + column * change.mT))
@@ -257,12 +258,13 @@ def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
     return u_dot, np.diagonal(change, 0, -2, -1), vh_dot
 
 
-def _reduced_svd(a: Any) -> Any:
+def reduced_svd(a: Any) -> Any:
+    """The decomposition without the vectors that belong to no value."""
     return svd(a, full=False)
 
 
 def _svdvals_jvp(v: Any, y: Any, a: Any) -> Any:
-    u, _, vh = _reduced_svd(a)
+    u, _, vh = reduced_svd(a)
     return np.real(np.sum(conj(u) * (v @ conj(vh).mT), axis=-2))
 
 
@@ -279,7 +281,7 @@ svd = defop(
 svdvals = defop(
     name="svdvals",
     infer=lambda a: _svd_type(a, False)[1],
-    vjp=lambda g, y, a: _singular_values_vjp(g, *_reduced_svd(a)[::2]),
+    vjp=lambda g, y, a: singular_values_vjp(g, *reduced_svd(a)[::2]),
     jvp=_svdvals_jvp,
     source="np.linalg.svd({0}, compute_uv=False)",
     cost=_costs(4),
@@ -287,72 +289,27 @@ svdvals = defop(
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 
 
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    """By the eigenvalues, as NumPy does it: the largest modulus first, the sign in the rows."""
+    if not compute_uv:
+        return np.sort(np.abs(np.linalg.eigvalsh(a)))[..., ::-1]
+    values, u = np.linalg.eigh(a)
+    signs, values = np.copysign(1.0, values), np.abs(values)
+    order = np.argsort(values)[..., ::-1]
+    signs = np.take_along_axis(signs, order, axis=-1)
+    values = np.take_along_axis(values, order, axis=-1)
+    u = np.take_along_axis(u, order[..., None, :], axis=-1)
+    return SVDResult(u, values, np.conjugate((u * signs[..., None, :]).mT))
+
+
 def _svd_call(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """The decomposition, or its values alone."""
     if hermitian:
-        raise TypeError("hermitian=True is not supported")
+        return _hermitian_svd(a, compute_uv)
     return SVDResult(*svd(a, full=bool(full_matrices))) if compute_uv else svdvals(a)
 
 
 answer(np.linalg.svd, _svd_call)
 answer(np.linalg.svdvals, lambda x, /: svdvals(x))
-
-
-# QR
-
-
-def _qr_type(a: ArrayType) -> tuple[ArrayType, ArrayType]:
-    check_matrix(a)
-    *stack, rows, columns = a.shape
-    dtype, size = linalg_dtype(a), min(rows, columns)
-    return ArrayType((*stack, rows, size), dtype), ArrayType((*stack, size, columns), dtype)
-
-
-def _refuse_unless_tall(a: Any) -> None:
-    _refuse_unless_real(a.dtype, "qr")
-    if a.shape[-2] < a.shape[-1]:
-        raise fail("no-rule", None, op="qr of matrices of more columns than rows")
-
-
-def _qr_vjp(g: Any, y: Any, a: Any) -> Any:
-    """Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2018), 4.3."""
-    _refuse_unless_tall(a)
-    (g_q, g_r), (q, r) = g, y
-    inner = None if g_r is None else r @ g_r.mT
-    if g_q is not None:
-        inner = _total(inner, -(g_q.mT @ q))
-    total = _total(g_q, q @ hermitian(inner))
-    return np.linalg.solve(r, total.mT).mT
-
-
-def _qr_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
-    _refuse_unless_tall(a)
-    q, r = y
-    quotient = np.linalg.solve(r.mT, v.mT).mT
-    inner = q.mT @ quotient
-    lower = np.tril(inner, -1)
-    turn = lower - lower.mT
-    return q @ (turn - inner) + quotient, (inner - turn) @ r
-
-
-qr = defop(
-    name="qr",
-    infer=_qr_type,
-    vjp=_qr_vjp,
-    jvp=_qr_jvp,
-    source="np.linalg.qr({0})",
-    cost=_costs(2),
-)
-QRResult: Any = type(np.linalg.qr(np.eye(1)))
-
-
-def _qr_call(a: Any, mode: str = "reduced") -> Any:
-    """The reduced decomposition: the other modes are refused."""
-    if mode != "reduced":
-        raise TypeError(f"mode={mode!r} is not supported, only 'reduced'")
-    return QRResult(*qr(a))
-
-
-answer(np.linalg.qr, _qr_call)

@@ -2,13 +2,11 @@
 
 All work on stacks of matrices. Integers and booleans count as float64, float32 stays float32. A
 singular matrix raises NumPy's LinAlgError when the code runs. The gradients of `det` and `slogdet`
-divide by the matrix, so they raise it where the value alone is zero or -inf. `pinv` has a
-derivative where the rank is the same all around the matrix, and there it is right.
+divide by the matrix, so they raise it where the value alone is zero or -inf.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import operator
 from collections.abc import Sequence
@@ -247,63 +245,6 @@ def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int,
     middle = splits[i, j]
     left, right = (i, middle), (middle + 1, j)
     return np.dot(_chain_product(chain, splits, *left), _chain_product(chain, splits, *right))
-
-
-# Pseudo-inverse
-
-
-NO_VALUE: Any = inspect.signature(np.linalg.pinv).parameters["rtol"].default
-
-
-def _pinv_call(
-    a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: Any = NO_VALUE
-) -> tuple[tuple[Any], dict[str, Any]]:
-    """pinv by singular values; `rtol` is another name of `rcond`, but None means another limit."""
-    if hermitian or rtol is None:
-        keyword = "hermitian=True" if hermitian else "rtol=None"
-        raise TypeError(f"{keyword} is not supported")
-    if rcond is not None and rtol is not NO_VALUE:
-        raise ValueError("`rtol` and `rcond` can't be both set.")
-    limit = rcond if rtol is NO_VALUE else rtol
-    return (a,), {} if limit is None else {"rcond": float(limit)}
-
-
-def _pinv_type(a: ArrayType, rcond: float | None = None) -> ArrayType:
-    check_matrix(a)
-    dtype = linalg_dtype(a) if a.size else a.dtype
-    return ArrayType((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype)
-
-
-def _pinv_vjp(g: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
-    """Golub and Pereyra, The differentiation of pseudo-inverses (1973), (4.12), transposed."""
-    adjoint = conj(p).mT
-    left = g.mT @ p @ adjoint
-    right = adjoint @ p @ g.mT
-    left = left - a @ (p @ left)
-    right = right - (right @ p) @ a
-    return conj(left + right - adjoint @ conj(g) @ adjoint)
-
-
-def _pinv_jvp(v: Any, p: Any, a: Any, rcond: float | None = None) -> Any:
-    adjoint = conj(p).mT
-    left = p @ adjoint @ conj(v).mT
-    right = conj(v).mT @ adjoint @ p
-    left = left - (left @ a) @ p
-    right = right - p @ (a @ right)
-    return left + right - p @ v @ p
-
-
-pinv = defop(
-    np.linalg.pinv,
-    canonical=_pinv_call,
-    infer=_pinv_type,
-    vjp=_pinv_vjp,
-    jvp=_pinv_jvp,
-    source=lambda types, rcond=None: (
-        "np.linalg.pinv({0})" if rcond is None else "np.linalg.pinv({0}, {rcond})"
-    ),
-    cost=lambda *types, **params: 10 * cubic(*types),
-)
 
 
 # Determinants and the trace

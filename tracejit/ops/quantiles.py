@@ -3,6 +3,11 @@
 A quantile is linear in the sorted elements. NumPy computes its weights too: the quantile of
 0, 1, 2, ... says between which two elements it is taken, and how far from the first. So the rules
 hold for every method, and know no formula of any.
+
+Where the weights depend on the data, because nan is left out or the user gave weights of the
+elements, the same question is asked when the code runs: of the ranks of the elements, their places
+in the sorted row. An element counts by one less its distance from the answer. `overwrite_input`
+permits NumPy to spoil the array; a recorded one stays as it is.
 """
 
 from __future__ import annotations
@@ -14,13 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import ArrayType
-from tracejit.ops.creation import as_array, known
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.creation import as_array, cast, known
 from tracejit.ops.indexing import put_along_axis
 from tracejit.ops.infer import normalize_axes, reduced_shape
 from tracejit.ops.joining import at_least
-from tracejit.ops.op import Op, composite, defop, literal
+from tracejit.ops.linalg import real_dtype
+from tracejit.ops.op import Op, answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, axis_text, kept
+from tracejit.ops.statistics import aligned_weights
 
 # Weights
 
@@ -100,6 +107,58 @@ def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
     return {"vjp": vjp, "jvp": jvp, "cost": lambda x, **params: 20 * x.size}
 
 
+def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
+    """The vjp and jvp of `function`, whose weights depend on the data."""
+
+    def shares(
+        y: Any, x: Any, axis: Axes, q: Any, method: str | None, weights: tuple[Any, ...]
+    ) -> Any:
+        """How much each element of each row counts, for each quantile."""
+        rows = _rows(x, axis)
+        ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1)
+        exact = method is None and rows.shape[-1] < 2**22 and y.dtype.char in "efF"
+        numbered = np.where(np.isnan(rows), np.nan, cast(ranks, np.dtype("f4" if exact else "f8")))
+        options: dict[str, Any] = {} if method is None else {"q": np.array(q), "method": method}
+        if weights:
+            options["weights"] = _rows(weights[0], axis)
+        places = function(numbered, axis=-1, **options)
+        places = np.reshape(places, (np.size(q), *rows.shape[:-1], 1))
+        share = np.fmax(1.0 - np.abs(numbered - places), 0.0)
+        dtype = real_dtype(y.dtype)
+        return share if share.dtype == dtype else cast(share, dtype)
+
+    def vjp(
+        g: Any,
+        y: Any,
+        x: Any,
+        *weights: Any,
+        axis: Axes,
+        q: Any = 0.5,
+        method: str | None = None,
+        keepdims: bool = False,
+        **form: Any,
+    ) -> Any:
+        share = shares(y, x, axis, q, method, weights)
+        each = np.reshape(g, (*share.shape[:-1], 1))
+        return _from_rows(np.sum(each * share, axis=0), x.shape, axis)
+
+    def jvp(
+        v: Any,
+        y: Any,
+        x: Any,
+        *weights: Any,
+        axis: Axes,
+        q: Any = 0.5,
+        method: str | None = None,
+        keepdims: bool = False,
+        **form: Any,
+    ) -> Any:
+        share = shares(y, x, axis, q, method, weights)
+        return np.reshape(np.sum(share * _rows(v, axis), axis=-1), y.shape)
+
+    return {"vjp": (vjp,), "jvp": (jvp,), "cost": lambda x, *weights, **params: 30 * x.size}
+
+
 def _count(x: ArrayType, axis: Axes) -> int:
     """How many elements a result is taken of: at least one."""
     count = math.prod(x.shape[k] for k in axis)
@@ -108,41 +167,43 @@ def _count(x: ArrayType, axis: Axes) -> int:
     return count
 
 
-# The median
+# Medians
 
 
-@cache
-def _median_dtype(operand: np.dtype[Any]) -> np.dtype[Any]:
-    result: np.dtype[Any] = np.median(np.ones(2, operand)).dtype
-    return result
+def _median(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
+    """The op of np.median or np.nanmedian."""
+
+    @cache
+    def result_dtype(operand: np.dtype[Any], whole: bool, many: bool) -> np.dtype[Any]:
+        sample = np.ones(2 if whole else (2, 600 if many else 2), operand)
+        result: np.dtype[Any] = function(sample, axis=-1).dtype
+        return result
+
+    def canonical(
+        a: Any, axis: Any = None, *, overwrite_input: Any = False, keepdims: Any = False
+    ) -> Call:
+        a = as_array(a)
+        if not np.ndim(a) and function is np.median:
+            raise TypeError("the median of a number is a Python number, which needs the data")
+        return (a,), {"axis": normalize_axes(axis, np.ndim(a))} | kept(keepdims)
+
+    def infer(x: ArrayType, axis: Axes, keepdims: bool = False) -> ArrayType:
+        many = _count(x, axis) >= 600
+        shape = reduced_shape(x.shape, axis, keepdims)
+        dtype = result_dtype(x.dtype, len(axis) == x.ndim, many)
+        return ArrayType(shape, dtype, "array" if shape else "scalar")
+
+    def source(types: Any, axis: Axes, keepdims: bool = False) -> str:
+        whole = len(axis) == types[0].ndim
+        arguments = [] if whole else [f"axis={axis_text(axis, types[0].ndim)}"]
+        arguments += ["keepdims=True"] if keepdims else []
+        return f"np.{function.__name__}({', '.join(['{0}', *arguments])})"
+
+    return defop(function, canonical=canonical, infer=infer, source=source, **rules)
 
 
-def _median_call(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
-    a = as_array(a)
-    if not np.ndim(a):
-        raise TypeError("the median of a number is a Python number, which needs the data")
-    return (a,), {"axis": normalize_axes(axis, np.ndim(a))} | kept(keepdims)
-
-
-def _median_type(x: ArrayType, axis: Axes, keepdims: bool = False) -> ArrayType:
-    _count(x, axis)
-    shape = reduced_shape(x.shape, axis, keepdims)
-    return ArrayType(shape, _median_dtype(x.dtype), "array" if shape else "scalar")
-
-
-def _median_source(types: Any, axis: Axes, keepdims: bool = False) -> str:
-    arguments = [] if len(axis) == types[0].ndim else [f"axis={axis_text(axis, types[0].ndim)}"]
-    arguments += ["keepdims=True"] if keepdims else []
-    return f"np.median({', '.join(['{0}', *arguments])})"
-
-
-median = defop(
-    np.median,
-    canonical=_median_call,
-    infer=_median_type,
-    source=_median_source,
-    **_order_rules(np.median),
-)
+median = _median(np.median, _order_rules(np.median))
+nanmedian = _median(np.nanmedian, _rank_rules(np.nanmedian))
 
 
 # Quantiles
@@ -152,12 +213,25 @@ def _nested(values: Any) -> Any:
     return tuple(map(_nested, values)) if isinstance(values, list) else values
 
 
-def _quantile(function: Callable[..., Any]) -> Op:
-    """The op of np.quantile or np.percentile. Without `dtype`, q is a Python number; `scalar` says
-    that it is a NumPy scalar, which some versions of NumPy take for a Python number."""
+def _aligned(weights: Any, a: Any, axis: Any) -> Any:
+    """Weights of all elements, where the user may have given those along the axes alone."""
+    spread = aligned_weights(as_array(weights), a, axis)
+    return spread if np.shape(spread) == np.shape(a) else np.broadcast_to(spread, np.shape(a))
+
+
+def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
+    """The op of np.quantile or its kin. Without `dtype`, q is a Python number; `scalar` says that
+    it is a NumPy scalar, which some versions of NumPy take for a Python number. With weights there
+    is a second op: a second operand."""
 
     def canonical(
-        a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: Any = False
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        *,
+        overwrite_input: Any = False,
+        method: str = "linear",
+        keepdims: Any = False,
     ) -> Call:
         a, q = as_array(a), known(q, "q")
         params: dict[str, Any] = {"axis": normalize_axes(axis, np.ndim(a)), "method": method}
@@ -170,15 +244,23 @@ def _quantile(function: Callable[..., Any]) -> Op:
 
     @lru_cache(256, typed=True)
     def result(
-        operand: np.dtype[Any], q: Any, method: str, dtype: np.dtype[Any] | None, scalar: bool
-    ) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        operand: np.dtype[Any],
+        q: Any,
+        method: str,
+        dtype: np.dtype[Any] | None,
+        scalar: bool,
+        weighted: bool,
+    ) -> ArrayType:
         if dtype is not None:
             q = dtype.type(q) if scalar else np.array(q, dtype)
-        found = function(np.ones(2, operand), q, method=method)
-        return np.shape(found), found.dtype
+        options = {"weights": np.ones(2)} if weighted else {}
+        found = type_of(function(np.ones(2, operand), q, method=method, **options))
+        assert found is not None
+        return found
 
     def infer(
         x: ArrayType,
+        *weights: ArrayType,
         axis: Axes,
         q: Any,
         method: str,
@@ -187,9 +269,9 @@ def _quantile(function: Callable[..., Any]) -> Op:
         keepdims: bool = False,
     ) -> ArrayType:
         _count(x, axis)
-        leading, kind = result(x.dtype, q, method, dtype, scalar)
-        shape = leading + reduced_shape(x.shape, axis, keepdims)
-        return ArrayType(shape, kind, "array" if shape else "scalar")
+        found = result(x.dtype, q, method, dtype, scalar, bool(weights))
+        shape = found.shape + reduced_shape(x.shape, axis, keepdims)
+        return ArrayType(shape, found.dtype, "array" if shape else found.form)
 
     def source(
         types: Any,
@@ -207,16 +289,31 @@ def _quantile(function: Callable[..., Any]) -> Op:
         arguments = ["{0}", text]
         arguments += [] if whole else [f"axis={axis_text(axis, types[0].ndim)}"]
         arguments += [] if method == "linear" else [f"method={method!r}"]
+        arguments += ["weights={1}"] if len(types) == 2 else []
         arguments += ["keepdims=True"] if keepdims else []
         return f"np.{function.__name__}({', '.join(arguments)})"
 
-    return defop(
-        function, canonical=canonical, infer=infer, source=source, **_order_rules(function)
+    op = defop(name=function.__name__, infer=infer, source=source, **rules)
+    weighted = defop(
+        name=f"weighted_{function.__name__}", infer=infer, source=source, **_rank_rules(function)
     )
 
+    def handler(a: Any, q: Any, axis: Any = None, *, weights: Any = None, **options: Any) -> Any:
+        (a,), params = canonical(a, q, axis, **options)
+        if weights is None:
+            return op(a, **params)
+        if params["method"] != "inverted_cdf":
+            raise ValueError("Only method 'inverted_cdf' supports weights.")
+        return weighted(a, _aligned(weights, a, axis), **params)
 
-quantile = _quantile(np.quantile)
-percentile = _quantile(np.percentile)
+    answer(function, handler)
+    return op
+
+
+quantile = _quantile(np.quantile, _order_rules(np.quantile))
+percentile = _quantile(np.percentile, _order_rules(np.percentile))
+nanquantile = _quantile(np.nanquantile, _rank_rules(np.nanquantile))
+nanpercentile = _quantile(np.nanpercentile, _rank_rules(np.nanpercentile))
 
 
 # Covariances

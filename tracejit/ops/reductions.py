@@ -223,7 +223,7 @@ count_nonzero = defop(
 
 
 def _arg(function: Callable[..., Any]) -> Op:
-    """The op of argmax or argmin: `axis` a number, or None for the flattened array."""
+    """The op of argmax, argmin or their kin: `axis` a number, or None for the flattened array."""
     name = function.__name__
 
     def canonical(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
@@ -238,10 +238,11 @@ def _arg(function: Callable[..., Any]) -> Op:
         return _count_type(x, axes, keepdims)
 
     def source(types: Any, axis: int | None, keepdims: bool = False) -> str:
-        arguments = ["{0}"] if types[0].form == "weak" else []
+        plain = types[0].form == "weak" or not hasattr(np.ndarray, name)
+        arguments = ["{0}"] if plain else []
         arguments += [] if axis is None else [str(axis)]
         arguments += ["keepdims=True"] if keepdims else []
-        owner = "np" if types[0].form == "weak" else "{0}"
+        owner = "np" if plain else "{0}"
         return f"{owner}.{name}({', '.join(arguments)})"
 
     return defop(function, canonical=canonical, infer=infer, vjp=(), source=source)
@@ -249,6 +250,8 @@ def _arg(function: Callable[..., Any]) -> Op:
 
 argmax = _arg(np.argmax)
 argmin = _arg(np.argmin)
+nanargmax = _arg(np.nanargmax)
+nanargmin = _arg(np.nanargmin)
 
 
 def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:

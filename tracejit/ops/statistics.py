@@ -220,23 +220,33 @@ def ptp(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 
 @composite(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = False) -> Any:
-    """The weighted mean. Weights that sum to zero give nan or inf, where NumPy raises."""
-    if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False
+) -> Any:
+    """The weighted mean, and the sum of weights. Weights that sum to zero give nan or inf, where
+    NumPy raises."""
     a = as_array(a)
-    weights = _aligned(as_array(weights), a, axis)
+    if weights is None:
+        mean = np.mean(a, axis=axis, keepdims=keepdims)
+        if not returned:
+            return mean
+        counts = np.full_like(mean, np.size(a) / np.size(mean))
+        return mean, counts if counts.shape else counts[()]
+    weights = aligned_weights(as_array(weights), a, axis)
     dtype = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "biu" else []))
     scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
     products = _cast(a, dtype) * _cast(weights, dtype)
-    return np.sum(products, axis=axis, keepdims=keepdims) / scale
+    mean = np.sum(products, axis=axis, keepdims=keepdims) / scale
+    if not returned:
+        return mean
+    return mean, scale if scale.shape == mean.shape else np.broadcast_to(scale, mean.shape)
 
 
 def _cast(a: Any, dtype: np.dtype[Any]) -> Any:
     return a if a.dtype == dtype else a.astype(dtype)
 
 
-def _aligned(weights: Any, a: Any, axis: Any) -> Any:
+def aligned_weights(weights: Any, a: Any, axis: Any) -> Any:
     """Weights along `axis` alone, with axes of length one for the others."""
     if np.shape(weights) == np.shape(a):
         return weights

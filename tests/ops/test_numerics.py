@@ -1,0 +1,62 @@
+"""Medians, quantiles and weighted statistics where they are singular or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interpret import record
+from tests.ops.test_reductions import derivative
+from tracejit.errors import ShapeError, UnsupportedError
+
+NAN = np.nan
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN")
+@pytest.mark.parametrize("function", [np.nanmedian, lambda x, axis: np.nanquantile(x, 0.3, axis)])
+def test_a_row_of_nothing_but_nan_has_gradient_zero(function: Any) -> None:
+    x = np.array([[NAN, NAN, NAN], [1.0, NAN, 3.0]])
+    found = derivative(lambda x: np.sum(function(x, axis=1)), x)
+    assert found[0].tolist() == [0.0, 0.0, 0.0]
+    assert np.sum(found[1]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("function", [np.nanmedian, lambda x: np.nanpercentile(x, 50)])
+def test_elements_that_are_nan_have_gradient_zero(function: Any) -> None:
+    x = np.array([4.0, NAN, 1.0, 2.0, NAN, 8.0])
+    assert derivative(function, x).tolist() == [0.5, 0.0, 0.0, 0.5, 0.0, 0.0]
+
+
+def test_quantiles_of_many_elements_in_single_precision() -> None:
+    x = np.random.default_rng(2).permutation(100_001).astype(np.float32)
+    found = derivative(lambda x: np.nanquantile(x, 0.300003), x)
+    assert found.dtype == np.float32
+    places = np.flatnonzero(found)
+    assert sorted(x[places]) == [30000.0, 30001.0]
+    assert found[places] @ (x[places] - 30000.0) == pytest.approx(0.3, abs=1e-4)
+
+
+def test_weights_of_a_quantile_pick_an_element() -> None:
+    x, w = np.array([3.0, 1.0, 2.0]), np.array([5.0, 1.0, 1.0])
+
+    def picked(x: Any, w: Any) -> Any:
+        return np.quantile(x, 0.5, weights=w, method="inverted_cdf")
+
+    assert derivative(lambda x: picked(x, w), x).tolist() == [1.0, 0.0, 0.0]
+    assert derivative(lambda w: picked(x, w) + np.sum(w), w).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: np.quantile(x, 0.5, weights=x), ShapeError, "Only method 'inverted_cdf'"),
+        (lambda x: np.nanmean(x, dtype=int), UnsupportedError, "dtype must be inexact"),
+        (lambda x: np.nanmedian(x[:0]), ShapeError, "no elements"),
+        (lambda x: np.nanargmax(x[:0]), ShapeError, "empty sequence"),
+    ],
+)
+def test_calls_that_are_refused(call: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        record(call, np.array([1.0, 2.0]))
