@@ -46,15 +46,6 @@ SLOPES = [
     Sample("ediff1d", lambda a, b: np.ediff1d(a, to_begin=b), (normal(4), normal(2, 2))),
     Sample("ediff1d", lambda a: np.ediff1d(a, to_end=1.0), (SINGLE,), order=1),
     Sample("ediff1d", lambda a: np.ediff1d(a, to_end=7), (INTEGERS,)),
-    Sample("polyval", lambda p, x: np.polyval(p, x), (normal(4), normal(3, 2))),
-    Sample("polyval", lambda p, x: np.polyval(p, x), (normal(3), np.float64(0.7))),
-    Sample("polyval", lambda p, x: np.polyval(p, x), (normal(3), np.array(0.7))),
-    Sample("polyval", lambda x: np.polyval([3, 0, 1], x), (normal(4),), zero_size=(np.zeros(0),)),
-    Sample("polyval", lambda p: np.polyval(p, 2.0), (normal(4),)),
-    Sample("polyval", lambda p: np.polyval(p, [1, 2]), (normal(4),)),
-    Sample("polyval", lambda p, x: np.polyval(p, x), (complex_normal(3), normal(2))),
-    Sample("polyval", lambda p, x: np.polyval(p, x), (normal(3), INTEGERS)),
-    Sample("polyval", lambda x: np.polyval([2, 1], x), (INTEGERS,)),
 ]
 FILTERS = [
     sample

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_reductions import derivative
 from tracejit.errors import ShapeError, UnsupportedError
@@ -48,6 +49,14 @@ def test_weights_of_a_quantile_pick_an_element() -> None:
     assert derivative(lambda w: picked(x, w) + np.sum(w), w).tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("function", [lambda p: np.polymul(p, p), np.roots])
+def test_a_leading_coefficient_that_is_zero_is_refused_when_the_code_runs(function: Any) -> None:
+    f = tj.function(function)
+    assert f(np.array([1.0 + 0j, 2.0, 1.0])).size > 1
+    with pytest.raises(ValueError, match="reshape"):
+        f(np.array([0j, 2.0, 1.0]))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -55,6 +64,14 @@ def test_weights_of_a_quantile_pick_an_element() -> None:
         (lambda x: np.nanmean(x, dtype=int), UnsupportedError, "dtype must be inexact"),
         (lambda x: np.nanmedian(x[:0]), ShapeError, "no elements"),
         (lambda x: np.nanargmax(x[:0]), ShapeError, "empty sequence"),
+        (lambda x: np.polydiv(x, x), UnsupportedError, "its shape depends on the data"),
+        (lambda x: np.roots(x), UnsupportedError, r"take those of p.astype\(complex\)"),
+        (lambda x: np.poly(x * 1j), UnsupportedError, "coefficients of complex roots"),
+        (lambda x: np.poly(x[:, None]), UnsupportedError, "characteristic polynomial"),
+        (lambda x: np.polyadd(x, np.poly1d([1.0])), UnsupportedError, "np.poly1d together with"),
+        (lambda x: np.polyfit(x, x, -1), ShapeError, "expected deg >= 0"),
+        (lambda x: np.polyfit(x, x[:1], 1), UnsupportedError, "to have same length"),
+        (lambda x: np.vander(x[:, None]), ShapeError, "one-dimensional"),
     ],
 )
 def test_calls_that_are_refused(call: Any, error: Any, text: str) -> None:

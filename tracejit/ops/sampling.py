@@ -1,4 +1,4 @@
-"""Sampled functions: integrals, slopes, interpolation, filters and polynomials.
+"""Sampled functions: integrals, slopes, interpolation and filters.
 
 What NumPy itself makes of array operations is a formula here, with NumPy's order of operations and
 so its bits. Convolution and correlation are ops, bilinear, each the adjoint of the other; so is
@@ -163,16 +163,6 @@ def _edge(given: Any, name: str, dtype: np.dtype[Any]) -> list[Any]:
             f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
         )
     return [edge if edge.dtype == dtype else edge.astype(dtype)]
-
-
-@composite(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    """The polynomial of the coefficients p, the highest first, at x."""
-    p, x = as_array(p), as_array(x)
-    y = np.zeros_like(x)
-    for k in range(np.shape(p)[0]):
-        y = y * x + p[k]
-    return y
 
 
 # Filters
