@@ -49,6 +49,13 @@ def test_weights_of_a_quantile_pick_an_element() -> None:
     assert derivative(lambda w: picked(x, w) + np.sum(w), w).tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
+def test_emath_of_complex_numbers_is_numpys(name: str) -> None:
+    x = np.array([-2.0 + 0j, 0.3 - 1j])
+    function = getattr(np.emath, name)
+    assert np.array_equal(tj.function(lambda x: function(x))(x), function(x))
+
+
 @pytest.mark.parametrize("function", [lambda p: np.polymul(p, p), np.roots])
 def test_a_leading_coefficient_that_is_zero_is_refused_when_the_code_runs(function: Any) -> None:
     f = tj.function(function)
@@ -64,6 +71,10 @@ def test_a_leading_coefficient_that_is_zero_is_refused_when_the_code_runs(functi
         (lambda x: np.nanmean(x, dtype=int), UnsupportedError, "dtype must be inexact"),
         (lambda x: np.nanmedian(x[:0]), ShapeError, "no elements"),
         (lambda x: np.nanargmax(x[:0]), ShapeError, "empty sequence"),
+        (lambda x: np.emath.sqrt(x), UnsupportedError, "whether the result is complex depends"),
+        (lambda x: np.gradient(x[:1], x[:1]), ShapeError, "too small to calculate"),
+        (lambda x: np.geomspace(x, 1.0, -1), ShapeError, "must be non-negative"),
+        (lambda x: np.interp(x, x, x, period=0), ShapeError, "must be a non-zero value"),
         (lambda x: np.polydiv(x, x), UnsupportedError, "its shape depends on the data"),
         (lambda x: np.roots(x), UnsupportedError, r"take those of p.astype\(complex\)"),
         (lambda x: np.poly(x * 1j), UnsupportedError, "coefficients of complex roots"),

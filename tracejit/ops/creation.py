@@ -1,4 +1,4 @@
-"""Arrays made like another: constants, and ranges between recorded ends.
+"""Arrays made like another: constants.
 
 A constant is recorded without operands, so that nothing is kept alive for the sake of its shape.
 What NumPy leaves uninitialised (`np.empty_like`) is zero here.
@@ -12,14 +12,12 @@ import cmath
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape, type_of
-from tracejit.ops.infer import broadcast_shapes
-from tracejit.ops.op import answer, composite, defop, literal
+from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops.op import answer, defop, literal
 
 
 def is_recorded(value: Any) -> bool:
@@ -182,64 +180,3 @@ answer(np.full_like, full_like)
 answer(np.zeros_like, _like(0))
 answer(np.ones_like, _like(1))
 answer(np.empty_like, _like(0))
-
-
-@cache
-def _linspace_dtype(*types: ArrayType) -> np.dtype[Any]:
-    """By NumPy's own promotion, which differs between its versions for numbers and arrays."""
-    start, stop = (
-        PYTHON_TYPES[type.dtype.kind](0) if type.form == "weak" else np.zeros((), type.dtype)
-        for type in types
-    )
-    result: np.dtype[Any] = np.linspace(start, stop, 2).dtype
-    return result
-
-
-def _linspace_type(start: ArrayType, stop: ArrayType, num: int, endpoint: bool) -> ArrayType:
-    shape = (num, *broadcast_shapes(start.shape, stop.shape))
-    ends = [ArrayType((), end.dtype, end.form) for end in (start, stop)]
-    return ArrayType(shape, _linspace_dtype(*ends))
-
-
-def _fractions(y: Any, endpoint: bool) -> Any:
-    """How far each element of a linspace is from its start to its stop."""
-    parts = np.linspace(0.0, 1.0, y.shape[0], endpoint=endpoint, dtype=y.dtype)
-    return parts.reshape(-1, *(1,) * (y.ndim - 1))
-
-
-_linspace_rules = (
-    lambda g, y, start, stop, num, endpoint: g * (1.0 - _fractions(y, endpoint)),
-    lambda g, y, start, stop, num, endpoint: g * _fractions(y, endpoint),
-)
-linspace = defop(
-    name="linspace",
-    infer=_linspace_type,
-    vjp=_linspace_rules,
-    jvp=_linspace_rules,
-    source=lambda types, num, endpoint: (
-        "np.linspace({0}, {1}, {num}" + (")" if endpoint else ", endpoint=False)")
-    ),
-)
-
-
-def _linspace_call(
-    start: Any, stop: Any, num: Any = 50, endpoint: Any = True, *, axis: int = 0
-) -> Any:
-    count = operator.index(num)
-    if count < 0:
-        raise ValueError(f"Number of samples, {count}, must be non-negative.")
-    y = linspace(as_array(start), as_array(stop), num=count, endpoint=bool(endpoint))
-    return y if axis == 0 else np.moveaxis(y, 0, axis)
-
-
-answer(np.linspace, _linspace_call)
-
-
-@composite(np.logspace)
-def logspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, *, axis: int = 0
-) -> Any:
-    """Powers of `base`, evenly spaced on a logarithmic scale."""
-    if np.ndim(base):
-        raise TypeError("an array as base is not supported")
-    return np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))

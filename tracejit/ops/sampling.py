@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.creation import as_array, is_recorded, settled, type_in_call
-from tracejit.ops.indexing import add_at
+from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
+from tracejit.ops.indexing import add_at, take
 from tracejit.ops.infer import normalize_axis, promote
 from tracejit.ops.joining import at_least
 from tracejit.ops.op import composite, defop
 from tracejit.ops.reductions import along
+from tracejit.ops.slopes import spread
 
 Operands = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -37,111 +38,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def _widths(x: Any, axis: int, ndim: int) -> Any:
     """The distances between the places x, along an axis of an array of `ndim` axes."""
-    return _spread(np.diff(x), axis, ndim) if np.ndim(x) == 1 else np.diff(x, axis=axis)
-
-
-def _spread(values: Any, axis: int, ndim: int) -> Any:
-    """1-D values along one of `ndim` axes."""
-    return np.reshape(values, (1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
-
-
-@composite(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The slopes along each axis: central differences, one-sided ones at the edges."""
-    f = as_array(f)
-    ndim = np.ndim(f)
-    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [normalize_axis(k, ndim) for k in axes]
-    if len(set(axes)) != len(axes):
-        raise ValueError("repeated axis in `axis` argument")
-    if edge_order not in (1, 2):
-        raise ValueError("'edge_order' must be 1 or 2")
-    kind = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
-    spacings = _spacings(varargs, [np.shape(f)[k] for k in axes])
-    f = f.astype(np.float64) if f.dtype.kind in "iu" else f
-    slopes = [
-        _slopes(f, k, spacing, edge_order, kind) for k, spacing in zip(axes, spacings, strict=True)
-    ]
-    return slopes[0] if len(slopes) == 1 else tuple(slopes)
-
-
-def _spacings(given: tuple[Any, ...], sizes: list[int]) -> list[Any]:
-    """For each axis the distance of its places, or the distances."""
-    if not given:
-        return [1.0] * len(sizes)
-    if len(given) == 1 and np.ndim(given[0]) == 0:
-        return [given[0]] * len(sizes)
-    if len(given) != len(sizes):
-        raise TypeError("invalid number of arguments")
-    return [_spacing(places, size) for places, size in zip(given, sizes, strict=True)]
-
-
-def _spacing(places: Any, size: int) -> Any:
-    """One number where the places are equally far from each other, as NumPy has it."""
-    if np.ndim(places) == 0:
-        return places
-    places = settled(as_array(places))
-    if is_recorded(places):
-        raise TypeError(
-            "whether the places are equally spaced is not known while they are being recorded; "
-            "they have to be a plain array, or the spacing a number"
-        )
-    if places.ndim != 1:
-        raise ValueError("distances must be either scalars or 1d")
-    if len(places) != size:
-        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-    distances = np.diff(places.astype(np.float64) if places.dtype.kind in "iu" else places)
-    return distances[0] if (distances == distances[0]).all() else distances
-
-
-def _slopes(f: Any, axis: int, spacing: Any, edge_order: int, kind: np.dtype[Any]) -> Any:
-    """The slopes along one axis."""
-    if np.shape(f)[axis] < edge_order + 1:
-        raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, "
-            "at least (edge_order + 1) elements are required."
-        )
-
-    def part(start: int | None, stop: int | None) -> Any:
-        return f[along(axis, slice(start, stop))]
-
-    if np.ndim(spacing) == 0:
-        inner = (part(2, None) - part(None, -2)) / (2.0 * spacing)
-        first = last = spacing
-    else:
-        before, after = spacing[:-1], spacing[1:]
-        both = before + after
-        left = _spread(-after / (before * both), axis, np.ndim(f))
-        middle = _spread((after - before) / (before * after), axis, np.ndim(f))
-        right = _spread(before / (after * both), axis, np.ndim(f))
-        inner = left * part(None, -2) + middle * part(1, -1) + right * part(2, None)
-        first, last = spacing[0], spacing[-1]
-    if edge_order == 1:
-        start = (part(1, 2) - part(None, 1)) / first
-        end = (part(-1, None) - part(-2, -1)) / last
-    else:
-        a, b, c = _edge_weights(spacing, 0)
-        start = a * part(None, 1) + b * part(1, 2) + c * part(2, 3)
-        a, b, c = _edge_weights(spacing, -1)
-        end = a * part(-3, -2) + b * part(-2, -1) + c * part(-1, None)
-    pieces = [piece if piece.dtype == kind else piece.astype(kind) for piece in (start, inner, end)]
-    return np.concatenate(pieces, axis)
-
-
-def _edge_weights(spacing: Any, edge: int) -> tuple[Any, Any, Any]:
-    """The weights of the three elements at an edge, in the order of the array."""
-    if np.ndim(spacing) == 0:
-        if edge == 0:
-            return -1.5 / spacing, 2.0 / spacing, -0.5 / spacing
-        return 0.5 / spacing, -2.0 / spacing, 1.5 / spacing
-    if edge == 0:
-        near, far = spacing[0], spacing[1]
-        a = -(2.0 * near + far) / (near * (near + far))
-        return a, (near + far) / (near * far), -near / (far * (near + far))
-    far, near = spacing[-2], spacing[-1]
-    a = near / (far * (far + near))
-    b = -(near + far) / (far * near)
-    return a, b, (2.0 * near + far) / (near * (far + near))
+    return spread(np.diff(x), axis, ndim) if np.ndim(x) == 1 else np.diff(x, axis=axis)
 
 
 @composite(np.ediff1d)
@@ -310,14 +207,34 @@ interpolate = defop(
 )
 
 
+def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Places and grid within one period, the grid in order and one point longer at each end."""
+    if not is_recorded(period) and period == 0:
+        raise ValueError("period must be a non-zero value")
+    period, double = np.abs(period), np.dtype(np.float64)
+    x, xp = cast(x, double) % period, cast(xp, double) % period
+    order = np.argsort(xp)
+    xp, fp = take.record_call(xp, order), take.record_call(fp, order)
+    return (
+        x,
+        np.concatenate((xp[-1:] - period, xp, xp[:1] + period)),
+        np.concatenate((fp[-1:], fp, fp[:1])),
+    )
+
+
 @composite(np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Piecewise linear interpolation, constant beyond the grid."""
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Piecewise linear interpolation; beyond the grid constant or periodic."""
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
     if np.ndim(xp) != 1 or np.ndim(fp) != 1:
         raise ValueError("Data points must be 1-D sequences")
     if np.shape(xp) != np.shape(fp):
         raise ValueError("fp and xp are not of the same length.")
+    if period is not None:
+        x, xp, fp = _periodic(x, xp, fp, period)
+        left = right = None
     if np.shape(xp)[0] < 2:
         raise ValueError("interpolation takes two points or more")
     if any(type_in_call(array).dtype.kind == "c" for array in (x, xp)):
