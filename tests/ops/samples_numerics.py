@@ -192,5 +192,28 @@ AVERAGES = [
         (normal(2, 2, 3), positive(3, 2)),
     ),
 ]
+COUNTS = np.array([1, 3, 2, 1, 0])
+WEIGHTED_COVARIANCES = [
+    Sample("cov", lambda x, w: np.cov(x, aweights=w), (normal(3, 5), positive(5))),
+    Sample("cov", lambda x, w: np.cov(x, aweights=w, ddof=0), (normal(3, 5), positive(5))),
+    Sample("cov", lambda x, w: np.cov(x, aweights=w, bias=True), (normal(5), positive(5))),
+    Sample("cov", lambda x: np.cov(x, fweights=COUNTS), (normal(3, 5),)),
+    Sample("cov", lambda x, n: np.cov(x, fweights=n, ddof=2), (normal(3, 5), COUNTS)),
+    Sample("cov", lambda x: np.cov(x, fweights=[1, 2, 0, 1, 1], ddof=0), (complex_normal(2, 5),)),
+    Sample(
+        "cov",
+        lambda x, y, w: np.cov(x, y, False, fweights=COUNTS, aweights=w),
+        (normal(5, 2), normal(5), positive(5)),
+    ),
+    Sample("cov", lambda x: np.cov(x, dtype=np.float32), (normal(3, 5),), order=1),
+    Sample("cov", lambda x: np.cov(x, dtype=np.float32), (SINGLE,), order=1),
+    Sample("cov", lambda x: np.cov(x, dtype=complex), (normal(2, 4),)),
+    Sample("cov", lambda x: np.cov(x, dtype=np.float32, aweights=[1, 2, 3, 1]), (SINGLE,), order=1),
+    Sample("corrcoef", lambda x: np.corrcoef(x, dtype=np.float32), (SINGLE,), order=1),
+    Sample("corrcoef", lambda x: np.corrcoef(x, dtype=np.float64), (normal(3, 5),)),
+]
+WEIGHTED_COVARIANCES = [
+    Sample(s.op, s.call, s.args, order=s.order, holomorphic=False) for s in WEIGHTED_COVARIANCES
+]
 
-SAMPLES = [*MEDIANS, *QUANTILES, *WEIGHTED, *WITHOUT_NAN, *AVERAGES]
+SAMPLES = [*MEDIANS, *QUANTILES, *WEIGHTED, *WITHOUT_NAN, *AVERAGES, *WEIGHTED_COVARIANCES]

@@ -1,4 +1,4 @@
-"""Medians, quantiles and covariances.
+"""Medians and quantiles.
 
 A quantile is linear in the sorted elements. NumPy computes its weights too: the quantile of
 0, 1, 2, ... says between which two elements it is taken, and how far from the first. So the rules
@@ -23,9 +23,8 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import as_array, cast, known
 from tracejit.ops.indexing import put_along_axis
 from tracejit.ops.infer import normalize_axes, reduced_shape
-from tracejit.ops.joining import at_least
 from tracejit.ops.linalg import real_dtype
-from tracejit.ops.op import Op, answer, composite, defop, literal
+from tracejit.ops.op import Op, answer, defop, literal
 from tracejit.ops.reductions import Axes, Call, axis_text, kept
 from tracejit.ops.statistics import aligned_weights
 
@@ -314,51 +313,3 @@ quantile = _quantile(np.quantile, _order_rules(np.quantile))
 percentile = _quantile(np.percentile, _order_rules(np.percentile))
 nanquantile = _quantile(np.nanquantile, _rank_rules(np.nanquantile))
 nanpercentile = _quantile(np.nanpercentile, _rank_rules(np.nanpercentile))
-
-
-# Covariances
-
-
-@composite(np.cov)
-def cov(
-    m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: int | None = None
-) -> Any:
-    """The covariance matrix of variables: the rows of m, or its columns."""
-    if ddof is not None and ddof != int(ddof):
-        raise ValueError("ddof must be integer")
-    m = _variables(m, "m", np.float64 if y is None else y.dtype)
-    rows = m if rowvar or m.ndim == 1 else np.transpose(m)
-    rows = at_least(2, rows)
-    if y is not None:
-        y = at_least(2, _variables(y, "y", m.dtype))
-        y = np.transpose(y) if not rowvar and y.shape[0] != 1 else y
-        rows = np.concatenate((rows, y), axis=0)
-    if not rows.size:
-        raise ValueError("there are no elements to take a covariance of")
-    freedom = rows.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
-    distances = rows - np.mean(rows, axis=1)[:, None]
-    turned = np.transpose(distances)
-    products = np.dot(distances, np.conj(turned) if turned.dtype.kind == "c" else turned)
-    return np.squeeze(products * (1 / freedom if freedom > 0 else math.inf))
-
-
-def _variables(m: Any, name: str, other: Any) -> Any:
-    """m in double precision, complex where it or the other array is."""
-    m = as_array(m)
-    if np.ndim(m) > 2:
-        raise ValueError(f"{name} has more than 2 dimensions")
-    m = at_least(1, m)
-    dtype = np.result_type(m.dtype, other, np.float64)
-    return m if m.dtype == dtype else m.astype(dtype)
-
-
-@composite(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Any:
-    """The correlation coefficients of real variables."""
-    c = np.cov(x, y, rowvar)
-    if c.dtype.kind == "c":
-        raise TypeError("correlation coefficients of complex variables are not supported")
-    if not c.ndim:
-        return c / c
-    deviations = np.sqrt(np.diag(c))
-    return np.clip(c / deviations[:, None] / deviations[None, :], -1, 1)
