@@ -215,5 +215,35 @@ WEIGHTED_COVARIANCES = [
 WEIGHTED_COVARIANCES = [
     Sample(s.op, s.call, s.args, order=s.order, holomorphic=False) for s in WEIGHTED_COVARIANCES
 ]
+PATH = ["einsum_path", (1, 2), (0, 1)]
+EINSUM = [
+    *(
+        Sample("einsum", lambda a, b, call=call: call(a, b), (normal(2, 3), normal(3, 4)))
+        for call in (
+            lambda a, b: np.einsum(a, [0, 1], b, [1, 2], [0, 2]),
+            lambda a, b: np.einsum(a, [0, 1], b, [1, 2]),
+            lambda a, b: np.einsum(a, [4, 1], b, [1, 2]),
+            lambda a, b: np.einsum(a, [0, 1], b, [1, 30], [30, 0]),
+            lambda a, b: np.einsum(a, [..., 1], b, [1, 2], [2, ...]),
+            lambda a, b: np.einsum(a, (0, 1), b, (1, 2), ()),
+            lambda a, b: np.einsum(a, [0, 1], b, [1, 2], optimize="greedy"),
+        )
+    ),
+    Sample("einsum", lambda a: np.einsum(a, [0, 0]), (normal(3, 3),)),
+    Sample("einsum", lambda a: np.einsum(a, [..., 0], [..., 0]) * 2.0, (normal(2, 3),)),
+    *(
+        Sample(
+            "einsum",
+            lambda a, b, c, how=how: np.einsum("ij,jk,kl->il", a, b, c, optimize=how),
+            (normal(2, 3), normal(3, 4), normal(4, 2)),
+        )
+        for how in ("greedy", "optimal", ("greedy", 1000), PATH)
+    ),
+    Sample(
+        "einsum",
+        lambda *xs: np.einsum("i,ij,j,->", *xs, optimize="optimal"),
+        (normal(2), normal(2, 3), normal(3), np.float64(0.7)),
+    ),
+]
 
-SAMPLES = [*MEDIANS, *QUANTILES, *WEIGHTED, *WITHOUT_NAN, *AVERAGES, *WEIGHTED_COVARIANCES]
+SAMPLES = [*MEDIANS, *QUANTILES, *WEIGHTED, *WITHOUT_NAN, *AVERAGES, *WEIGHTED_COVARIANCES, *EINSUM]

@@ -9,9 +9,10 @@ factors that is a matrix product where letters are summed and an elementwise one
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from functools import cache
-from string import ascii_letters
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -23,25 +24,47 @@ from tracejit.ops.products import array_or_scalar, common_dtype, without_out
 
 
 def _einsum_call(
-    subscripts: str, /, *operands: Any, out: None = None, optimize: bool = False
+    subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = False
 ) -> Any:
     """A call of np.einsum in the explicit form."""
     without_out(out)
     if not isinstance(subscripts, str):
-        raise TypeError("subscripts must be a string such as 'ij,jk->ik'")
-    if type(optimize) is not bool:
-        raise TypeError(f"optimize={optimize!r} is not supported, only False and True")
+        subscripts, operands = _from_lists((subscripts, *operands))
+    if isinstance(optimize, (list, tuple)):
+        optimize = tuple(map(tuple_of_numbers, optimize))
+    elif optimize not in (False, True, "greedy", "optimal"):
+        raise TypeError(f"optimize={optimize!r} is not supported")
     factors = [as_array(x) for x in operands]
     labels, output = explicit_subscripts(subscripts, [np.ndim(x) for x in factors])
     for number, letters in enumerate(labels):
         if len(set(letters)) < len(letters):
             if optimize:
-                raise TypeError("optimize=True with a letter twice in one operand is not supported")
+                raise TypeError("optimize with a letter twice in one operand is not supported")
             factors[number], labels[number] = _diagonals(factors[number], letters)
     if len(factors) == 1 and output and set(labels[0]) == set(output):
         return _ordered(factors[0], labels[0], output)
     params: dict[str, Any] = {"subscripts": f"{','.join(labels)}->{output}"}
-    return einsum(*factors, **params, **({"optimize": True} if optimize else {}))
+    return einsum(*factors, **params, **({"optimize": optimize} if optimize else {}))
+
+
+def tuple_of_numbers(entry: Any) -> Any:
+    """One entry of a path: a pair or more of operand numbers, or a word or limit."""
+    return tuple(map(int, entry)) if isinstance(entry, (list, tuple)) else entry
+
+
+def _from_lists(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts as letters, where operands and lists of numbers stand by turns."""
+    count = len(operands) // 2
+    texts = list(map(_letters, operands[1 : 2 * count : 2]))
+    output = f"->{_letters(operands[-1])}" if len(operands) % 2 else ""
+    return ",".join(texts) + output, operands[: 2 * count : 2]
+
+
+def _letters(numbers: Any) -> str:
+    if not isinstance(numbers, (list, tuple)):
+        raise TypeError("subscripts must be a string such as 'ij,jk->ik', or lists of numbers")
+    letters = ascii_uppercase + ascii_lowercase
+    return "".join("..." if n is Ellipsis else letters[operator.index(n)] for n in numbers)
 
 
 def explicit_subscripts(subscripts: str, axes: Sequence[int]) -> tuple[list[str], str]:
@@ -116,33 +139,33 @@ def letter_sizes(labels: Sequence[str], shapes: Sequence[Shape]) -> dict[str, in
 
 
 @cache
-def _optimized_form(subscripts: str, shapes: tuple[Shape, ...]) -> Any:
+def _optimized_form(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> Any:
     """The form of a result without axes: it depends on the path that NumPy takes."""
     views = [np.broadcast_to(0.0, shape) for shape in shapes]
-    path = np.einsum_path(subscripts, *views, optimize=True)[0]
+    path = np.einsum_path(subscripts, *views, optimize=optimize)[0]
     small = [np.zeros([min(size, 2) for size in shape]) for shape in shapes]
     result = np.einsum(subscripts, *small, optimize=path)
     return "array" if type(result) is np.ndarray else "scalar"
 
 
-def _einsum_type(*types: ArrayType, subscripts: str, optimize: bool = False) -> ArrayType:
+def _einsum_type(*types: ArrayType, subscripts: str, optimize: Any = False) -> ArrayType:
     labels, output = _split(subscripts)
     shapes = tuple([type.shape for type in types])
     sizes = letter_sizes(labels, shapes)
     result = array_or_scalar(tuple(sizes[letter] for letter in output), common_dtype(*types))
     if optimize and not output:
-        return result.with_form(_optimized_form(subscripts, shapes))
+        return result.with_form(_optimized_form(subscripts, shapes, optimize))
     return result
 
 
-def _einsum_cost(*types: ArrayType, subscripts: str, optimize: bool = False) -> int:
+def _einsum_cost(*types: ArrayType, subscripts: str, optimize: Any = False) -> int:
     labels, _ = _split(subscripts)
     sizes = letter_sizes(labels, [type.shape for type in types])
     return len(types) * math.prod(sizes.values())
 
 
 def _einsum_vjp(
-    number: int, g: Any, y: Any, *operands: Any, subscripts: str, optimize: bool = False
+    number: int, g: Any, y: Any, *operands: Any, subscripts: str, optimize: Any = False
 ) -> Any:
     """The product of g and the other operands, summed over what operand `number` does not have."""
     labels, output = _split(subscripts)
@@ -158,7 +181,8 @@ def _einsum_vjp(
     else:
         factors = [(g, output), *others] if output else others
         inputs = ",".join(text for _, text in factors)
-        cotangent = np.einsum(f"{inputs}->{target}", *[x for x, _ in factors], optimize=optimize)
+        again = optimize if isinstance(optimize, (bool, str)) else True
+        cotangent = np.einsum(f"{inputs}->{target}", *[x for x, _ in factors], optimize=again)
         cotangent = cotangent if output else g * cotangent
     return _spread(cotangent, target, labels[number])
 
@@ -223,7 +247,7 @@ einsum = defop(
     vjp=Each(_einsum_vjp),
     jvp="bilinear",
     source=lambda types, subscripts, optimize=False: (
-        "np.einsum({subscripts}, {operands}" + (", optimize=True)" if optimize else ")")
+        "np.einsum({subscripts}, {operands}" + (", optimize={optimize})" if optimize else ")")
     ),
     cost=_einsum_cost,
 )
