@@ -74,8 +74,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     for area in (
         "accumulations", "arithmetic", "choices", "comparison", "complex", "covariances",
         "eigenvalues", "exponential", "folds", "forms", "fourier", "least_squares", "markers",
-        "nan", "orthogonal", "polynomials", "quantiles", "ranges", "sampling", "segments", "slopes",
-        "trigonometric", "ufuncs", "weak",
+        "nan", "orthogonal", "polynomials", "quantiles", "ranges", "sampling", "segments", "series",
+        "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.polynomial import chebyshev
 
 import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_reductions import derivative
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.errors import ShapeError, TracejitError, UnsupportedError
+from tracejit.trace.namespaces import recordable
 
 NAN = np.nan
 
@@ -62,6 +64,36 @@ def test_a_leading_coefficient_that_is_zero_is_refused_when_the_code_runs(functi
     assert f(np.array([1.0 + 0j, 2.0, 1.0])).size > 1
     with pytest.raises(ValueError, match="reshape"):
         f(np.array([0j, 2.0, 1.0]))
+
+
+def test_series_whose_highest_coefficient_vanishes_are_refused_when_the_code_runs() -> None:
+    f = tj.function(lambda a, b: recordable(chebyshev.chebsub)(a, b))
+    assert f(np.array([1.0, 2.0]), np.array([0.5, 0.25])).tolist() == [0.5, 1.75]
+    with pytest.raises(ValueError, match="reshape"):
+        f(np.array([1.0, 2.0]), np.array([0.5, 2.0]))
+
+
+def test_series_in_generated_code_are_numpys_calls() -> None:
+    f = tj.function(lambda x, c: recordable(chebyshev.chebval)(x, c))
+    assert "polynomial.chebyshev.chebval(x, c)" in f.kernel(np.ones(2), np.ones(3)).source
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "text"),
+    [
+        ("chebint", ([2.0],), "whether one coefficient is zero"),
+        ("chebint", ([2.0, 1.0], 1, [1, 2]), "Too many integration constants"),
+        ("chebder", ([2.0, 1.0], -1), "must be non-negative"),
+        ("chebadd", ([[2.0, 1.0]], [1.0]), "not 1-d"),
+        ("chebroots", ([2.0, 1.0],), "not recorded"),
+        ("chebvander", ([2.0, 1.0], -1), "deg must be non-negative"),
+        ("chebfit", ([2.0, 1.0], [1.0], 1), "same length"),
+    ],
+)
+def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
+    first, *rest = args
+    with pytest.raises(TracejitError, match=text):
+        record(lambda c: recordable(getattr(chebyshev, name))(c, *rest), np.array(first))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Operations on functions of libraries that tracejit does not import itself.
+"""Operations on functions that tracejit does not import itself: of libraries, and numpy.polynomial.
 
 Their records are read when such a function is first met: then its library has been imported.
 """
@@ -20,5 +20,8 @@ def handler_of(function: Any) -> Callable[..., Any] | None:
     handler = HANDLERS.get(function)
     if handler is None and isinstance(function, np.ufunc) and "scipy.special" in sys.modules:
         import_module("tracejit.ops.scipy")
+        handler = HANDLERS.get(function)
+    if handler is None and str(getattr(function, "__module__", "")).startswith("numpy.polynomial"):
+        import_module("tracejit.ops.series")
         handler = HANDLERS.get(function)
     return handler

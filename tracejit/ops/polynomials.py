@@ -118,7 +118,7 @@ without_leading_zeros = defop(
     name="without_leading_zeros",
     infer=lambda p: p,
     vjp=lambda g, y, p: g,
-    jvp="linear",
+    jvp=lambda v, y, p: v,
     source=lambda types: f"np.reshape(np.trim_zeros({{0}}, 'f'), {types[0].size})",
     alias=0,
 )
