@@ -73,9 +73,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
         "accumulations", "arithmetic", "choices", "comparison", "complex", "covariances",
-        "eigenvalues", "exponential", "folds", "forms", "fourier", "least_squares", "markers",
-        "nan", "orthogonal", "polynomials", "quantiles", "ranges", "sampling", "segments", "series",
-        "slopes", "trigonometric", "ufuncs", "weak",
+        "eigenvalues", "emath", "exponential", "folds", "forms", "fourier", "least_squares",
+        "markers", "nan", "orthogonal", "polynomials", "quantiles", "ranges", "sampling",
+        "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"

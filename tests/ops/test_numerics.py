@@ -58,6 +58,14 @@ def test_emath_of_complex_numbers_is_numpys(name: str) -> None:
     assert np.array_equal(tj.function(lambda x: function(x))(x), function(x))
 
 
+@pytest.mark.parametrize(
+    "call", [lambda x: np.emath.logn(x, 2 * x), lambda x: np.emath.power(x, 0.3)]
+)
+def test_emath_of_two_complex_numbers_is_numpys(call: Any) -> None:
+    x = np.array([-2.0 + 0j, 0.3 - 1j])
+    assert np.array_equal(tj.function(call)(x), call(x))
+
+
 @pytest.mark.parametrize("function", [lambda p: np.polymul(p, p), np.roots])
 def test_a_leading_coefficient_that_is_zero_is_refused_when_the_code_runs(function: Any) -> None:
     f = tj.function(function)
@@ -109,6 +117,9 @@ def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
         (lambda x: np.cov(x, aweights=[1]), ShapeError, "incompatible numbers"),
         (lambda x: np.cov(x, aweights=x[None]), ShapeError, "multidimensional aweights"),
         (lambda x: np.emath.sqrt(x), UnsupportedError, "whether the result is complex depends"),
+        (lambda x: np.emath.logn(2, x), UnsupportedError, r"np.log\(x\) / np.log\(n\)"),
+        (lambda x: np.emath.power(x, 0.5), UnsupportedError, "call np.power, which stays real"),
+        (lambda x: np.emath.power(x + 0j, 2), UnsupportedError, "integer exponent"),
         (lambda x: np.gradient(x[:1], x[:1]), ShapeError, "too small to calculate"),
         (lambda x: np.geomspace(x, 1.0, -1), ShapeError, "must be non-negative"),
         (lambda x: np.interp(x, x, x, period=0), ShapeError, "must be a non-zero value"),

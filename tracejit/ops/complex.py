@@ -6,7 +6,6 @@ cotangent g of a value z is the one with dL = Re(sum(g * dz)).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -135,24 +134,3 @@ def _by_kind(ufunc: np.ufunc, of_real: Op, of_complex: Op) -> None:
 
 _by_kind(np.sign, sign, complex_sign)
 _by_kind(np.absolute, absolute, complex_absolute)
-
-
-# np.emath: of a complex number what np has; of a real one, real or complex as it turns out
-
-
-def _of_complex(name: str) -> Callable[..., Any]:
-    """The handler of np.emath.NAME."""
-
-    def handler(*operands: Any) -> Any:
-        if all(type_in_call(operand).dtype.kind != "c" for operand in operands):
-            raise TypeError(
-                f"whether the result is complex depends on the data; call np.{name}, which stays "
-                "real, or give it x.astype(complex)"
-            )
-        return getattr(np, name)(*operands)
-
-    return handler
-
-
-for _name in ("sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"):
-    answer(getattr(np.emath, _name), _of_complex(_name))
