@@ -1,4 +1,5 @@
-"""Evenly spaced numbers between recorded ends: `linspace`, `logspace`, `geomspace`."""
+"""Evenly spaced numbers between recorded ends: `linspace`, `logspace`, `geomspace`; the window of
+recorded shape, `kaiser`."""
 
 from __future__ import annotations
 
@@ -126,3 +127,16 @@ def geomspace(
     result = result * sign
     result = result if axis == 0 else np.moveaxis(result, 0, axis)
     return result if dtype is None or np.dtype(dtype) == kind else result.astype(dtype)
+
+
+def _kaiser(M: Any, beta: Any) -> Any:
+    """The Kaiser window of M points, by the shape beta."""
+    beta = cast(as_array(beta), np.dtype(np.float64))
+    if M == 1:
+        return np.ones(1)
+    middle = (M - 1) / 2.0
+    distances = ((np.arange(0, M) - middle) / middle) ** 2.0
+    return np.i0(beta * np.sqrt(1 - distances)) / np.i0(beta)
+
+
+answer(np.kaiser, _kaiser)
