@@ -43,6 +43,8 @@ MEDIANS = [
     *each("nanmedian", np.nanmedian, [complex_normal(5)], [lambda f, x: f(x)]),
     Sample("nanmedian", lambda x: np.nanmedian(x, axis=1), (distinct(2, 3),), zero_size=NO_ROWS),
     Sample("nanmedian", lambda x: np.nanmedian(x), (np.array(1.3),)),
+    Sample("nanmedian", lambda x: np.nanmedian(x, keepdims=True), (np.float64(1.3),)),
+    Sample("quantile", lambda x: np.quantile(x, 0.3, keepdims=True), (np.array(1.3),)),
     Sample("nanmedian", lambda x: np.nanmedian(x, axis=1), (ALL_NAN,), differentiable=False),
     Sample("nanmedian", lambda x: np.nanmedian(x), (ALL_NAN[0],), differentiable=False),
     Sample("nanmedian", lambda x: np.nanmedian(x, axis=0), (SINGLE,), order=1),
@@ -126,9 +128,9 @@ WEIGHTED = [
             Sample(
                 op,
                 lambda x, w, f=f, q=0.4 * one: f(
-                    x, q, axis=(2, 0), weights=w, method="inverted_cdf"
+                    x, q, axis=(0, 2), weights=w, method="inverted_cdf"
                 ),
-                (distinct(2, 2, 3), positive(3, 2)),
+                (distinct(2, 2, 3), positive(2, 3)),
                 float32=False,
             ),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -254,11 +255,18 @@ def _cond_call(x: Any, p: Any = None) -> Call:
     return (x,), {} if p is None or p == 2 else {"p": p if isinstance(p, str) else float(p)}
 
 
+@cache
+def _cond_dtype(dtype: np.dtype[Any], p: Any) -> np.dtype[Any]:
+    """Some versions of NumPy answer a complex number for a complex matrix."""
+    result: np.dtype[Any] = np.linalg.cond(np.eye(1, dtype=dtype), p).dtype
+    return result
+
+
 def _cond_type(x: ArrayType, p: Any = 2) -> ArrayType:
     if not x.size and not math.prod(x.shape[-2:]):
         raise LinAlgError("cond is not defined on empty arrays")
     (check_matrix if p in (2, -2) else check_square)(x)
-    return array_or_scalar(x.shape[:-2], real_dtype(linalg_dtype(x)))
+    return array_or_scalar(x.shape[:-2], _cond_dtype(linalg_dtype(x), p))
 
 
 def _norm_slope(x: Any, p: Any) -> tuple[Any, Any]:
@@ -299,7 +307,7 @@ cond = defop(
     np.linalg.cond,
     canonical=_cond_call,
     infer=_cond_type,
-    vjp=lambda g, y, x, p=2: each(g) * _cond_slope(y, x, p),
+    vjp=lambda g, y, x, p=2: each(np.real(g) if g.dtype.kind == "c" else g) * _cond_slope(y, x, p),
     jvp=lambda v, y, x, p=2: np.sum(np.real(_cond_slope(y, x, p) * v), axis=(-2, -1)),
     source=lambda types, p=2: (
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"

@@ -22,7 +22,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import as_array, cast, known
 from tracejit.ops.indexing import put_along_axis
-from tracejit.ops.infer import normalize_axes, reduced_shape
+from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
 from tracejit.ops.linalg import real_dtype
 from tracejit.ops.op import Op, answer, defop, literal
 from tracejit.ops.reductions import Axes, Call, axis_text, kept
@@ -112,16 +112,16 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
     def shares(
         y: Any, x: Any, axis: Axes, q: Any, method: str | None, weights: tuple[Any, ...]
     ) -> Any:
-        """How much each element of each row counts, for each quantile."""
+        """How much each element counts, for each quantile."""
         rows = _rows(x, axis)
         ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1)
         exact = method is None and rows.shape[-1] < 2**22 and y.dtype.char in "efF"
         numbered = np.where(np.isnan(rows), np.nan, cast(ranks, np.dtype("f4" if exact else "f8")))
+        numbered = _from_rows(numbered, x.shape, axis)
         options: dict[str, Any] = {} if method is None else {"q": np.array(q), "method": method}
-        if weights:
-            options["weights"] = _rows(weights[0], axis)
-        places = function(numbered, axis=-1, **options)
-        places = np.reshape(places, (np.size(q), *rows.shape[:-1], 1))
+        options |= {"weights": weights[0]} if weights else {}
+        places = function(numbered, axis=axis, keepdims=True, **options)
+        places = np.reshape(places, (np.size(q), *reduced_shape(x.shape, axis, True)))
         share = np.fmax(1.0 - np.abs(numbered - places), 0.0)
         dtype = real_dtype(y.dtype)
         return share if share.dtype == dtype else cast(share, dtype)
@@ -137,9 +137,8 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
         keepdims: bool = False,
         **form: Any,
     ) -> Any:
-        share = shares(y, x, axis, q, method, weights)
-        each = np.reshape(g, (*share.shape[:-1], 1))
-        return _from_rows(np.sum(each * share, axis=0), x.shape, axis)
+        each = np.reshape(g, (np.size(q), *reduced_shape(x.shape, axis, True)))
+        return np.sum(each * shares(y, x, axis, q, method, weights), axis=0)
 
     def jvp(
         v: Any,
@@ -153,7 +152,7 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
         **form: Any,
     ) -> Any:
         share = shares(y, x, axis, q, method, weights)
-        return np.reshape(np.sum(share * _rows(v, axis), axis=-1), y.shape)
+        return np.reshape(np.sum(share * v, axis=tuple(k + 1 for k in axis)), y.shape)
 
     return {"vjp": (vjp,), "jvp": (jvp,), "cost": lambda x, *weights, **params: 30 * x.size}
 
@@ -190,7 +189,7 @@ def _median(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         many = _count(x, axis) >= 600
         shape = reduced_shape(x.shape, axis, keepdims)
         dtype = result_dtype(x.dtype, len(axis) == x.ndim, many)
-        return ArrayType(shape, dtype, "array" if shape else "scalar")
+        return ArrayType(shape, dtype, "array" if shape or keepdims else "scalar")
 
     def source(types: Any, axis: Axes, keepdims: bool = False) -> str:
         whole = len(axis) == types[0].ndim
@@ -213,9 +212,13 @@ def _nested(values: Any) -> Any:
 
 
 def _aligned(weights: Any, a: Any, axis: Any) -> Any:
-    """Weights of all elements, where the user may have given those along the axes alone."""
-    spread = aligned_weights(as_array(weights), a, axis)
-    return spread if np.shape(spread) == np.shape(a) else np.broadcast_to(spread, np.shape(a))
+    """Weights of all elements, or of those along the axes in growing order."""
+    weights = as_array(weights)
+    aligned_weights(weights, a, axis)  # raises where they do not fit
+    if np.shape(weights) == np.shape(a) or not isinstance(axis, tuple):
+        return weights
+    axes = [normalize_axis(k, np.ndim(a)) for k in axis]
+    return np.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
@@ -270,7 +273,7 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         _count(x, axis)
         found = result(x.dtype, q, method, dtype, scalar, bool(weights))
         shape = found.shape + reduced_shape(x.shape, axis, keepdims)
-        return ArrayType(shape, found.dtype, "array" if shape else found.form)
+        return ArrayType(shape, found.dtype, "array" if shape or keepdims else found.form)
 
     def source(
         types: Any,
