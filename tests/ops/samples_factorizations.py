@@ -61,6 +61,10 @@ PINV = [
 ]
 PINV = [Sample(s.op, s.call, s.args, holomorphic=False) for s in PINV]
 RANK = [
+    Sample("matrix_rank", lambda a: np.linalg.matrix_rank(A=a), (INTEGERS,)),
+    Sample("inv", lambda a: np.linalg.inv(a=a), (regular(3, 3),)),
+    Sample("det", lambda a: np.linalg.det(a=a), (regular(3, 3),)),
+    Sample("eigvals", lambda a: np.linalg.eigvals(a=a), (INTEGERS + 0j,), order=0),
     *each("matrix_rank", np.linalg.matrix_rank, normal(3, 2), normal(2, 3, 3), INTEGERS),
     *each("matrix_rank", lambda a: np.linalg.matrix_rank(a, 0.5), spread(3, 2) * 0.3),
     *each("matrix_rank", lambda a: np.linalg.matrix_rank(a, hermitian=True), symmetric(3, 3)),

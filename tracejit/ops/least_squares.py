@@ -212,8 +212,8 @@ answer(np.linalg.lstsq, _lstsq_call)
 # Ranks
 
 
-def _rank_call(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Call:
-    if np.ndim(a) < 2:
+def _rank_call(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Call:
+    if np.ndim(A) < 2:
         raise TypeError("the rank of a vector is a Python number, which needs the data")
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -221,7 +221,7 @@ def _rank_call(a: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = 
     for name, limit in (("tol", tol), ("rtol", rtol)):
         if limit is not None:
             params[name] = float(known(limit, name))
-    return (a,), params
+    return (A,), params
 
 
 def _rank_type(a: ArrayType, **params: Any) -> ArrayType:

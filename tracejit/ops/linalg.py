@@ -127,6 +127,7 @@ answer(np.linalg.solve, _solve_call)
 
 inv = defop(
     np.linalg.inv,
+    canonical=lambda a: ((a,), {}),
     infer=square_type,
     vjp=lambda g, y, a: -(y.mT @ g @ y.mT),
     jvp=lambda v, y, a: -(y @ v @ y),
@@ -288,6 +289,7 @@ def _slogdet_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
 
 det = defop(
     np.linalg.det,
+    canonical=lambda a: ((a,), {}),
     infer=_det_type,
     vjp=lambda g, y, a: each(g * y) * np.linalg.inv(a).mT,
     jvp=lambda v, y, a: y * _trace_of_quotient(v, a),

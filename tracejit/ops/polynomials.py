@@ -210,6 +210,7 @@ def _shares(r: Any, p: Any) -> Any:
 
 roots = defop(
     np.roots,
+    canonical=lambda p: ((p,), {}),
     infer=_roots_type,
     vjp=lambda g, r, p: g @ _shares(r, p),
     jvp=lambda v, r, p: _shares(r, p) @ v,
