@@ -102,12 +102,13 @@ def sines(a):
     return np.sum(np.sin(np.linalg.eigvals(a)), axis=-1)
 
 
+APART = np.diag([1.0, 2.0j, -3.0]) + 0.1 * complex_normal(3, 3)
 EIGENVALUES = [
     *each("eig", np.linalg.eig, complexes(3, 3), complexes(2, 3, 3), complexes(4, 4).T),
     *each("eig", lambda a: np.linalg.eig(a).eigenvalues, complexes(3, 3), zero_size=(EMPTY + 0j,)),
     *each("eig", lambda a: np.linalg.eig(a)[1], complexes(3, 3), zero_size=(NONE + 0j,)),
     *each("eig", lambda a: np.linalg.eig(a.astype(complex)), regular(3, 3) @ np.diag([1.0, 3, 7])),
-    *each("eigvals", np.linalg.eigvals, complexes(3, 3), zero_size=(NONE + 0j,)),
+    *each("eigvals", np.linalg.eigvals, APART, zero_size=(NONE + 0j,)),
     *each("eigvals", sines, complexes(2, 3, 3), complexes(4, 4), single(complexes(3, 3))),
     *each("eigvals", lambda a: sines(a * (1 + 0j)), normal(3, 3), spread(4, 4)),
     *each("eig", np.linalg.eig, INTEGERS + 0j, order=1),

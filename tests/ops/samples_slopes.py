@@ -90,6 +90,9 @@ SLOPES = [
 PLACES = np.array([[-2.0, -0.7, 0.33], [0.52, 1.2, 13.0]])
 POINTS = np.array([0.3, 2.9, 1.1, 1.9])
 PERIODIC = [
+    Sample("interp", lambda x, fp: np.interp(x, [1.0], fp, left=3.0), (PLACES, normal(1))),
+    Sample("interp", lambda x, xp: np.interp(x, xp, [2], right=3.0), (SCALAR, normal(1))),
+    Sample("interp", lambda x, fp: np.interp(x, [1.0], fp), (PLACES, complex_normal(1))),
     Sample(
         "interp", lambda x, xp, fp: np.interp(x, xp, fp, period=3.3), (PLACES, POINTS, normal(4))
     ),

@@ -154,6 +154,8 @@ def test_shapes_that_do_not_fit(call: Any, text: str) -> None:
         (lambda a: np.linalg.eig(a), "whether the eigenvalues of a real matrix are real depends"),
         (lambda a: np.linalg.eigvals(a), "a.astype(complex), or np.linalg.eigh if it is symm"),
         (lambda a: np.linalg.matrix_rank(a[0]), "a Python number, which needs the data"),
+        (lambda a: np.linalg.pinv(a[None], [0.1]), "an array as rcond is not supported"),
+        (lambda a: np.linalg.matrix_rank(a[None], [0.1]), "an array as tol is not supported"),
         (lambda a: np.linalg.pinv(a, a[0, 0]), "rcond, whose values are not known yet"),
         (lambda a: np.linalg.inv(a.astype(np.float16)), "float16 is unsupported in linalg"),
     ],

@@ -37,6 +37,13 @@ def _costs(*types: ArrayType, **params: Any) -> int:
     return 10 * cubic(*types)
 
 
+def _number(limit: Any, name: str) -> float:
+    limit = np.asarray(known(limit, name))
+    if limit.ndim:
+        raise TypeError(f"an array as {name} is not supported")
+    return float(limit)
+
+
 # Pseudo-inverse
 
 
@@ -52,7 +59,7 @@ def _pinv_call(
     limit = rcond if rtol is NO_VALUE else rtol
     if rtol is None:
         limit = max(np.shape(a)[-2:]) * float(np.finfo(a.dtype).eps)
-    params = {} if limit is None else {"rcond": float(known(limit, "rcond"))}
+    params = {} if limit is None else {"rcond": _number(limit, "rcond")}
     return (a,), params | ({"hermitian": True} if hermitian else {})
 
 
@@ -201,7 +208,7 @@ of_full_rank = defop(
 
 
 def _lstsq_call(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
-    limit = None if rcond is None else float(known(rcond, "rcond"))
+    limit = None if rcond is None else _number(rcond, "rcond")
     x, residuals, rank, values = lstsq(as_array(a), as_array(b), rcond=limit)
     return x, of_full_rank(residuals) if residuals.size else residuals, rank, values
 
@@ -220,7 +227,7 @@ def _rank_call(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = 
     params: dict[str, Any] = {"hermitian": True} if hermitian else {}
     for name, limit in (("tol", tol), ("rtol", rtol)):
         if limit is not None:
-            params[name] = float(known(limit, name))
+            params[name] = _number(limit, name)
     return (A,), params
 
 

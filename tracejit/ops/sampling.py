@@ -207,6 +207,13 @@ interpolate = defop(
 )
 
 
+def _constant(x: Any, fp: Any) -> Any:
+    """The interpolation between one point."""
+    kind = np.dtype(np.complex128 if type_in_call(fp).dtype.kind == "c" else np.float64)
+    value = fp[:1] if fp.dtype == kind else cast(fp[:1], kind)
+    return take.record_call(value, np.zeros(np.shape(x), np.intp))
+
+
 def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """Places and grid within one period, the grid in order and one point longer at each end."""
     if not is_recorded(period) and period == 0:
@@ -235,11 +242,11 @@ def interp(
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None
-    if np.shape(xp)[0] < 2:
-        raise ValueError("interpolation takes two points or more")
+    if not np.shape(xp)[0]:
+        raise ValueError("array of sample points is empty")
     if any(type_in_call(array).dtype.kind == "c" for array in (x, xp)):
         raise TypeError("only the values fp may be complex")
-    y = interpolate(x, xp, fp)
+    y = interpolate(x, xp, fp) if np.shape(xp)[0] > 1 else _constant(x, fp)
     for beyond, value in ((x < xp[0], left), (x > xp[-1], right)):
         if value is not None:
             chosen = np.where(beyond, value, y)
