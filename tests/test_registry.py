@@ -771,7 +771,6 @@ def test_a_numpy_function_with_keywords() -> None:
         axis = op.params["kwargs"]["axis"]
         return np.expand_dims(dy, axis) / 3.0 + 0.0 * op.inputs[0]
 
-    del HANDLERS[np.nanmedian]  # as if it were not recorded
     tj.register_gradient(np.nanmedian)(rule)
     x = np.arange(6.0).reshape(2, 3)
     answer = everywhere(lambda x: np.nanmedian(x, axis=1), x)

@@ -12,7 +12,6 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array
-from tracejit.ops.creation import type_in_call
 from tracejit.ops.infer import ufunc_type
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
