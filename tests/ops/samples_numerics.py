@@ -75,6 +75,7 @@ QUANTILES = [
                 lambda f, x, q=one: f(x, q, axis=1),
                 lambda f, x, q=0.5 * one: f(x, q, axis=(0, -1), keepdims=True),
                 lambda f, x, q=TWO * one: f(x, q, axis=0),
+                lambda f, x, q=FOUR * one: f(x, q, axis=1),
                 lambda f, x, q=FOUR * one: f(x, q, keepdims=True),
             ],
             float32=False,
@@ -85,6 +86,45 @@ QUANTILES = [
         Sample(op, lambda x, f=f, q=0.4 * one: f(x, q, axis=1), (HALF,), differentiable=False),
         Sample(op, lambda x, f=f, q=0.4 * one: f(x, q), (INTEGERS,)),
     )
+]
+AT_RECORDED = [
+    sample
+    for op, f, one in (
+        ("quantile_at", np.quantile, 1),
+        ("percentile_at", np.percentile, 100),
+        ("nanquantile_at", np.nanquantile, 1),
+        ("nanpercentile_at", np.nanpercentile, 100),
+    )
+    for sample in (
+        *(
+            Sample(
+                op,
+                lambda x, q, m=m, f=f: f(x, q, axis=0, method=m),
+                (distinct(7, 2), np.array([0.23, 0.64]) * one),
+            )
+            for m in (*METHODS, "linear")
+        ),
+        Sample(op, lambda x, q, f=f: f(x, q), (distinct(5), np.float64(0.37) * one)),
+        Sample(op, lambda x, q, f=f: f(x, q), (distinct(5), np.array(0.37) * one)),
+        Sample(
+            op,
+            lambda x, q, f=f: f(x, q, (0, -1), keepdims=True),
+            (distinct(2, 3, 4), np.array([0.37, 0.2]) * one),
+        ),
+        Sample(op, lambda x, q, f=f: f(x, q), (INTEGERS, np.array([0.37, 0.2]) * one)),
+        Sample(op, lambda x, q, f=f: f(x, q), (SINGLE, np.float32(0.37) * one), order=0),
+        Sample(op, lambda q, f=f: f(q, q / 5), (distinct(5) ** 2,), order=0),
+    )
+] + [
+    Sample(
+        "nanquantile_at",
+        lambda x, q: np.nanquantile(gaps(x), q, axis=1),
+        (distinct(3, 5), np.array([0.23, 0.64])),
+    ),
+]
+AT_RECORDED = [
+    Sample(s.op, s.call, s.args, order=s.order, holomorphic=False, float32=False)
+    for s in AT_RECORDED
 ]
 WEIGHTED = [
     sample
@@ -248,4 +288,13 @@ EINSUM = [
     ),
 ]
 
-SAMPLES = [*MEDIANS, *QUANTILES, *WEIGHTED, *WITHOUT_NAN, *AVERAGES, *WEIGHTED_COVARIANCES, *EINSUM]
+SAMPLES = [
+    *MEDIANS,
+    *QUANTILES,
+    *AT_RECORDED,
+    *WEIGHTED,
+    *WITHOUT_NAN,
+    *AVERAGES,
+    *WEIGHTED_COVARIANCES,
+    *EINSUM,
+]

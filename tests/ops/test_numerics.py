@@ -108,6 +108,11 @@ def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
     ("call", "error", "text"),
     [
         (lambda x: np.quantile(x, 0.5, weights=x), ShapeError, "Only method 'inverted_cdf'"),
+        (
+            lambda x: np.nanquantile(np.stack((x, x)), [[0.5]], axis=0, keepdims=True),
+            UnsupportedError,
+            "q of two dimensions",
+        ),
         (lambda x: np.nanmean(x, dtype=int), UnsupportedError, "dtype must be inexact"),
         (lambda x: np.nanmedian(x[:0]), ShapeError, "no elements"),
         (lambda x: np.nanargmax(x[:0]), ShapeError, "empty sequence"),

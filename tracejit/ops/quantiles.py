@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.creation import as_array, cast, known
+from tracejit.ops.creation import as_array, cast, is_recorded, known, settled
 from tracejit.ops.indexing import put_along_axis
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
 from tracejit.ops.linalg import real_dtype
@@ -116,13 +116,18 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
         rows = _rows(x, axis)
         ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1)
         exact = method is None and rows.shape[-1] < 2**22 and y.dtype.char in "efF"
-        numbered = np.where(np.isnan(rows), np.nan, cast(ranks, np.dtype("f4" if exact else "f8")))
-        numbered = _from_rows(numbered, x.shape, axis)
-        options: dict[str, Any] = {} if method is None else {"q": np.array(q), "method": method}
+        ranks = cast(ranks, np.dtype("f4" if exact else "f8"))
+        missing = np.isnan(rows)
+        numbered = _from_rows(np.where(missing, np.nan, ranks), x.shape, axis)
+        far = _from_rows(np.where(missing, -2.0, ranks), x.shape, axis)
+        options: dict[str, Any] = {}
+        if method is not None:
+            q = np.reshape(q if is_recorded(q) else np.array(q), -1)
+            options = {"q": q, "method": method}
         options |= {"weights": weights[0]} if weights else {}
         places = function(numbered, axis=axis, keepdims=True, **options)
         places = np.reshape(places, (np.size(q), *reduced_shape(x.shape, axis, True)))
-        share = np.fmax(1.0 - np.abs(numbered - places), 0.0)
+        share = np.fmax(1.0 - np.abs(far - places), 0.0)
         dtype = real_dtype(y.dtype)
         return share if share.dtype == dtype else cast(share, dtype)
 
@@ -155,6 +160,57 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
         return np.reshape(np.sum(share * v, axis=tuple(k + 1 for k in axis)), y.shape)
 
     return {"vjp": (vjp,), "jvp": (jvp,), "cost": lambda x, *weights, **params: 30 * x.size}
+
+
+# By how much faster than the count of elements the place of a quantile moves with q; where it
+# jumps, a quantile is piecewise constant in q.
+_MOVES = {
+    "linear": -1.0,
+    "interpolated_inverted_cdf": 0.0,
+    "hazen": 0.0,
+    "weibull": 1.0,
+    "median_unbiased": 1 / 3,
+    "normal_unbiased": 0.25,
+}
+
+
+def _recorded_rules(function: Callable[..., Any]) -> dict[str, Any]:
+    """The vjp and jvp of `function` where q is recorded, too; of one that both sides of a kink
+    disagree on, the mean."""
+    rules = _rank_rules(function)
+    (of_values,), (values_jvp,) = rules["vjp"], rules["jvp"]
+    one = 100.0 if "percentile" in function.__name__ else 1.0
+
+    def slopes(y: Any, x: Any, q: Any, axis: Axes, method: str) -> Any:
+        """The derivative of each quantile by q."""
+        rows = _rows(x, axis)
+        missing = np.isnan(rows)
+        counts = np.sum(~missing, axis=-1, dtype=np.float64)
+        order = np.argsort(np.argsort(rows, axis=-1), axis=-1)
+        ranks = np.where(missing, np.nan, cast(order, np.dtype(np.float64)))
+        places = function(ranks, np.reshape(q, -1), axis=-1, method=method)
+        away = ranks - np.expand_dims(places, -1)
+        side = np.sign(away) * ((np.abs(away) < 1.0) + 0.5 * (np.abs(away) == 1.0))
+        rise = np.sum(np.where(np.isnan(side), 0.0, side) * np.where(missing, 0.0, rows), axis=-1)
+        inside = (places > 0.0) & (places < counts - 1.0)
+        moves = (counts + _MOVES[method]) / one if method in _MOVES else 0.0 * counts
+        return np.reshape(rise * moves * inside, y.shape)
+
+    def of_q(g: Any, y: Any, x: Any, q: Any, axis: Axes, method: str, keepdims: Any = False) -> Any:
+        change = np.reshape(g * slopes(y, x, q, axis, method), (np.size(q), -1))
+        return np.reshape(np.sum(change, axis=1), np.shape(q))
+
+    def q_jvp(
+        v: Any, y: Any, x: Any, q: Any, axis: Axes, method: str, keepdims: Any = False
+    ) -> Any:
+        spread = np.reshape(v, (*np.shape(q), *(1,) * (y.ndim - np.ndim(q))))
+        return spread * slopes(y, x, q, axis, method)
+
+    return {
+        "vjp": (lambda g, y, x, q, **params: of_values(g, y, x, q=q, **params), of_q),
+        "jvp": (lambda v, y, x, q, **params: values_jvp(v, y, x, q=q, **params), q_jvp),
+        "cost": lambda x, q, **params: 30 * x.size,
+    }
 
 
 def _count(x: ArrayType, axis: Axes) -> int:
@@ -244,6 +300,10 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         params["q"] = _nested(np.asarray(q).tolist())
         return (a,), params | kept(keepdims)
 
+    def check_shape(x: ArrayType, q: tuple[int, ...], axis: Axes, keepdims: bool) -> None:
+        if len(q) > 1 and keepdims and len(axis) < x.ndim and "nan" in function.__name__:
+            raise TypeError("q of two dimensions together with keepdims is not supported")
+
     @lru_cache(256, typed=True)
     def result(
         operand: np.dtype[Any],
@@ -272,6 +332,7 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
     ) -> ArrayType:
         _count(x, axis)
         found = result(x.dtype, q, method, dtype, scalar, bool(weights))
+        check_shape(x, found.shape, axis, keepdims)
         shape = found.shape + reduced_shape(x.shape, axis, keepdims)
         return ArrayType(shape, found.dtype, "array" if shape or keepdims else found.form)
 
@@ -300,7 +361,37 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         name=f"weighted_{function.__name__}", infer=infer, source=source, **_rank_rules(function)
     )
 
+    def recorded_type(
+        x: ArrayType, q: ArrayType, axis: Axes, method: str, keepdims: bool = False
+    ) -> ArrayType:
+        _count(x, axis)
+        dtype, scalar = (None, False) if q.form == "weak" else (q.dtype, q.form == "scalar")
+        found = result(x.dtype, 0.5, method, dtype, scalar, False)
+        check_shape(x, q.shape, axis, keepdims)
+        shape = q.shape + reduced_shape(x.shape, axis, keepdims)
+        return ArrayType(shape, found.dtype, "array" if shape or keepdims else "scalar")
+
+    def recorded_source(types: Any, axis: Axes, method: str, keepdims: bool = False) -> str:
+        whole = len(axis) == types[0].ndim
+        arguments = ["{0}", "{1}"]
+        arguments += [] if whole else [f"axis={axis_text(axis, types[0].ndim)}"]
+        arguments += [] if method == "linear" else [f"method={method!r}"]
+        arguments += ["keepdims=True"] if keepdims else []
+        return f"np.{function.__name__}({', '.join(arguments)})"
+
+    at_recorded = defop(
+        name=f"{function.__name__}_at",
+        infer=recorded_type,
+        source=recorded_source,
+        **_recorded_rules(function),
+    )
+
     def handler(a: Any, q: Any, axis: Any = None, *, weights: Any = None, **options: Any) -> Any:
+        q = settled(as_array(q))
+        if is_recorded(q) and weights is None:
+            (a,), params = canonical(a, 0.5, axis, **options)
+            del params["q"]
+            return at_recorded(a, q, **params)
         (a,), params = canonical(a, q, axis, **options)
         if weights is None:
             return op(a, **params)
