@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, defop, literal
 
 
