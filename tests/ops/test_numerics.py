@@ -141,3 +141,14 @@ def test_series_that_are_refused(name: str, args: Any, text: str) -> None:
 def test_calls_that_are_refused(call: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         record(call, np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("points", [1, 2, 5, 8])
+def test_kaiser_windows_of_a_recorded_shape(points: int) -> None:
+    window = recordable(np.kaiser)
+    for beta in (np.float64(3.3), np.float32(2.1), np.array(8.6)):
+        found = tj.function(lambda beta: window(points, beta))(beta)
+        assert np.array_equal(found, np.kaiser(points, beta))
+    slope = (np.sum(np.kaiser(points, 3.3 + 1e-5)) - np.sum(np.kaiser(points, 3.3 - 1e-5))) / 2e-5
+    found = tj.grad(lambda beta: np.sum(window(points, beta)) + 0.0 * beta)(3.3)
+    assert found == pytest.approx(slope, abs=1e-8)
