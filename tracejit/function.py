@@ -251,6 +251,7 @@ class Function:
         captures = Captures([self.python, *objects])
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures)
+        recording.exact = self.options.exact
         fixed, differentiated = self._roles(call)
         try:
             with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:

@@ -18,6 +18,7 @@ from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.record import Event, Hidden, Recording
+from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import LEAF, flatten, labels, unflatten
@@ -102,6 +103,8 @@ def finish(
     leaves: list[tuple[str, Any]] = []
     names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
     for leaf, label in zip(answer.value, names, strict=True):
+        if type(leaf) is Selected:
+            leaf.refuse("as a result: ")
         if type(leaf) is np.ndarray:
             leaf = Tensor(recording.lift(leaf), recording)
         if type(leaf) is not Tensor:

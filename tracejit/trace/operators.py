@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit.ir.types import WEAK_DTYPES, type_of
 from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
+from tracejit.trace.selected import Selected
 from tracejit.trace.writes import write_result, write_update
 
 Method = Callable[..., Any]
@@ -45,6 +46,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             return self._handle(function, (self, other), {})
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](self, other)
+        if type(other) is Selected:
+            return NotImplemented
         if getattr(type(other), "__array_ufunc__", other) is None and other is not None:
             return NotImplemented
         if is_foreign(self, other):

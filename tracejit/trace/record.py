@@ -92,6 +92,7 @@ class Recording(Recorder):
         self.events: list[Event] = []
         self.thread = threading.get_ident()
         self.open = True
+        self.exact = False
         self.known: dict[Value, Any] = {}
         self.reads: dict[Value, Any] = {}
         self._namer = Namer()

@@ -24,6 +24,7 @@ from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.memory import Owner, Written
+from tracejit.trace.selected import Selected
 from tracejit.trace.writes import write_at, write_result
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
@@ -99,6 +100,8 @@ class Tensor(ArrayMethods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """A ufunc was called with a Tensor among its operands."""
+        if any(type(operand) is Selected for operand in inputs):
+            return NotImplemented
         if method == "at":
             return write_at(ufunc, *inputs)
         function = ufunc if method == "__call__" else (ufunc, method)
@@ -234,6 +237,13 @@ class Tensor(ArrayMethods):
         self._recording.check_alive()
         array: np.ndarray = self._recording.numpy(self._value)
         return array
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements by position; under a mask that is being recorded, what it will select."""
+        if type(index) is Tensor and index.dtype.kind == "b" and index._held.data is None:
+            if self.shape[: index.ndim] == index.shape != ():
+                return Selected(self, index)
+        return self._handle(operator.getitem, (self, index), {})
 
     # Writes
 

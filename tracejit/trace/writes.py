@@ -21,6 +21,7 @@ from tracejit.ops.op import answer
 from tracejit.ops.updates import replaced, with_at, with_item
 from tracejit.trace import places
 from tracejit.trace.memory import View
+from tracejit.trace.selected import Selected
 
 PLAIN = "a plain array, which cannot hold what is being recorded"
 USE_NAMESPACE = (
@@ -81,11 +82,23 @@ def _called(function: Any) -> str:
 def write_item(x: Any, index: Any, value: Any) -> None:
     """x[index] = value."""
     name = x._called()
+    if type(value) is Selected:
+        _write_selected(x, index, value, f"{name}[...] = ...")
+        return
     value = as_array(value)
     if is_tensor(value) and type(value._owner) is View and not is_recorded(index):
         if value._owner.base is x and value._owner.shows(x, parsed_index(x, index, masks=True)[0]):
             return  # the end of x[index] += v, which has written already
     x._write(with_item(x, index, value), f"{name}[...] = ...")
+
+
+def _write_selected(x: Any, mask: Any, value: Selected, call: str) -> None:
+    """x[mask] = value, which the same mask has selected."""
+    if not value.is_of(mask) or value.whole.shape != x.shape:
+        problem = "the value is not selected by the mask that it is written under"
+        words = {"function": call, "problem": problem, "fix": "use one mask, of one shape."}
+        raise fail("unsupported-call", x._recording.here(), **words)
+    x._write(np.where(value.condition(), castable(value.whole, x, "unsafe"), x), call)
 
 
 def write_update(x: Any, symbol: str, compute: Callable[[Any, Any], Any], other: Any) -> Any:
