@@ -78,12 +78,11 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
+    f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py" for area in ("special", "ufuncs")
+} | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
-        "ufuncs", *(f"special.{family}" for family in (
-            "airy", "bessel", "distributions", "elementary", "elliptic", "error_functions", "gamma",
-            "harmonics", "hypergeometric", "integrals", "polynomials", "softmax",
-        )),
+        "banded", "decompositions", "lapack_factors", "matrix_functions", "riccati", "solvers",
     )
 } | {
     f"tracejit.ops.{area}": "tests/ops/test_arranging.py"

@@ -1,0 +1,20 @@
+"""scipy.linalg, recordable.
+
+>>> import numpy as np
+>>> import tracejit as tj
+>>> from tracejit.scipy import linalg
+>>> tj.grad(lambda a: np.sum(linalg.expm(a)))(np.zeros((2, 2)))
+array([[1., 1.],
+       [1., 1.]])
+"""
+
+from __future__ import annotations
+
+import scipy.linalg
+
+from tracejit.ops.scipy import matrix_functions as matrix_functions  # the records
+from tracejit.ops.scipy import riccati as riccati
+from tracejit.ops.scipy import solvers as solvers
+from tracejit.trace.namespaces import namespace
+
+__getattr__, __dir__ = namespace(scipy.linalg)
