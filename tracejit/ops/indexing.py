@@ -141,7 +141,7 @@ def _simplified(entries: list[Any], rest: int) -> Index:
     if rest == 0 and numbers:
         return tuple(entries)
     kept = [entry for entry in entries if entry != "..." or rest]
-    while kept and kept[-1] in ("...", FULL):
+    while kept and (kept[-1] == "..." or (kept[-1] == FULL and "..." not in kept)):
         kept.pop()
     return tuple(kept) or ("...",)
 
