@@ -82,7 +82,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
-        "banded", "decompositions", "lapack_factors", "matrix_functions", "riccati", "solvers",
+        "calls", "cholesky", "linalg", "lu", "matrix_functions", "qr", "riccati",
+        "solvers",
     )
 } | {
     f"tracejit.ops.{area}": "tests/ops/test_arranging.py"

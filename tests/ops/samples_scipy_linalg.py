@@ -214,4 +214,119 @@ FUNCTIONS = [
     Sample("expm_beside_frechet", frechet(), (normal(3, 3), normal(3, 3)), holomorphic=False),
 ]
 
-SAMPLES = SOLVE + TRIANGULAR + EQUATIONS + FUNCTIONS
+
+def symmetrized(call):
+    """A call on a matrix made Hermitian and positive definite."""
+    return lambda a: call(a @ np.conj(a).T + np.eye(a.shape[-1]))
+
+
+CHOLESKY = [
+    *[
+        Sample("scipy_cholesky", call, (array,), holomorphic=False)
+        for call in (sl.cholesky, lambda a: sl.cholesky(a, lower=True))
+        for array in (definite(3, 3), definite(3, 3, matrix=C), definite(3, 3) + 0.1 * normal(3, 3))
+    ],
+    Sample("scipy_cholesky", symmetrized(sl.cholesky), (normal(3, 3),), holomorphic=False),
+    Sample("scipy_cholesky", sl.cholesky, (single(definite(3, 3)),), holomorphic=False),
+    *where_stacked("scipy_cholesky", sl.cholesky, definite(2, 3, 3), holomorphic=False),
+    *[
+        Sample("cho_factor", call, (array,), holomorphic=False)
+        for call in (sl.cho_factor, lambda a: sl.cho_factor(a, lower=True))
+        for array in (definite(3, 3), definite(3, 3, matrix=C))
+    ],
+    *[
+        Sample(
+            "cho_solve",
+            lambda c, b, lower=lower: sl.cho_solve((c, lower), b),
+            args,
+            holomorphic=False,
+        )
+        for lower in (False, True)
+        for args in (
+            (triangular(3, 3), normal(3)),
+            (triangular(3, 3), normal(3, 2)),
+            (triangular(3, 3, matrix=C), complex_normal(3, 2)),
+        )
+    ],
+    Sample(
+        "cho_solve",
+        lambda a, b: sl.cho_solve(sl.cho_factor(a), b),
+        (definite(3, 3), normal(3)),
+        holomorphic=False,
+    ),
+    *where_stacked(
+        "cho_solve",
+        lambda c, b: sl.cho_solve((c, True), b),
+        triangular(2, 3, 3),
+        normal(3, 2),
+        holomorphic=False,
+    ),
+]
+PIVOTS = np.array([1, 2, 2], np.int32)
+
+
+def lu_solve(**keywords):
+    """lu_solve with keywords."""
+    return lambda a, b: sl.lu_solve((a, PIVOTS), b, **keywords)
+
+
+LU = [
+    *[
+        Sample(op, getattr(sl, op), (array,), holomorphic=False)
+        for op in ("lu", "lu_factor")
+        for array in (normal(3, 3), normal(4, 2), normal(2, 4), C(3, 3), single(normal(3, 3)))
+    ],
+    Sample("lu", sl.lu, (normal(2, 3, 3),), holomorphic=False),
+    *where_stacked("lu_factor", sl.lu_factor, normal(2, 4, 3), holomorphic=False),
+    Sample("lu", lambda a: sl.lu(a, p_indices=True), (normal(3, 3),), differentiable=False),
+    *[
+        Sample("lu_solve", lu_solve(**keywords), args, holomorphic=False)
+        for keywords in ({}, {"trans": 1}, {"trans": 2, "check_finite": False})
+        for args in ((triangular(3, 3), normal(3)), (triangular(3, 3), normal(3, 2)))
+    ],
+    Sample("lu_solve", lu_solve(trans=1), (triangular(3, 3, matrix=C), C(3, 2)), holomorphic=False),
+    Sample("lu_solve", lu_solve(), (triangular(3, 3, matrix=C), C(3)), holomorphic=False),
+    Sample(
+        "lu_solve",
+        lambda a, b: sl.lu_solve(sl.lu_factor(a), b),
+        (regular(3, 3), normal(3)),
+        holomorphic=False,
+    ),
+    *where_stacked(
+        "lu_solve",
+        lambda a, b: sl.lu_solve(sl.lu_factor(a), b),
+        regular(2, 3, 3),
+        normal(2, 3, 2),
+        holomorphic=False,
+    ),
+]
+
+
+def qr(**keywords):
+    """QR factors with keywords."""
+    return lambda a: sl.qr(a, **keywords)
+
+
+QR = [
+    *[
+        Sample("scipy_qr", qr(**keywords), (array,), holomorphic=False)
+        for keywords in (
+            {},
+            {"mode": "economic"},
+            {"mode": "r"},
+            {"pivoting": True},
+            {"mode": "economic", "pivoting": True},
+        )
+        for array in (spread(3, 3), spread(2, 4), single(spread(3, 3)))
+    ],
+    *[
+        Sample("scipy_qr", qr(mode="economic", pivoting=flag), (spread(4, 2),), holomorphic=False)
+        for flag in (False, True)
+    ],
+    Sample("scipy_qr", qr(), (C(3, 3),), differentiable=False),
+    Sample("scipy_qr", qr(), (normal(4, 2),), differentiable=False),
+    *where_stacked("scipy_qr", qr(mode="economic"), spread(2, 4, 3), holomorphic=False),
+    *where_stacked("scipy_qr", qr(pivoting=True), spread(2, 3, 3), holomorphic=False),
+]
+
+SAMPLES = SOLVE + TRIANGULAR + EQUATIONS + FUNCTIONS + CHOLESKY + LU + QR

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import scipy.linalg
 
-from tracejit.ops.scipy import matrix_functions as matrix_functions  # the records
-from tracejit.ops.scipy import riccati as riccati
-from tracejit.ops.scipy import solvers as solvers
+from tracejit.ops.scipy import linalg as linalg  # the records
 from tracejit.trace.namespaces import namespace
 
 __getattr__, __dir__ = namespace(scipy.linalg)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array, is_recorded
-from tracejit.ops.op import Op, Rules, defop
+from tracejit.ir.types import HANDLE, ArrayType, Shape, type_of
+from tracejit.ops.creation import as_array, is_recorded, type_in_call
+from tracejit.ops.op import Op, Rules, answer, defop
 
 Probe = Callable[..., Any]
 FREE = ("check_finite", "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x")
@@ -61,24 +61,28 @@ def sample(ndim: int, dtype: np.dtype[Any]) -> Any:
 @cache
 def _answers(
     probe: Probe, kinds: tuple[tuple[int, np.dtype[Any]], ...], params: tuple[tuple[str, Any], ...]
-) -> tuple[np.dtype[Any], ...]:
+) -> tuple[ArrayType, ...] | list[ArrayType]:
     with np.errstate(all="ignore"):
-        answer = probe(*[sample(*kind) for kind in kinds], **dict(params))
-    answers = answer if isinstance(answer, tuple) else (answer,)
-    return tuple([np.asarray(answer).dtype for answer in answers])
+        answered = probe(*[sample(*kind) for kind in kinds], **dict(params))
+    if isinstance(answered, list):
+        return [type_of(part) or HANDLE for part in answered]
+    answers = answered if isinstance(answered, tuple) else (answered,)
+    return tuple([type_of(part) or HANDLE for part in answers])
 
 
-def answer_dtypes(
+def answer_types(
     probe: Probe, types: Sequence[ArrayType], params: Mapping[str, Any]
-) -> tuple[np.dtype[Any], ...]:
-    """The dtypes of what SciPy answers to operands of these types."""
+) -> tuple[ArrayType, ...] | list[ArrayType]:
+    """The types, but for the shapes, of what SciPy answers to operands of these types: a tuple, or
+    a list where SciPy answers one."""
     kinds = tuple([(type.ndim, type.dtype) for type in types])
     return _answers(probe, kinds, tuple(sorted(params.items())))
 
 
 def call_text(function: str, places: str, params: Mapping[str, Any]) -> str:
-    """The template of a call with these parameters as keywords."""
-    keywords = "".join(f", {name}={{{name}}}" for name in params)
+    """The template of a call with these parameters as keywords, but for those in `places`."""
+    later = [name for name in params if f"{{{name}}}" not in places]
+    keywords = "".join(f", {name}={{{name}}}" for name in later)
     return f"scipy.{function}({places}{keywords})"
 
 
@@ -87,7 +91,7 @@ def linalg_op(
     *,
     operands: Sequence[str] = ("a",),
     keywords: Sequence[str] = (),
-    shape: Callable[..., Shape | tuple[Shape, ...]],
+    shape: Callable[..., Shape | list[Shape]],
     vjp: Rules,
     jvp: Any = None,
     name: str = "",
@@ -105,18 +109,25 @@ def linalg_op(
     the function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
-    name = name or function.__name__
+    taken = hasattr(np.linalg, function.__name__)
+    name = name or ("scipy_" if taken else "") + function.__name__
     probe = probe or function
 
     def infer(*types: ArrayType, **params: Any) -> ArrayType | tuple[ArrayType, ...]:
         shapes: Any = shape(*types, **params)
-        dtypes = answer_dtypes(probe, types, params)
+        kinds = answer_types(probe, types, params)
         if isinstance(shapes, list):
-            return tuple([ArrayType(*kind) for kind in zip(shapes, dtypes, strict=True)])
-        return ArrayType(shapes, dtypes[0])
+            return tuple(map(_typed, shapes, kinds))
+        return _typed(shapes, kinds[0])
 
-    return defop(
-        *([function] if handles else []),
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands, params = op.canonical(*args, **keywords)
+        results = op(*operands, **params)
+        if isinstance(results, tuple):
+            return in_its_container(function, operands, results)
+        return results
+
+    op = defop(
         name=name,
         canonical=read_call(function, operands, keywords),
         infer=infer,
@@ -129,10 +140,32 @@ def linalg_op(
         library="scipy",
         cost=cost or _cubic,
     )
+    if handles:
+        answer(function, call)
+    return op
+
+
+def in_its_container(function: Probe, operands: Sequence[Any], results: Any) -> Any:
+    """Several results in a list where SciPy answers to stacks of matrices with one."""
+    types = [type_in_call(operand) for operand in operands]
+    answered = answer_types(function, types, {})
+    return list(results) if isinstance(answered, list) else results
+
+
+def _typed(shape: Shape, kind: ArrayType) -> ArrayType:
+    """A result of this shape where SciPy answered `kind` to small arrays."""
+    return ArrayType(shape, kind.dtype, "array" if shape else kind.form)
 
 
 def _cubic(*types: ArrayType, **params: Any) -> int:
     return 4 * types[0].size * max(types[0].shape[-1:], default=1)
+
+
+def matrix(a: ArrayType, **params: Any) -> Shape:
+    """The shape of a matrix, or of a stack of them; ValueError for any other."""
+    if a.ndim < 2:
+        raise ValueError(f"expected matrices, got the shape {a.shape}")
+    return a.shape
 
 
 def square(a: ArrayType, **params: Any) -> Shape:
@@ -140,3 +173,11 @@ def square(a: ArrayType, **params: Any) -> Shape:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"expected square matrices, got the shape {a.shape}")
     return a.shape
+
+
+def checked(check_finite: bool, **overwrites: bool) -> dict[str, Any]:
+    """The parameters of a call that is read by hand; ones that overwrite are refused."""
+    for name, value in overwrites.items():
+        if value:
+            raise TypeError(f"unexpected keyword argument '{name}'")
+    return {} if check_finite else {"check_finite": False}

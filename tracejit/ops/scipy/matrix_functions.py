@@ -17,7 +17,7 @@ import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.op import Op, answer, literal
-from tracejit.ops.scipy.calls import answer_dtypes, linalg_op, square
+from tracejit.ops.scipy.calls import answer_types, linalg_op, square
 from tracejit.ops.scipy.solvers import solve_sylvester
 
 
@@ -38,7 +38,7 @@ def _kept_real(function: Any) -> Callable[..., str]:
     """What follows a call that has to be real where its operand is: TypeError for another."""
 
     def suffix(types: Sequence[ArrayType], **params: Any) -> str:
-        dtype = answer_dtypes(function, types, params)[0]
+        dtype = answer_types(function, types, params)[0].dtype
         if dtype.kind == "c":
             return ""
         return f".astype({literal(dtype)}, casting='same_kind', copy=False)"

@@ -1,0 +1,129 @@
+"""scipy.linalg: Cholesky factors, of which one triangle is read, and solving with them.
+
+`cho_factor` leaves in its result what it does not read, and there it has its gradient too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from tracejit.ops.creation import as_array
+from tracejit.ops.factorizations import cholesky as numpy_cholesky
+from tracejit.ops.op import Op, answer
+from tracejit.ops.products import conj
+from tracejit.ops.scipy.calls import checked, linalg_op, square
+from tracejit.ops.scipy.solvers import in_columns, outer, solved_shape, times
+
+
+def _adjoint(x: Any) -> Any:
+    return conj(x).mT
+
+
+_lower_vjp: Any = numpy_cholesky.vjp
+_lower_jvp: Any = numpy_cholesky.jvp
+
+
+def _cholesky_vjp(g: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
+    if lower:
+        return _lower_vjp(g, y, a)
+    return _adjoint(_lower_vjp(_adjoint(g), _adjoint(y), a))
+
+
+def _cholesky_jvp(v: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
+    if lower:
+        return _lower_jvp(v, y, a)
+    return _adjoint(_lower_jvp(_adjoint(v), _adjoint(y), a))
+
+
+cholesky = linalg_op(
+    sl.cholesky, keywords=("lower",), shape=square, vjp=_cholesky_vjp, jvp=_cholesky_jvp
+)
+
+
+def _half(x: Any, lower: bool) -> Any:
+    return np.tril(x) if lower else np.triu(x)
+
+
+def _rest(x: Any, lower: bool) -> Any:
+    return np.triu(x, 1) if lower else np.tril(x, -1)
+
+
+def _cho_factor_vjp(g: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
+    """What is not read stands in the result as it is."""
+    return _cholesky_vjp(_half(g, lower), _half(y, lower), a, lower) + _rest(g, lower)
+
+
+def _cho_factor_jvp(v: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
+    return _cholesky_jvp(v, _half(y, lower), a, lower) + _rest(v, lower)
+
+
+cho_factor = linalg_op(
+    sl.cho_factor,
+    keywords=("lower",),
+    shape=square,
+    vjp=_cho_factor_vjp,
+    jvp=_cho_factor_jvp,
+    suffix=lambda types, **params: "[0]",
+    handles=False,
+)
+
+
+def _cho_factor_call(*args: Any, **keywords: Any) -> tuple[Any, bool]:
+    operands, params = cho_factor.canonical(*args, **keywords)
+    if np.ndim(operands[0]) > 2:
+        raise TypeError("stacks of matrices are not supported")
+    return cho_factor(*operands, **params), bool(params.get("lower", False))
+
+
+answer(sl.cho_factor, _cho_factor_call)
+
+
+def _cho_moved(g: Any, c: Any, b: Any, lower: bool) -> Any:
+    """The solution of the transposed system, whose matrix is the conjugate one."""
+    return conj(in_columns(cho_solve, c, conj(g), b, lower=lower))
+
+
+def _cho_solve_vjp(g: Any, x: Any, c: Any, b: Any, lower: bool, **rest: Any) -> Any:
+    change = -outer(_cho_moved(g, c, b, lower), x, b)
+    half = _half(c, lower)
+    if lower:
+        return np.tril(change @ conj(half) + conj(change.mT @ half))
+    return np.triu(conj(half) @ change + conj(half @ change.mT))
+
+
+def _cho_solve_jvp(v: Any, x: Any, c: Any, b: Any, lower: bool, **rest: Any) -> Any:
+    half, moved = _half(c, lower), _half(v, lower)
+    if lower:
+        change = moved @ _adjoint(half) + half @ _adjoint(moved)
+    else:
+        change = _adjoint(moved) @ half + _adjoint(half) @ moved
+    return -in_columns(cho_solve, c, times(change, x, b), b, lower=lower)
+
+
+cho_solve: Op = linalg_op(
+    sl.cho_solve,
+    operands=("c_and_lower", "b"),
+    places="({0}, {lower}), {1}",
+    shape=solved_shape,
+    vjp=(_cho_solve_vjp, lambda g, x, c, b, lower, **rest: _cho_moved(g, c, b, lower)),
+    jvp=(
+        _cho_solve_jvp,
+        lambda v, x, c, b, lower, **rest: in_columns(cho_solve, c, v, b, lower=lower),
+    ),
+    probe=lambda c, b, lower, **rest: sl.cho_solve((c, lower), b),
+    handles=False,
+)
+
+
+def _cho_solve_call(
+    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    c, lower = c_and_lower
+    params = checked(check_finite, overwrite_b=overwrite_b)
+    return cho_solve(as_array(c), as_array(b), lower=bool(lower), **params)
+
+
+answer(sl.cho_solve, _cho_solve_call)
