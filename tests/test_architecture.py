@@ -82,7 +82,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
-        "calls", "cholesky", "linalg", "lu", "matrix_functions", "qr", "riccati",
+        "calls", "cholesky", "inverses", "linalg", "lu", "matrix_functions", "polar", "qr",
+        "riccati", "spectra",
         "solvers",
     )
 } | {

@@ -329,4 +329,5 @@ QR = [
     *where_stacked("scipy_qr", qr(pivoting=True), spread(2, 3, 3), holomorphic=False),
 ]
 
+
 SAMPLES = SOLVE + TRIANGULAR + EQUATIONS + FUNCTIONS + CHOLESKY + LU + QR

@@ -98,6 +98,7 @@ def linalg_op(
     places: str = "",
     suffix: Callable[..., str] | None = None,
     probe: Probe | None = None,
+    source: Callable[..., str] | None = None,
     handles: bool = True,
     cost: Callable[..., int] | None = None,
 ) -> Op:
@@ -105,7 +106,7 @@ def linalg_op(
 
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
-    call. `handles` False: calls of
+    call; `source` replaces both. `handles` False: calls of
     the function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
@@ -120,6 +121,10 @@ def linalg_op(
             return tuple(map(_typed, shapes, kinds))
         return _typed(shapes, kinds[0])
 
+    def spelled(types: Sequence[ArrayType], **params: Any) -> str:
+        call = call_text(f"linalg.{function.__name__}", places, params)
+        return call + (suffix(types, **params) if suffix is not None else "")
+
     def call(*args: Any, **keywords: Any) -> Any:
         operands, params = op.canonical(*args, **keywords)
         results = op(*operands, **params)
@@ -133,10 +138,7 @@ def linalg_op(
         infer=infer,
         vjp=vjp,
         jvp=jvp,
-        source=lambda types, **params: (
-            call_text(f"linalg.{function.__name__}", places, params)
-            + (suffix(types, **params) if suffix is not None else "")
-        ),
+        source=source or spelled,
         library="scipy",
         cost=cost or _cubic,
     )

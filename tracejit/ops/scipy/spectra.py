@@ -1,0 +1,411 @@
+"""scipy.linalg: eigenvalues and singular values.
+
+`eigh` reads one triangle, and the gradient is that of what it computes. A gradient through values
+is right wherever they differ; of vectors see tracejit.ops.factorizations. Of `eig` only the values
+are differentiated, and its vectors only exist for complex matrices: those of real ones are real or
+complex by their numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from tracejit.errors import fail
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.creation import as_array
+from tracejit.ops.factorizations import eigh as numpy_eigh
+from tracejit.ops.factorizations import svd as numpy_svd
+from tracejit.ops.factorizations import svdvals as numpy_svdvals
+from tracejit.ops.linalg import identity_like
+from tracejit.ops.op import answer, literal
+from tracejit.ops.products import conj
+from tracejit.ops.scipy.calls import answer_types, in_its_container, linalg_op, matrix, square
+from tracejit.ops.scipy.qr import added
+from tracejit.ops.scipy.solvers import fold_part, read_part
+
+# Hermitian matrices
+
+_eigh_vjp: Any = numpy_eigh.vjp
+_eigh_jvp: Any = numpy_eigh.jvp
+_DRIVER = ("lower", "driver")
+
+
+def _uplo(lower: bool) -> str:
+    return "L" if lower else "U"
+
+
+def _values_of(a: ArrayType, *rest: ArrayType, **params: Any) -> Shape:
+    return square(a)[:-1]
+
+
+def _pair_of(a: ArrayType, *rest: ArrayType, **params: Any) -> list[Shape]:
+    return [square(a)[:-1], a.shape]
+
+
+def _scaled(vectors: Any, g: Any) -> Any:
+    """vectors diag(g) vectors^H, transposed."""
+    return (conj(vectors) * np.expand_dims(g, -2)) @ vectors.mT
+
+
+eigh = linalg_op(
+    sl.eigh,
+    keywords=_DRIVER,
+    shape=_pair_of,
+    vjp=lambda g, y, a, lower=True, **params: _eigh_vjp(g, y, a, _uplo(lower)),
+    jvp=lambda v, y, a, lower=True, **params: _eigh_jvp(v, y, a, _uplo(lower)),
+    handles=False,
+)
+
+
+def _eigvalsh_jvp(v: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
+    vectors = eigh(a, **({} if lower else {"lower": False}))[1]
+    moved = read_part(v, "her", lower)
+    return np.real(np.sum(conj(vectors) * (moved @ vectors), axis=-2))
+
+
+def _eigvalsh_vjp(g: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
+    vectors = eigh(a, **({} if lower else {"lower": False}))[1]
+    return fold_part(_scaled(vectors, g), "her", lower)
+
+
+eigvalsh = linalg_op(
+    sl.eigvalsh,
+    keywords=_DRIVER,
+    shape=_values_of,
+    vjp=_eigvalsh_vjp,
+    jvp=_eigvalsh_jvp,
+    handles=False,
+)
+
+# Pairs of real symmetric matrices, the second positive definite: a v = w b v, v^T b v = 1
+
+
+def _inverse_gaps(values: Any) -> Any:
+    """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
+    gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
+    identity = identity_like(gaps)
+    return 1.0 / (gaps + identity) - identity
+
+
+def _check_real(a: Any, b: Any) -> None:
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        raise fail("no-rule", None, op="scipy.linalg.eigh of pairs of complex matrices")
+
+
+def _rows(values: Any) -> Any:
+    return np.expand_dims(values, -2)
+
+
+def _pair_vjp_a(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
+    _check_real(a, b)
+    (g_values, g_vectors), (values, vectors) = g, y
+    terms = [None, None]
+    if g_values is not None:
+        terms[0] = (vectors * _rows(g_values)) @ vectors.mT
+    if g_vectors is not None:
+        terms[1] = vectors @ (_inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
+    return fold_part(added(*terms), "sym", lower)
+
+
+def _pair_vjp_b(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
+    _check_real(a, b)
+    (g_values, g_vectors), (values, vectors) = g, y
+    terms = [None, None]
+    if g_values is not None:
+        terms[0] = -((vectors * _rows(g_values * values)) @ vectors.mT)
+    if g_vectors is not None:
+        turn = vectors.mT @ g_vectors
+        inner = _inverse_gaps(values) * turn * _rows(values) + 0.5 * identity_like(turn) * turn
+        terms[1] = -(vectors @ inner @ vectors.mT)
+    return fold_part(added(*terms), "sym", lower)
+
+
+def _pair_jvp_a(
+    v: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any
+) -> tuple[Any, Any]:
+    _check_real(a, b)
+    values, vectors = y
+    change = vectors.mT @ read_part(v, "sym", lower) @ vectors
+    return np.diagonal(change, 0, -2, -1), vectors @ (_inverse_gaps(values) * change)
+
+
+def _pair_jvp_b(
+    v: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any
+) -> tuple[Any, Any]:
+    _check_real(a, b)
+    values, vectors = y
+    change = vectors.mT @ read_part(v, "sym", lower) @ vectors
+    diagonal = np.diagonal(change, 0, -2, -1)
+    turn = _inverse_gaps(values) * change * _rows(values) + 0.5 * identity_like(change) * change
+    return -values * diagonal, -(vectors @ turn)
+
+
+eigh_pair = linalg_op(
+    sl.eigh,
+    name="eigh_pair",
+    operands=("a", "b"),
+    keywords=_DRIVER,
+    shape=_pair_of,
+    vjp=(_pair_vjp_a, _pair_vjp_b),
+    jvp=(_pair_jvp_a, _pair_jvp_b),
+    handles=False,
+)
+
+eigvalsh_pair = linalg_op(
+    sl.eigvalsh,
+    name="eigvalsh_pair",
+    operands=("a", "b"),
+    keywords=_DRIVER,
+    shape=_values_of,
+    vjp=(
+        lambda g, y, a, b, **params: _pair_vjp_a((g, None), _pair(a, b, **params), a, b, **params),
+        lambda g, y, a, b, **params: _pair_vjp_b((g, None), _pair(a, b, **params), a, b, **params),
+    ),
+    jvp=(
+        lambda v, y, a, b, **params: _pair_jvp_a(v, _pair(a, b, **params), a, b, **params)[0],
+        lambda v, y, a, b, **params: _pair_jvp_b(v, _pair(a, b, **params), a, b, **params)[0],
+    ),
+    handles=False,
+)
+
+
+def _pair(a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
+    return eigh_pair(a, b, **({} if lower else {"lower": False}))
+
+
+def _eigh_call(
+    a: Any, b: Any = None, *, eigvals_only: bool = False, type: int = 1, **keywords: Any
+) -> Any:
+    """Values and vectors, or values alone, of a matrix or of a pair."""
+    if type != 1:
+        raise TypeError("unexpected keyword argument 'type'")
+    (a,), params = eigh.canonical(a, **keywords)
+    if b is None:
+        if eigvals_only:
+            return eigvalsh(a, **params)
+        return in_its_container(sl.eigh, (a,), eigh(a, **params))
+    if eigvals_only:
+        return eigvalsh_pair(a, as_array(b), **params)
+    return in_its_container(sl.eigh, (a,), eigh_pair(a, as_array(b), **params))
+
+
+def _eigvalsh_call(a: Any, b: Any = None, **keywords: Any) -> Any:
+    return _eigh_call(a, b, eigvals_only=True, **keywords)
+
+
+answer(sl.eigh, _eigh_call)
+answer(sl.eigvalsh, _eigvalsh_call)
+
+# Matrices of no symmetry
+
+
+def eigvals_dtype(a: ArrayType) -> np.dtype[Any]:
+    """The dtype of the eigenvalues, complex."""
+    return answer_types(sl.eigvals, (a,), {})[0].dtype
+
+
+def _basis_slopes(basis: Any, a: Any) -> Any:
+    quotient = np.linalg.solve(basis, a @ basis)
+    return _inverse_gaps(np.diagonal(quotient, 0, -2, -1))
+
+
+def _basis_vjp(g: Any, basis: Any, a: Any) -> Any:
+    inner = _basis_slopes(basis, a) * (basis.mT @ g)
+    return np.linalg.solve(basis.mT, inner @ basis.mT)
+
+
+def _basis_jvp(v: Any, basis: Any, a: Any) -> Any:
+    return basis @ (_basis_slopes(basis, a) * np.linalg.solve(basis, v @ basis))
+
+
+# Eigenvectors of any length and phase: for rules in which these do not matter.
+eigenbasis = linalg_op(
+    sl.eig,
+    name="eigenbasis",
+    shape=square,
+    vjp=_basis_vjp,
+    jvp=_basis_jvp,
+    probe=lambda a: sl.eig(a.astype(np.result_type(a.dtype, np.complex64)))[1],
+    source=lambda types: (
+        f"scipy.linalg.eig({{0}})[1].astype({literal(eigvals_dtype(types[0]))}, copy=False)"
+    ),
+    handles=False,
+)
+
+
+def _basis(values: Any, a: Any) -> Any:
+    """The eigenvectors in the order of `values`."""
+    basis = eigenbasis(a)
+    own = np.diagonal(np.linalg.solve(basis, a @ basis), 0, -2, -1)
+    distances = np.abs(np.expand_dims(values, -1) - np.expand_dims(own, -2))
+    order = np.expand_dims(np.argmin(distances, axis=-1), -2)
+    return np.take_along_axis(basis, order, axis=-1)
+
+
+def _eigvals_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
+    basis = _basis(y, a)
+    return np.linalg.solve(basis.mT, np.expand_dims(g, -1) * basis.mT)
+
+
+def _eigvals_jvp(v: Any, y: Any, a: Any, **params: Any) -> Any:
+    basis = _basis(y, a)
+    return np.diagonal(np.linalg.solve(basis, v @ basis), 0, -2, -1)
+
+
+eigvals = linalg_op(
+    sl.eigvals,
+    shape=_values_of,
+    vjp=_eigvals_vjp,
+    jvp=_eigvals_jvp,
+)
+
+
+def _refuse_vectors(*args: Any, **params: Any) -> Any:
+    raise fail("no-rule", None, op="the vectors of scipy.linalg.eig")
+
+
+def _eig_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
+    if g[1] is not None:
+        _refuse_vectors()
+    return None if g[0] is None else _eigvals_vjp(g[0], y[0], a)
+
+
+eig = linalg_op(
+    sl.eig,
+    shape=_pair_of,
+    vjp=_eig_vjp,
+    jvp=_refuse_vectors,
+    handles=False,
+)
+
+
+def _eig_call(*args: Any, right: bool = True, **keywords: Any) -> Any:
+    """Values and vectors of a complex matrix, or the values of any."""
+    operands, params = eig.canonical(*args, **keywords)
+    if not right:
+        return eigvals(*operands, **params)
+    if operands[0].dtype.kind != "c":
+        raise TypeError(
+            "the eigenvectors of a real matrix are real or complex by its numbers: take eigvals, "
+            "or cast the matrix to complex"
+        )
+    return in_its_container(sl.eig, operands, eig(*operands, **params))
+
+
+answer(sl.eig, _eig_call)
+
+# Singular values
+
+_svd_vjp: Any = numpy_svd.vjp
+_svd_jvp: Any = numpy_svd.jvp
+_svdvals_vjp: Any = numpy_svdvals.vjp
+_svdvals_jvp: Any = numpy_svdvals.jvp
+
+
+def _svd_shapes(a: ArrayType, full_matrices: bool = True, **params: Any) -> list[Shape]:
+    *stack, rows, columns = matrix(a)
+    size = min(rows, columns)
+    left, right = (rows, columns) if full_matrices else (size, size)
+    return [(*stack, rows, left), (*stack, size), (*stack, right, columns)]
+
+
+svd = linalg_op(
+    sl.svd,
+    keywords=("full_matrices", "lapack_driver"),
+    shape=_svd_shapes,
+    vjp=lambda g, y, a, full_matrices=True, **params: _svd_vjp(g, y, a, full_matrices),
+    jvp=lambda v, y, a, full_matrices=True, **params: _svd_jvp(v, y, a, full_matrices),
+    handles=False,
+)
+svdvals = linalg_op(
+    sl.svdvals,
+    shape=lambda a, **params: (*matrix(a)[:-2], min(a.shape[-2:])),
+    vjp=lambda g, y, a, **params: _svdvals_vjp(g, y, a),
+    jvp=lambda v, y, a, **params: _svdvals_jvp(v, y, a),
+)
+
+
+def _svd_call(a: Any, full_matrices: bool = True, compute_uv: bool = True, **keywords: Any) -> Any:
+    """The decomposition, or its values alone."""
+    if not compute_uv:
+        return svdvals.record_call(a, **keywords)
+    operands, params = svd.canonical(a, full_matrices=bool(full_matrices), **keywords)
+    return in_its_container(sl.svd, operands, svd(*operands, **params))
+
+
+answer(sl.svd, _svd_call)
+
+# Tridiagonal symmetric matrices
+
+
+def _tridiagonal_shapes(d: ArrayType, e: ArrayType, **params: Any) -> list[Shape]:
+    if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
+        raise ValueError(f"the diagonals have the shapes {d.shape} and {e.shape}")
+    return [d.shape, d.shape * 2]
+
+
+def _tridiagonal_change(g: Any, y: Any) -> Any:
+    """The cotangent of the matrix, as that of one without symmetry."""
+    (g_values, g_vectors), (values, vectors) = g, y
+    terms = [None, None]
+    if g_values is not None:
+        terms[0] = (vectors * _rows(g_values)) @ vectors.mT
+    if g_vectors is not None:
+        terms[1] = vectors @ (_inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
+    return added(*terms)
+
+
+def _beside(change: Any) -> Any:
+    return np.diagonal(change, 1) + np.diagonal(change, -1)
+
+
+def _tridiagonal_tangent(v: Any, y: Any) -> tuple[Any, Any]:
+    values, vectors = y
+    change = vectors.mT @ v @ vectors
+    return np.diagonal(change), vectors @ (_inverse_gaps(values) * change)
+
+
+eigh_tridiagonal = linalg_op(
+    sl.eigh_tridiagonal,
+    operands=("d", "e"),
+    shape=_tridiagonal_shapes,
+    probe=lambda d, e, **params: sl.eigh_tridiagonal(d, e[:1]),
+    vjp=(
+        lambda g, y, d, e, **params: np.diagonal(_tridiagonal_change(g, y)),
+        lambda g, y, d, e, **params: _beside(_tridiagonal_change(g, y)),
+    ),
+    jvp=(
+        lambda v, y, d, e, **params: _tridiagonal_tangent(np.diag(v), y),
+        lambda v, y, d, e, **params: _tridiagonal_tangent(np.diag(v, 1) + np.diag(v, -1), y),
+    ),
+    handles=False,
+)
+eigvalsh_tridiagonal = linalg_op(
+    sl.eigvalsh_tridiagonal,
+    operands=("d", "e"),
+    shape=lambda d, e, **params: _tridiagonal_shapes(d, e)[0],
+    probe=lambda d, e, **params: sl.eigvalsh_tridiagonal(d, e[:1]),
+    vjp=(
+        lambda g, y, d, e, **params: np.square(eigh_tridiagonal(d, e)[1]) @ g,
+        lambda g, y, d, e, **params: _beside(_scaled(eigh_tridiagonal(d, e)[1], g)),
+    ),
+    jvp=(
+        lambda v, y, d, e, **params: v @ np.square(eigh_tridiagonal(d, e)[1]),
+        lambda v, y, d, e, **params: (
+            2.0 * (v @ (lambda x: x[:-1] * x[1:])(eigh_tridiagonal(d, e)[1]))
+        ),
+    ),
+)
+
+
+def _eigh_tridiagonal_call(*args: Any, eigvals_only: bool = False, **keywords: Any) -> Any:
+    if eigvals_only:
+        return eigvalsh_tridiagonal.record_call(*args, **keywords)
+    operands, params = eigh_tridiagonal.canonical(*args, **keywords)
+    return eigh_tridiagonal(*operands, **params)
+
+
+answer(sl.eigh_tridiagonal, _eigh_tridiagonal_call)
