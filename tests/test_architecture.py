@@ -78,13 +78,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
-    f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py" for area in ("special", "ufuncs")
-} | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
-        "calls", "cholesky", "inverses", "linalg", "lu", "matrix_functions", "polar", "qr",
-        "riccati", "spectra",
-        "solvers",
+        "ufuncs", *(f"special.{family}" for family in (
+            "airy", "bessel", "distributions", "elementary", "elliptic", "error_functions", "gamma",
+            "harmonics", "hypergeometric", "integrals", "polynomials", "softmax",
+        )),
     )
 } | {
     f"tracejit.ops.{area}": "tests/ops/test_arranging.py"
