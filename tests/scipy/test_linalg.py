@@ -65,7 +65,7 @@ def test_kernels_call_scipy() -> None:
     value, grad = f(A)
     assert value == np.sum(scipy.linalg.solve(A, B, assume_a="sym", lower=True))
     assert grad[0, 1] == 0.0
-    assert "solve(a, B, lower=True, assume_a='sym')" in f.source
+    assert 'solve(a, B, lower=True, assume_a="sym")' in f.source
     assert "from scipy.linalg import solve" in f.source
 
 

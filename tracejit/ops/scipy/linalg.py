@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracejit.ops.scipy import (
+    banded,
     cholesky,
     inverses,
     lu,
@@ -12,9 +13,11 @@ from tracejit.ops.scipy import (
     riccati,
     solvers,
     spectra,
+    structured,
 )
 
 __all__ = [
+    "banded",
     "cholesky",
     "inverses",
     "lu",
@@ -24,4 +27,5 @@ __all__ = [
     "riccati",
     "solvers",
     "spectra",
+    "structured",
 ]
