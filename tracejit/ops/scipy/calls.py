@@ -1,4 +1,4 @@
-"""How functions of scipy.linalg become ops: calls read by their signatures, dtypes as SciPy has
+"""How functions of SciPy become ops: calls read by their signatures, dtypes as SciPy has
 them.
 
 What runs is the user's own call, so values are SciPy's. Parameters are the keywords that the user
@@ -21,7 +21,14 @@ from tracejit.ops.creation import as_array, is_recorded, type_in_call
 from tracejit.ops.op import Op, Rules, answer, defop
 
 Probe = Callable[..., Any]
-FREE = ("check_finite", "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x")
+FREE = (
+    "check_finite",
+    "overwrite_a",
+    "overwrite_b",
+    "overwrite_ab",
+    "overwrite_x",
+    "overwrite_data",
+)
 
 
 def read_call(
@@ -100,13 +107,16 @@ def linalg_op(
     probe: Probe | None = None,
     source: Callable[..., str] | None = None,
     handles: bool = True,
+    module: str = "linalg",
+    infer: Callable[..., ArrayType] | None = None,
     cost: Callable[..., int] | None = None,
 ) -> Op:
-    """The op of one function of scipy.linalg.
+    """The op of one function of scipy.linalg, or of another `module` of SciPy's.
 
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
-    call; `source` replaces both. `handles` False: calls of
+    call; `source` replaces both. `infer` replaces
+    the probe. `handles` False: calls of
     the function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
@@ -114,7 +124,7 @@ def linalg_op(
     name = name or ("scipy_" if taken else "") + function.__name__
     probe = probe or function
 
-    def infer(*types: ArrayType, **params: Any) -> ArrayType | tuple[ArrayType, ...]:
+    def by_probe(*types: ArrayType, **params: Any) -> ArrayType | tuple[ArrayType, ...]:
         shapes: Any = shape(*types, **params)
         kinds = answer_types(probe, types, params)
         if isinstance(shapes, list):
@@ -122,7 +132,7 @@ def linalg_op(
         return _typed(shapes, kinds[0])
 
     def spelled(types: Sequence[ArrayType], **params: Any) -> str:
-        call = call_text(f"linalg.{function.__name__}", places, params)
+        call = call_text(f"{module}.{function.__name__}", places, params)
         return call + (suffix(types, **params) if suffix is not None else "")
 
     def call(*args: Any, **keywords: Any) -> Any:
@@ -135,7 +145,7 @@ def linalg_op(
     op = defop(
         name=name,
         canonical=read_call(function, operands, keywords),
-        infer=infer,
+        infer=infer or by_probe,
         vjp=vjp,
         jvp=jvp,
         source=source or spelled,
