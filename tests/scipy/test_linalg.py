@@ -81,5 +81,9 @@ def test_residuals_of_a_lower_rank_are_refused_when_they_come() -> None:
     off = tj.function(lambda a: linalg.lstsq(a, np.arange(3.0))[1])
     tall = np.array([[1.0, 2.0], [0.5, 1.5], [1.0, 0.0]])
     assert off(tall) == scipy.linalg.lstsq(tall, np.arange(3.0))[1]
-    with pytest.raises((tj.TracejitError, ValueError), match="reshape"):
-        off(np.ones((3, 2)))
+    flat = np.ones((3, 2))
+    if np.size(scipy.linalg.lstsq(flat, np.arange(3.0))[1]) == 1:
+        assert np.isnan(off(flat))
+    else:
+        with pytest.raises((tj.TracejitError, ValueError), match="reshape"):
+            off(flat)

@@ -166,6 +166,8 @@ def in_its_container(function: Probe, operands: Sequence[Any], results: Any) -> 
 
 def _typed(shape: Shape, kind: ArrayType) -> ArrayType:
     """A result of this shape where SciPy answered `kind` to small arrays."""
+    if kind.ndim != len(shape):  # some versions take a stack of matrices for one
+        raise TypeError("stacks of matrices are not supported by the SciPy that is installed")
     return ArrayType(shape, kind.dtype, "array" if shape else kind.form)
 
 

@@ -1,10 +1,11 @@
 """scipy.linalg: Cholesky factors, of which one triangle is read, and solving with them.
 
-`cho_factor` leaves in its result what it does not read, and there it has its gradient too.
+Some versions' `cho_factor` leaves in its result what it does not read: there is a gradient, too.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,20 @@ def _half(x: Any, lower: bool) -> Any:
     return np.tril(x) if lower else np.triu(x)
 
 
+@cache
+def _leaves_the_rest() -> bool:
+    """Whether this SciPy leaves what it does not read in the result, instead of zeros."""
+    return bool(sl.cho_factor(np.array([[4.0, 1.0], [1.0, 4.0]]))[0][1, 0] != 0)
+
+
 def _rest(x: Any, lower: bool) -> Any:
+    """What is not read, as far as it stands in the result."""
+    if not _leaves_the_rest():
+        return 0.0
     return np.triu(x, 1) if lower else np.tril(x, -1)
 
 
 def _cho_factor_vjp(g: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
-    """What is not read stands in the result as it is."""
     return _cholesky_vjp(_half(g, lower), _half(y, lower), a, lower) + _rest(g, lower)
 
 
@@ -71,11 +80,14 @@ cho_factor = linalg_op(
 )
 
 
-def _cho_factor_call(*args: Any, **keywords: Any) -> tuple[Any, bool]:
+def _cho_factor_call(*args: Any, **keywords: Any) -> tuple[Any, Any]:
+    """The factor, and which triangle it is in: a number or an array, as SciPy has it."""
     operands, params = cho_factor.canonical(*args, **keywords)
     if np.ndim(operands[0]) > 2:
         raise TypeError("stacks of matrices are not supported")
-    return cho_factor(*operands, **params), bool(params.get("lower", False))
+    lower = bool(params.get("lower", False))
+    plain = isinstance(sl.cho_factor(np.eye(2))[1], bool)
+    return cho_factor(*operands, **params), lower if plain else np.array(lower)
 
 
 answer(sl.cho_factor, _cho_factor_call)

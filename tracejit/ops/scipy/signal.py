@@ -124,6 +124,6 @@ savgol_filter = linalg_op(
     shape=_savgol_shape,
     vjp=_savgol_vjp,
     jvp="linear",
-    probe=lambda x, **params: ss.savgol_filter(np.ones(3, x.dtype), 1, 0),
+    probe=lambda x, **params: ss.savgol_filter(np.ones((3,) * x.ndim, x.dtype), 1, 0),
     module="signal",
 )
