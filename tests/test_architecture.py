@@ -91,6 +91,16 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "applying", "building", "counting", "indices", "metadata", "padding", "sets", "windows",
     )
 } | {
+    f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
+    for area in (
+        "banded", "calls", "cholesky", "convolutions", "fourier", "integrate", "inverses", "linalg",
+        "lu", "matrix_functions", "polar", "qr", "riccati", "signal", "solvers", "spectra",
+        "structured",
+    )
+} | {
+    f"tracejit.ops.scipy.stats.{area}": "tests/scipy/test_stats.py"
+    for area in ("continuous", "discrete", "families", "multivariate", "statistics")
+} | {
     "tracejit.exceptions": "tests/test_errors.py",
     "tracejit.arrays": "tests/test_numpy.py",
     "tracejit.mapping": "tests/autodiff/test_batch.py",

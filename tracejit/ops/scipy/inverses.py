@@ -17,8 +17,8 @@ import scipy.linalg as sl
 from tracejit.ir.types import ArrayType, Shape, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import svdvals
+from tracejit.ops.least_squares import pinv as numpy_pinv
 from tracejit.ops.linalg import each
-from tracejit.ops.linalg import pinv as numpy_pinv
 from tracejit.ops.op import Op, answer
 from tracejit.ops.products import check_sizes, conj
 from tracejit.ops.scipy.calls import checked, linalg_op, matrix, sample, square
