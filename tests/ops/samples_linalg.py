@@ -118,6 +118,7 @@ PINV = [
 DETERMINANT = [
     *each("det", np.linalg.det, regular(3, 3), zero_size=(EMPTY,)),
     *each("det", np.linalg.det, regular(2, 3, 3), zero_size=(NONE,)),
+    *each("det", np.linalg.det, regular(4, 4), regular(1, 1), regular(2, 2, 2)),
     *each("det", np.linalg.det, normal(2, 2), regular(3, 3, matrix=complex_normal)),
     *each("det", np.linalg.det, INTEGERS, single(regular(2, 2))),
     *each("slogdet", np.linalg.slogdet, regular(3, 3), zero_size=(EMPTY,), holomorphic=False),

@@ -17,9 +17,16 @@ SINGULAR = np.ones((3, 3))
 
 @pytest.mark.parametrize("function", [np.linalg.det, lambda a: np.linalg.slogdet(a)[1]])
 def test_gradients_of_determinants_raise_where_the_matrix_is_singular(function: Any) -> None:
-    function(np.zeros((2, 2)))
+    function(np.zeros((4, 4)))
     with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
-        derivative(function, np.zeros((2, 2)))
+        derivative(function, np.zeros((4, 4)))
+
+
+def test_gradient_of_a_small_singular_determinant_is_the_matrix_of_cofactors() -> None:
+    assert derivative(np.linalg.det, np.zeros((1, 1))).tolist() == [[1.0]]
+    assert derivative(np.linalg.det, np.ones((2, 2))).tolist() == [[1.0, -1.0], [-1.0, 1.0]]
+    found = derivative(np.linalg.det, np.diag([0.0, 2.0, 3.0]))
+    assert np.array_equal(found, np.diag([6.0, 0.0, 0.0]))
 
 
 @pytest.mark.parametrize("function", [np.linalg.inv, lambda a: np.linalg.solve(a, np.ones(3))])

@@ -1,8 +1,9 @@
 """numpy.linalg: systems of equations, inverses, determinants, powers and chains of products.
 
 All work on stacks of matrices. Integers and booleans count as float64, float32 stays float32. A
-singular matrix raises NumPy's LinAlgError when the code runs. The gradients of `det` and `slogdet`
-divide by the matrix, so they raise it where the value alone is zero or -inf.
+singular matrix raises NumPy's LinAlgError when the code runs. The gradient of `slogdet`, and that
+of `det` beyond three rows, divides by the matrix, so it raises it where the value alone is -inf or
+zero.
 """
 
 from __future__ import annotations
@@ -266,6 +267,22 @@ def _trace_of_quotient(v: Any, a: Any) -> Any:
     return np.sum(np.linalg.inv(a).mT * v, axis=(-2, -1))
 
 
+def _cofactors(y: Any, a: Any) -> Any:
+    """The derivative of the determinant y: of products up to three rows, y * a^-T beyond."""
+    size = a.shape[-1]
+    if size == 1:
+        return np.ones_like(a)
+    if size == 2:
+        return a[..., ::-1, ::-1] * np.array([[1, -1], [-1, 1]], a.dtype)
+    if size == 3:
+        return _rolled(a, 1, 1) * _rolled(a, 2, 2) - _rolled(a, 1, 2) * _rolled(a, 2, 1)
+    return each(y) * np.linalg.inv(a).mT
+
+
+def _rolled(a: Any, down: int, right: int) -> Any:
+    return np.roll(a, (down, right), (-2, -1))
+
+
 def _imaginary(z: Any) -> Any:
     """The imaginary part times i."""
     return 0.5 * (z - conj(z))
@@ -291,8 +308,8 @@ det = defop(
     np.linalg.det,
     canonical=lambda a: ((a,), {}),
     infer=_det_type,
-    vjp=lambda g, y, a: each(g * y) * np.linalg.inv(a).mT,
-    jvp=lambda v, y, a: y * _trace_of_quotient(v, a),
+    vjp=lambda g, y, a: each(g) * _cofactors(y, a),
+    jvp=lambda v, y, a: np.sum(_cofactors(y, a) * v, axis=(-2, -1)),
     source="np.linalg.det({0})",
     cost=cubic,
 )

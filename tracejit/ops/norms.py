@@ -1,8 +1,9 @@
 """Norms of vectors and matrices.
 
 `norm` is the op of the 2-norm, the Frobenius norm and other p-norms, along all axes, one or two.
-Its gradient is zero where the norm is zero. The 1-norm, the norms by a maximum or minimum and those
-by singular values are compositions.
+Its gradient is zero where the norm is zero, and so is that by an element that is zero wherever the
+norm has a kink there; so are the derivatives of that gradient. The 1-norm, the norms by a maximum
+or minimum and those by singular values are compositions.
 """
 
 from __future__ import annotations
@@ -47,22 +48,30 @@ def _nonzero(x: Any) -> Any:
     return np.where(x == 0, 1.0, x)
 
 
+def _length(y: Any) -> Any:
+    """A norm to divide by: infinite in place of zero, where the derivatives are zero."""
+    return np.where(y == 0, np.inf, y)
+
+
 def _over(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
     """A result of the norm, with the axes it was taken over as ones."""
     return x if axis is None or keepdims or not x.ndim else np.expand_dims(x, axis)
 
 
 def _derivative(y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims: bool) -> Any:
-    """The derivative of a p-norm by the elements of x, other than by 2."""
-    share = np.abs(x) / _over(_nonzero(y), axis, keepdims)
-    return np.sign(conj(x)) * share ** (ord - 1)
+    """The derivative of a p-norm by the elements of x, p not being 2."""
+    size, length = np.abs(x), _over(y, axis, keepdims)
+    if ord > 2:
+        return np.sign(conj(x)) * (size / _length(length)) ** (ord - 1)
+    slope = np.sign(conj(x)) * (_nonzero(size) / _nonzero(length)) ** (ord - 1)
+    return slope if ord > 0 else np.where(length == 0, 0.0, slope)
 
 
 def _norm_vjp(
     g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
 ) -> Any:
     if ord == 2:
-        return _over(g / _nonzero(y), axis, keepdims) * conj(x)
+        return _over(g / _length(y), axis, keepdims) * conj(x)
     return _over(g, axis, keepdims) * _derivative(y, x, axis, ord, keepdims)
 
 
@@ -71,7 +80,7 @@ def _norm_jvp(
 ) -> Any:
     axes = tuple(range(x.ndim)) if axis is None else axis
     if ord == 2:
-        return np.sum(np.real(conj(x) * v), axis=axes, keepdims=keepdims) / _nonzero(y)
+        return np.sum(np.real(conj(x) * v), axis=axes, keepdims=keepdims) / _length(y)
     change = _derivative(y, x, axis, ord, keepdims) * v
     return np.sum(np.real(change), axis=axes, keepdims=keepdims)
 
@@ -146,7 +155,8 @@ def _matrix_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any
         return norm_op(x, axis=axis, **_keywords(keepdims))
     x = x if x.dtype.kind in "fc" else np.astype(x, np.dtype(np.float64))
     if ord in (2, -2, "nuc"):
-        values = np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1)))
+        # abs changes no value, and takes the derivative from those that are zero
+        values = np.abs(np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1))))
         reduce: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
         result = reduce(values, axis=-1)
     elif ord in (1, -1, math.inf, -math.inf):
