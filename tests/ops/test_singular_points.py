@@ -1,15 +1,22 @@
-"""Where functions are not differentiable, or their formulas fail: what the gradient is there."""
+"""Where functions are not differentiable, or their formulas fail: what the gradient is there.
+
+docs/singular_points.md says it of each function at one point or two: its rows are run here, by
+`gradient`, by forward mode and as a user calls them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import interpret, run
 from tests.ops.program import quiet
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.tangent import tangents
 from tracejit.errors import UnsupportedError
 
 
@@ -178,3 +185,116 @@ def test_complex_modulus_follows_the_convention() -> None:
 def test_refused(call: Any, text: str) -> None:
     with pytest.raises(UnsupportedError, match=text):
         run(call, np.ones(3))
+
+
+# The page
+
+PAGE = Path(__file__).parents[2] / "docs" / "singular_points.md"
+WORDS = {"np": np, "nan": NAN, "inf": INF, "pi": np.pi, "LinAlgError": np.linalg.LinAlgError}
+
+
+class Row(NamedTuple):
+    """A row of the page: a formula, its arguments, its gradients; () where none are promised."""
+
+    formula: str
+    point: dict[str, Any]
+    first: Any
+    second: Any
+
+    @property
+    def call(self) -> Any:
+        """The formula as a function of its arguments."""
+        return eval(f"lambda {', '.join(self.point)}: {self.formula}", WORDS)
+
+    @property
+    def error(self) -> Any:
+        """What the call raises instead of answering."""
+        return self.first[0] if isinstance(self.first[0], type) else None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all gradients are finite."""
+        known = [] if self.error else [one for one in self.first if one is not None]
+        return not self.error and all(np.all(np.isfinite(one)) for one in known)
+
+
+def read_page() -> list[Row]:
+    """The rows of all tables."""
+    lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")]
+    return [read_row(*[cell.strip(" `") for cell in line.split(" | ")[:4]]) for line in lines]
+
+
+def read_row(formula: str, point: str, first: str, second: str) -> Row:
+    formula = formula.removeprefix("| `")
+    pairs = [one.split(" = ") for one in point.split("; ")]
+    arguments = {name: np.array(eval(value, WORDS))[()] for name, value in pairs}
+    answers = [
+        () if text == "—" else [eval(one, WORDS) for one in text.split("; ")]
+        for text in (first, second)
+    ]
+    return Row(formula, arguments, *answers)
+
+
+ROWS = read_page()
+each_row = pytest.mark.parametrize(
+    "row", ROWS, ids=[f"{row.formula} at {list(row.point.values())}" for row in ROWS]
+)
+
+
+def assert_answers(found: list[Any], expected: list[Any]) -> None:
+    for one, wanted in zip(found, expected, strict=True):
+        assert (one is None) == (wanted is None)
+        if wanted is not None:
+            np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=1e-15)
+
+
+@each_row
+def test_the_page_is_right(row: Row) -> None:
+    if row.error:
+        with pytest.raises(row.error):
+            gradient(row.call, *row.point.values())
+        return
+    assert_answers(gradient(row.call, *row.point.values()), row.first)
+    if row.second:
+        assert_answers(gradient(row.call, *row.point.values(), order=2), row.second)
+
+
+@each_row
+def test_grad_answers_what_the_page_says(row: Row) -> None:
+    def loss(*args: Any) -> Any:
+        return np.sum(np.real(row.call(*args)))
+
+    values = list(row.point.values())
+    compiled = tj.grad(tj.function(loss, cache=False), argnums=tuple(range(len(values))))
+    with quiet():
+        if row.error:
+            with pytest.raises(row.error):
+                compiled(*values)
+            return
+        found = compiled(*values)
+    zeros = [np.zeros_like(value) for value in values]
+    assert_answers(found, [z if g is None else g for g, z in zip(row.first, zeros, strict=True)])
+
+
+@each_row
+def test_forward_mode_answers_the_same_where_it_is_finite(row: Row) -> None:
+    values = list(row.point.values())
+    if not row.is_finite or any(map(np.iscomplexobj, values)):
+        return
+    started = run(lambda *args: np.sum(row.call(*args)), *values)
+    dots = [started.recording.argument(f"dot_{k}", x.type) for k, x in enumerate(started.inputs)]
+    (dot,) = tangents(started.tensors, started.inputs, dots)
+    if dot is None:
+        assert row.first == [None] * len(values)
+        return
+    graph = started.recording.finish([dot._value])
+    for number, (value, expected) in enumerate(zip(values, row.first, strict=True)):
+        wanted = np.zeros_like(value) if expected is None else np.asarray(expected)
+        for place in np.ndindex(np.shape(value)):
+            directions = [np.zeros_like(each)[()] for each in values]
+            directions[number] = np.array(directions[number])
+            directions[number][place] = 1.0
+            directions[number] = directions[number][()]
+            with quiet():
+                (found,) = interpret(graph, *values, *directions)
+            np.testing.assert_allclose(found, wanted[place], rtol=1e-12, atol=1e-15)
