@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -96,10 +96,21 @@ class Found:
 # What the samples show
 
 
+class Call(NamedTuple):
+    """A call that a user made of a function in HANDLERS, the handler that took it, what it
+    answered, and the ops that it recorded."""
+
+    function: Any
+    handler: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    ops: list[Op]
+
+
 @contextmanager
-def observed(note: Callable[[Any, Any, list[Op]], None]) -> Iterator[None]:
-    """`note` is told of every call that a user makes: the function, the handler that took it, and
-    the ops that it recorded."""
+def observed(note: Callable[[Call], None]) -> Iterator[None]:
+    """`note` is told of every call that a user makes with a Tensor."""
     handlers, direct = dict(HANDLERS), dict(DIRECT)
     inside = False
 
@@ -115,7 +126,8 @@ def observed(note: Callable[[Any, Any, list[Op]], None]) -> Iterator[None]:
                 result = handler(*args, **kwargs)
             finally:
                 inside = False
-            note(function, handler, [node.op for node in graphs[0].nodes[before:]])
+            ops = [node.op for node in graphs[0].nodes[before:]]
+            note(Call(function, handler, args, kwargs, result, ops))
             return result
 
         return noted
@@ -139,12 +151,13 @@ def run_samples(cases: Iterable[Case]) -> dict[Any, Found]:
     """What every handler was seen to do, by its source."""
     found: dict[Any, Found] = defaultdict(Found)
 
-    def note(function: Any, handler: Any, ops: list[Op]) -> None:
-        named = [op for op in ops if op.name == case.sample.op]
+    def note(call: Call) -> None:
+        op, key = case.sample.op, source(call.handler)
+        named = [one for one in call.ops if one.name == op]
         if named:
-            credit(source(handler), named)
-        elif handler is COMPOSITES.get(case.sample.op) or name_of(function) == case.sample.op:
-            credit(source(handler), ops).formula = True
+            credit(key, named)
+        elif call.handler is COMPOSITES.get(op) or name_of(call.function) == op:
+            credit(key, call.ops).formula = True
 
     def credit(key: Any, ops: Iterable[Op]) -> Found:
         seen = found[key]

@@ -1,0 +1,161 @@
+"""The samples of the op table against JAX: values and gradients, in double precision.
+
+    TRACEJIT_JAX_PYTHON=/path/to/python pytest -m nightly tests/test_against_jax.py
+
+That Python, of another environment, has JAX. Compared is every sample that is one call of a
+function which JAX has under the same name, with arguments that JAX takes; five of each function.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.coverage_page import Call, known_names, observed, place
+from tests.interpret import run
+from tests.ops.program import quiet
+from tests.ops.test_table import CASES, Case
+from tracejit.ir.types import type_of
+from tracejit.trace.trees import flatten, map_tree
+
+PYTHON = os.environ.get("TRACEJIT_JAX_PYTHON", "")
+DRIVER = Path(__file__).parent / "jax_driver.py"
+TOLERANCE = 1e-9
+
+# So many samples of a function are compared.
+SAMPLES = 5
+
+# Where the answers differ, and why.
+OTHERWISE = {
+    "numpy.argpartition": "the order within the parts is nobody's promise",
+    "numpy.linalg.cholesky": "JAX shares the gradient with the triangle that is not read",
+    "numpy.linalg.eigh": "JAX shares the gradient with the triangle that is not read",
+    "numpy.linalg.eigvalsh": "JAX shares the gradient with the triangle that is not read",
+    "numpy.partition": "the order within the parts is nobody's promise",
+    "numpy.sign": "JAX takes the sign of a complex number for a constant",
+}
+
+
+class Request(NamedTuple):
+    """A sample that JAX is asked about: the path of the function, and what `answer` takes in
+    jax_driver.py."""
+
+    case: Case
+    path: str
+    content: dict[str, Any]
+
+
+def request(case: Case, names: dict[int, tuple[str, str]]) -> Request | None:
+    """What JAX is asked; None for a sample that is not one call on its arguments and plain data."""
+    calls: list[Call] = []
+    with observed(calls.append), quiet():
+        started = run(case.sample.call, *case.sample.args, name="sample")
+        started.recording.abandon()
+    program = case.program
+    leaves = [id(leaf) for leaf in started.leaves]
+    if len(calls) != 1 or [id(leaf) for leaf in flatten(calls[0].result)[0]] != leaves:
+        return None
+    if program.is_low_precision or not all(map(is_double, program.leaves)):
+        return None
+    numbers = {id(x): number for number, x in enumerate(started.inputs)}
+
+    def template(leaf: Any) -> Any:
+        return {"input": numbers[id(leaf)]} if id(leaf) in numbers else leaf
+
+    module, name = place(calls[0].function, names)
+    path = f"{module}.{name.rsplit('.', 1)[-1]}"
+    if module == "ufunc methods":
+        path = f"numpy.{name.split('.', 1)[1]}"
+    content = {
+        "path": path,
+        "args": map_tree(template, calls[0].args),
+        "kwargs": map_tree(template, calls[0].kwargs),
+        "inputs": program.leaves,
+        "moving": program.moving if case.order else [],
+        "seeds": program.seeds if case.order else [],
+    }
+    try:
+        pickle.dumps(content)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+    return Request(case, path, content)
+
+
+def is_double(leaf: Any) -> bool:
+    kind = type_of(leaf)
+    return kind is None or kind.dtype.char not in "efF"
+
+
+def chosen(requests: list[Request | None]) -> list[Request]:
+    """The first SAMPLES of each function."""
+    counts: Counter[str] = Counter()
+    kept = []
+    for one in requests:
+        if one is not None and counts[one.path] < SAMPLES:
+            counts[one.path] += 1
+            kept.append(one)
+    return kept
+
+
+def ask(requests: list[Request]) -> list[dict[str, Any]]:
+    """JAX's answers."""
+    sent = pickle.dumps([one.content for one in requests])
+    ran = subprocess.run([PYTHON, str(DRIVER)], input=sent, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()[-2000:]
+    answers: list[dict[str, Any]] = pickle.loads(ran.stdout)
+    return answers
+
+
+def difference(found: Any, expected: Any) -> float:
+    """The largest difference, relative to the largest number."""
+    found, expected = (np.asarray(one).astype(complex) for one in (found, expected))
+    finite = np.isfinite(expected)
+    if found.shape != expected.shape or not np.array_equal(np.isfinite(found), finite):
+        return np.inf
+    gap = np.abs(found[finite] - expected[finite])
+    scale = max(1.0, float(np.max(np.abs(expected[finite]), initial=0.0)))
+    return float(np.max(gap, initial=0.0)) / scale
+
+
+def disagreement(one: Request, answer: dict[str, Any]) -> str:
+    """How JAX's answer differs; empty where it does not."""
+    program = one.case.program
+    pairs = [("value", program.value(), answer["values"])]
+    if answer["gradients"]:
+        pairs.append(("gradient", program.gradient(program.leaves), answer["gradients"]))
+    for what, ours, theirs in pairs:
+        if len(ours) != len(theirs):
+            return f"{what}: {len(ours)} and {len(theirs)} arrays"
+        worst = max((difference(*pair) for pair in zip(ours, theirs, strict=True)), default=0.0)
+        if worst > TOLERANCE:
+            return f"{what}: {worst:.1e}"
+    return ""
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not PYTHON, reason="TRACEJIT_JAX_PYTHON names no Python that has JAX")
+def test_values_and_gradients_are_those_of_jax(capsys: pytest.CaptureFixture[str]) -> None:
+    names = known_names()
+    requests = chosen([request(case, names) for case in CASES])
+    compared: Counter[str] = Counter()
+    differing: dict[str, str] = {}
+    for one, answer in zip(requests, ask(requests), strict=True):
+        if "error" in answer:
+            continue  # a function that JAX has not, or not in this form
+        compared[one.path] += 1
+        with quiet():
+            how = disagreement(one, answer)
+        if how and one.path not in OTHERWISE:
+            differing[f"{one.path} {one.case.name}"] = how
+    with capsys.disabled():
+        sys.stderr.write(f"\n{len(compared)} functions, {compared.total()} samples compared\n")
+    assert len(compared) > 150
+    assert differing == {}
