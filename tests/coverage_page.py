@@ -56,7 +56,8 @@ page. Methods of arrays (`x.sum()`) and operators (`x @ y`) are the functions th
 | singular | yes where [Singular points](singular_points.md) has a row |
 | how | *op*: one call in generated code; *formula*: NumPy, recorded as its parts |
 
-Functions without any mark answer from shape and dtype, or have no sample of their own.
+Functions without any mark answer from shape and dtype, write into an array, or have no sample of
+their own.
 """
 COLUMNS = ("function", "VJP", "JVP", "order", "complex", "batching", "singular", "how")
 
@@ -235,7 +236,8 @@ def singular_names() -> set[str]:
     }
     names |= {"np.power", "`x ** y`"} if any("**" in formula for formula in formulas) else set()
     names |= {"np.divide"} if any(" / " in formula for formula in formulas) else set()
-    return names - {"np.inf", "np.sum", "np.ones", "np.real"}
+    names |= {f"scipy.{name}" for name in names if name.startswith("special.")}
+    return names - {"np.inf", "np.sum", "np.ones"}
 
 
 def place(function: Any, known: dict[int, tuple[str, str]]) -> tuple[str, str]:

@@ -37,6 +37,8 @@ def filled(template: Any, inputs: list[Any]) -> Any:
         return inputs[template["input"]]
     if isinstance(template, dict):
         return {key: filled(value, inputs) for key, value in template.items()}
+    if type(template) is list and all(type(value) in (bool, int, float) for value in template):
+        return np.asarray(template)  # JAX takes no lists of numbers
     if type(template) in (list, tuple):
         return type(template)(filled(value, inputs) for value in template)
     return template

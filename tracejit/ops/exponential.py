@@ -23,26 +23,19 @@ log10 = elementwise(np.log10, vjp=(lambda g, y, x: g / (LN10 * x),), cost=20)
 log1p = elementwise(np.log1p, vjp=(lambda g, y, x: g / (x + 1.0),), cost=20)
 
 
-def _behind(x: Any, z: Any, half: float) -> Any:
-    """x - z, where z is the logarithm of a sum that x is part of: a half of nothing where the sum
-    is zero."""
-    return np.where(z == -np.inf, half, x - z)
+def _behind(x: Any, z: Any) -> Any:
+    """x - z, where z is the logarithm of a sum that x is part of; -inf where the sum is zero."""
+    return np.where(z == -np.inf, z, x - z)
 
 
 logaddexp = elementwise(
     np.logaddexp,
-    deriv=(
-        lambda z, x, y: np.exp(_behind(x, z, -LN2)),
-        lambda z, x, y: np.exp(_behind(y, z, -LN2)),
-    ),
+    deriv=(lambda z, x, y: np.exp(_behind(x, z)), lambda z, x, y: np.exp(_behind(y, z))),
     cost=60,
 )
 logaddexp2 = elementwise(
     np.logaddexp2,
-    deriv=(
-        lambda z, x, y: np.exp2(_behind(x, z, -1.0)),
-        lambda z, x, y: np.exp2(_behind(y, z, -1.0)),
-    ),
+    deriv=(lambda z, x, y: np.exp2(_behind(x, z)), lambda z, x, y: np.exp2(_behind(y, z))),
     cost=60,
 )
 
