@@ -65,6 +65,7 @@ COLUMNS = ("function", "VJP", "JVP", "order", "complex", "batching", "singular",
 OPERATORS = {
     "_operator.getitem": "`x[index]`",
     "_operator.pow": "`x ** y`",
+    "_operator.setitem": "`x[index] = y`",
 }
 # Modules whose functions a user may want recorded, and what of them computes nothing from arrays.
 MODULES = {
@@ -157,7 +158,9 @@ def run_samples(cases: Iterable[Case]) -> dict[Any, Found]:
         named = [one for one in call.ops if one.name == op]
         if named:
             credit(key, named)
-        elif call.handler is COMPOSITES.get(op) or name_of(call.function) == op:
+        elif op in COMPOSITES and (
+            call.handler is COMPOSITES[op] or getattr(call.function, "__name__", "") == op
+        ):
             credit(key, call.ops).formula = True
 
     def credit(key: Any, ops: Iterable[Op]) -> Found:
@@ -168,23 +171,21 @@ def run_samples(cases: Iterable[Case]) -> dict[Any, Found]:
         credited.append(seen)
         return seen
 
-    for case in cases:
-        credited: list[Found] = []
-        with observed(note), quiet():
+    credits: list[tuple[Case, list[Found]]] = []
+    with observed(note), quiet():
+        for case in cases:
+            credited: list[Found] = []
             run(case.sample.call, *case.sample.args, name="sample").recording.abandon()
-        if case.sample.op in OPS:
-            credit(OPS[case.sample.op], [OPS[case.sample.op]])
-        if case.order and not all(seen.connected for seen in credited):
+            if case.sample.op in OPS:
+                credit(OPS[case.sample.op], [OPS[case.sample.op]])
+            credits.append((case, credited))
+    for case, credited in credits:
+        unsure = [seen for seen in credited if seen.formula and not seen.connected]
+        if case.order and unsure:
             connected = any(case.program.first[1])
-            for seen in credited:
+            for seen in unsure:
                 seen.connected |= connected
     return found
-
-
-def name_of(function: Any) -> str:
-    """The name of a function, or of the ufunc that it is a method of."""
-    name: str = getattr(function, "__name__", "")
-    return name
 
 
 # The cells
@@ -255,6 +256,8 @@ def place(function: Any, known: dict[int, tuple[str, str]]) -> tuple[str, str]:
         return "operators", f"`{owner.__name__}.{function.__name__}`"
     public = ".".join(part for part in module.split(".") if not part.startswith("_"))
     name = getattr(function, "__qualname__", None) or repr(function)
+    if not public:
+        return "operators", f"`{name}`"
     return public, f"{MODULES.get(public, public)}.{name}"
 
 
