@@ -52,7 +52,7 @@ page. Methods of arrays (`x.sum()`) and operators (`x @ y`) are the functions th
 | JVP | forward mode: *linear*, *bilinear*, yes |
 | order | up to which order the tests compare derivatives with differences |
 | complex | yes where samples have complex arguments |
-| batching | *elementwise*, *leading*, a *rule*, or by the parts of a *formula*; — none yet |
+| batching | `tj.vmap`: all at once (*elementwise*, *leading*, *rule*), or one after *each* other |
 | singular | yes where [Singular points](singular_points.md) has a row |
 | how | *op*: one call in generated code; *formula*: NumPy, recorded as its parts |
 
@@ -223,9 +223,15 @@ def batching(seen: Found, formula: bool) -> str:
     """The cell batching."""
     if formula:
         return "formula"
-    batches = [op.batch for op in seen.ops]
-    words = {batch if isinstance(batch, str) else "rule" if batch else "—" for batch in batches}
-    return words.pop() if len(words) == 1 else "—"
+    words = {batch_word(op) for op in seen.ops}
+    return words.pop() if len(words) == 1 else "—" if not words else "each"
+
+
+def batch_word(op: Op) -> str:
+    """How one op is applied to a batch."""
+    if isinstance(op.batch, str):
+        return op.batch
+    return "rule" if op.batch else "—" if op.statements else "each"
 
 
 def singular_names() -> set[str]:
