@@ -244,6 +244,7 @@ def singular_names() -> set[str]:
     names |= {"np.power", "`x ** y`"} if any("**" in formula for formula in formulas) else set()
     names |= {"np.divide"} if any(" / " in formula for formula in formulas) else set()
     names |= {f"scipy.{name}" for name in names if name.startswith("special.")}
+    names |= {"np.absolute"} if "np.abs" in names else set()
     return names - {"np.inf", "np.sum", "np.ones"}
 
 
