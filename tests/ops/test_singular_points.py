@@ -247,13 +247,12 @@ def read_row(formula: str, point: str, first: str, second: str) -> Row:
 ROWS = read_page()
 
 
-def gradient_if_recorded(row: Row, order: int = 1) -> list[Any]:
+def gradient_if_known(row: Row, order: int = 1) -> list[Any]:
+    """The gradient; skips the row where this NumPy or SciPy has no such function."""
     try:
         return gradient(row.call, *row.point.values(), order=order)
-    except UnsupportedError as error:
-        if "is not recorded" in str(error):
-            pytest.skip(str(error).splitlines()[0])
-        raise
+    except AttributeError as missing:
+        pytest.skip(str(missing))
 
 
 each_row = pytest.mark.parametrize(
@@ -274,9 +273,9 @@ def test_the_page_is_right(row: Row) -> None:
         with pytest.raises(row.error):
             gradient(row.call, *row.point.values())
         return
-    assert_answers(gradient_if_recorded(row), row.first)
+    assert_answers(gradient_if_known(row), row.first)
     if row.second:
-        assert_answers(gradient_if_recorded(row, order=2), row.second)
+        assert_answers(gradient_if_known(row, order=2), row.second)
 
 
 @each_row
@@ -285,7 +284,7 @@ def test_grad_answers_what_the_page_says(row: Row) -> None:
         return np.sum(np.real(row.call(*args)))
 
     if not row.error:
-        gradient_if_recorded(row)
+        gradient_if_known(row)
     values = list(row.point.values())
     compiled = tj.grad(tj.function(loss, cache=False), argnums=tuple(range(len(values))))
     with quiet():
@@ -303,7 +302,7 @@ def test_forward_mode_answers_the_same_where_it_is_finite(row: Row) -> None:
     values = list(row.point.values())
     if not row.is_finite or any(map(np.iscomplexobj, values)):
         return
-    gradient_if_recorded(row)
+    gradient_if_known(row)
     started = run(lambda *args: np.sum(row.call(*args)), *values)
     dots = [started.recording.argument(f"dot_{k}", x.type) for k, x in enumerate(started.inputs)]
     (dot,) = tangents(started.tensors, started.inputs, dots)
