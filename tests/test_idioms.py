@@ -27,7 +27,6 @@ for path in sorted((Path(__file__).parent / "idioms").glob("*.py")):
 
 # What raises, and what to write instead: plain NumPy gives no one a say in these.
 REFUSED = {
-    "clip_by_masks": "np.where: how many elements a condition selects is not known",
     "columns_by_c_": "np.column_stack",
     "label_smoothing": "label[:, None] == np.arange(4): a plain array cannot be indexed by label",
     "one_hot": "label[:, None] == np.arange(4): a plain array cannot be indexed by label",

@@ -87,7 +87,7 @@ def signatures(op: Op, params: dict[str, Any]) -> list[tuple[str, ...]]:
 ELEMENTWISE = [
     (name, params)
     for name, op in sorted(OPS.items())
-    if op.batch == "elementwise" and op.vjp != ()
+    if op.batch == "elementwise" and op.vjp != () and op.library == "np"
     for params in PARAMS.get(name, [{}])
 ]
 

@@ -737,7 +737,7 @@ def test_fact_94_what_is_not_recorded_is_refused_at_the_call(mode: str, call: An
         return call(x) * 1.0
 
     text = refusal(TypeError, lambda: MODES[mode](program)(c([1.0, 2.0])))
-    assert "is not recorded by tracejit" in text
+    assert "not recorded by tracejit" in text or "cannot be recorded" in text
 
 
 def test_fact_95_a_source_that_was_not_asked_for_costs_nothing(run: Any) -> None:
@@ -905,22 +905,24 @@ def test_fact_100_powers_at_the_edge(run: Any, base: float, exponent: float) -> 
 
 TRAPS: dict[str, tuple[Any, float, float]] = {
     "norm": (lambda a: np.linalg.norm(np.reshape(a, (2, 1)), axis=1), 0, 1),
-    "log": (np.log, NAN, 0.25),
-    "pow_half": (lambda a: a**0.5, NAN, 0.25),
-    "division": (lambda a: 1.0 / a, NAN, -0.0625),
-    "arccosh": (lambda a: np.arccosh(a + 1.0), NAN, 24**-0.5),
-    "x_over_x": (lambda a: a / a, NAN, 0),
-    "log1p": (lambda a: np.log1p(a - 1.0), NAN, 0.25),
-    # TensorFlow answers 0 for the first three and nan for the fourth:
-    "sqrt": (np.sqrt, NAN, 0.25),
-    "rsqrt": (lambda a: 1.0 / np.sqrt(a), NAN, -0.0625),
-    "reciprocal": (np.reciprocal, NAN, -0.0625),
+    "sqrt": (np.sqrt, 0, 0.25),
+    "rsqrt": (lambda a: 1.0 / np.sqrt(a), 0, -0.0625),
+    "reciprocal": (np.reciprocal, 0, -0.0625),
+    # TensorFlow answers nan for these:
+    "log": (np.log, 0, 0.25),
+    "pow_half": (lambda a: a**0.5, 0, 0.25),
+    "division": (lambda a: 1.0 / a, 0, -0.0625),
+    "arccosh": (lambda a: np.arccosh(a + 1.0), 0, 24**-0.5),
+    "x_over_x": (lambda a: a / a, 0, 0),
+    "log1p": (lambda a: np.log1p(a - 1.0), 0, 0.25),
     "arctan2": (lambda a: np.arctan2(a, a), 0, 0),
+    # Beyond a reduction, as the chain rule gives:
+    "cumsum": (lambda a: np.cumsum(np.log(a)) - np.log(a), np.inf, 0),
 }
 
 
 @pytest.mark.parametrize("name", TRAPS)
-def test_fact_101_zero_times_an_infinite_slope_is_nan(run: Any, name: str) -> None:
+def test_fact_101_the_branch_not_taken_has_zeros(run: Any, name: str) -> None:
     call, *slopes = TRAPS[name]
 
     def program() -> Any:

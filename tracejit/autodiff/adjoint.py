@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
+from tracejit.ops.choices import where as WHERE
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker, inputs_of
@@ -62,6 +63,34 @@ def gradients(
     return reverse.run(ys, grad_ys)
 
 
+ELEMENT_BY_ELEMENT = frozenset(("as_array", "as_element", "as_scalar", "astype", "identity"))
+
+
+class Choice(NamedTuple):
+    """A cotangent that is zero where `mask` does not hold, or does not where not `positive`, and
+    `inner` elsewhere."""
+
+    mask: Any
+    positive: bool
+    inner: Any
+
+    def tensor(self) -> Any:
+        """The cotangent itself."""
+        if self.positive:
+            return np.where(self.mask, self.inner, 0.0)
+        return np.where(self.mask, 0.0, self.inner)
+
+    def within(self, mine: Choice) -> Choice:
+        """What both masks leave."""
+        masks = [one.mask if one.positive else np.logical_not(one.mask) for one in (self, mine)]
+        return Choice(np.logical_and(*masks), True, mine.inner)
+
+    def has_the_mask_of(self, other: Choice) -> bool:
+        """Whether both are zero in the same places."""
+        same = self.mask._value is other.mask._value and self.positive == other.positive
+        return same and _like(self.inner, other.inner)
+
+
 class ReversePass:
     """One traversal: which nodes matter, and the cotangent gathered so far for each value."""
 
@@ -74,6 +103,7 @@ class ReversePass:
         self.clones: dict[Value, Value] = {}
         self.outer: Any = recording.substitutes
         self.notes: dict[Location | None, str] = {}
+        self.choices: dict[Value, Choice] = {}
         self.regions: dict[int, list[Node]] = {}
         for node in self.nodes:
             if node.region:
@@ -117,6 +147,8 @@ class ReversePass:
             operands = self._tensors(node.operands)
             g: Any = cotangents if len(out) > 1 else cotangents[0]
             y: Any = out if len(out) > 1 else out[0]
+            choice = self._choice(node, cotangents)
+            g = g if choice is None else choice.inner
             for number, operand in enumerate(node.operands):
                 if operand not in active:
                     continue
@@ -128,8 +160,42 @@ class ReversePass:
                     cotangent = rule(g, y, *operands, **node.params)
                 except TracejitError as error:
                     raise placed(error, self.recording.here()) from None
-                if cotangent is not None:
-                    self._add(operand, fit(cotangent, operand.type, self.recording))
+                if cotangent is None:
+                    continue
+                chosen = self._chosen(node, number, g, cotangent, operands, choice)
+                fitting = fit(
+                    chosen.tensor() if chosen else cotangent, operand.type, self.recording
+                )
+                if chosen and _like(fitting, chosen.inner):
+                    self.choices[fitting._value] = chosen
+                self._add(operand, fitting)
+
+    @staticmethod
+    def _chosen(
+        node: Node,
+        number: int,
+        g: Any,
+        cotangent: Any,
+        operands: Sequence[Any],
+        outer: Choice | None,
+    ) -> Choice | None:
+        """A cotangent that a mask leaves out elements of, as what it leaves them out of."""
+        if node.op is WHERE:
+            mine = Choice(operands[0], number == 1, g)
+            return mine if outer is None else outer.within(mine)
+        if outer is None or np.shape(cotangent) != outer.inner.shape:
+            return None
+        return outer._replace(inner=cotangent)
+
+    def _choice(self, node: Node, cotangents: Sequence[Tensor | None]) -> Choice | None:
+        """What an elementwise operation hands on: where a mask leaves out elements of its
+        cotangent, the derivative must not matter, though it be infinite."""
+        g = cotangents[0]
+        if g is None or len(cotangents) > 1:
+            return None
+        if node.op.batch != "elementwise" and node.op.name not in ELEMENT_BY_ELEMENT:
+            return None
+        return self.choices.get(g._value)
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the
@@ -225,7 +291,15 @@ class ReversePass:
 
     def _add(self, value: Value, cotangent: Tensor) -> None:
         known = self.cotangents.get(value)
-        total = cotangent if known is None else known + cotangent
+        if known is None:
+            self.cotangents[value] = cotangent
+            return
+        mine, other = (self.choices.get(g._value) for g in (known, cotangent))
+        total = known + cotangent
+        if mine is not None and other is not None and mine.has_the_mask_of(other):
+            both = mine._replace(inner=mine.inner + other.inner)
+            total = both.tensor()
+            self.choices[total._value] = both
         self.cotangents[value] = total
 
     def _tensors(self, values: Iterable[Value]) -> list[Tensor]:
@@ -248,6 +322,11 @@ class ReversePass:
             operands = replace_values(node.operands, self.clones)
             copy = self.recording.copy(node, operands, where, copy_region)
             self.clones.update(zip(node.results, copy.results, strict=True))
+
+
+def _like(one: Any, other: Any) -> bool:
+    """Whether two cotangents have one shape and dtype."""
+    return bool(one.shape == other.shape and one.dtype == other.dtype)
 
 
 def _conjugated(tensor: Tensor | None) -> Any:
