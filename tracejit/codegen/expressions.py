@@ -163,7 +163,8 @@ def _bound(template: str) -> tuple[str, dict[str, str]]:
 
     def bind(found: re.Match[str]) -> str:
         library, name = found.groups()
-        bound = name if library == "np" or not hasattr(np, name) else f"scipy_{name}"
+        taken = library != "np" and hasattr(np, name)
+        bound = f"{library.rpartition('.')[2]}_{name}" if taken else name
         names[bound] = library.replace("np", "numpy")
         return bound
 
@@ -175,8 +176,11 @@ def import_lines(imports: Mapping[str, str]) -> list[str]:
     lines = []
     for library in sorted(set(imports.values())):
         names = sorted(name for name, origin in imports.items() if origin == library)
+        prefix = f"{library.rpartition('.')[2]}_"
         if library != "numpy":
-            names = [f"{n[6:]} as {n}" if n.startswith("scipy_") else n for n in names]
+            names = [
+                f"{n.removeprefix(prefix)} as {n}" if n.startswith(prefix) else n for n in names
+            ]
         lines.append(f"from {library} import {', '.join(names)}")
     return lines
 

@@ -184,7 +184,8 @@ def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expres
     used = [names[value] if plan.readers[value] else "_" for value in node.results]
     if node.op.effect and set(used) == {"_"}:
         return [spell.expression(node)]
-    targets = ", ".join(used if node.op.effect else [names[value] for value in node.results])
+    several = node.op.effect or len(used) > 1
+    targets = ", ".join(used if several else [names[value] for value in node.results])
     buffer = plan.overwrites.get(node)
     if buffer is not None:
         return spell.in_place(node, buffer, targets)

@@ -46,7 +46,7 @@ LEAVES = 1000
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 # What tests are run by stands in the way of an `assert`, and is not what the function reads.
-TOOLS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis"))
+TOOLS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis", "scipy"))
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 # Python calls these when an object is made, shown or dropped, not when it is used.
 ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
@@ -216,10 +216,8 @@ class Captures:
         wrapped = vars(function).get("__wrapped__")
         if wrapped is not None:
             self._visit(wrapped, f"{self._bind(function)}.__wrapped__", "function", check=False)
-        module = function.__globals__.get("__name__", "")
-        if is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS:
-            if wrapped is None:
-                return
+        if _is_tool(function) and (wrapped is None or _is_tool(wrapped)):
+            return
         for word in sorted(self._spelled(vars(function))):
             self._visit(vars(function)[word], f"{self._bind(function)}.__dict__[{word!r}]", word)
         names, attributes = code_names(function.__code__)
@@ -350,6 +348,14 @@ class Captures:
 
 
 @functools.lru_cache(4096)
+def _is_tool(function: Any) -> bool:
+    """Whether a function is a library's, whose names nobody rebinds."""
+    if not isinstance(function, FunctionType):
+        return False
+    module = function.__globals__.get("__name__", "")
+    return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
+
+
 def code_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The global names and the attribute names that `code` and the functions inside it read."""
     names: set[str] = set()
