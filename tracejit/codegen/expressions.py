@@ -171,6 +171,10 @@ def _bound(template: str) -> tuple[str, dict[str, str]]:
     return _LIBRARY_NAME.sub(bind, template), names
 
 
+def _aliased(name: str, prefix: str) -> str:
+    return f"{name.removeprefix(prefix)} as {name}" if name.startswith(prefix) else name
+
+
 def import_lines(imports: Mapping[str, str]) -> list[str]:
     """The statements that bind these names, numpy's first."""
     lines = []
@@ -178,9 +182,7 @@ def import_lines(imports: Mapping[str, str]) -> list[str]:
         names = sorted(name for name, origin in imports.items() if origin == library)
         prefix = f"{library.rpartition('.')[2]}_"
         if library != "numpy":
-            names = [
-                f"{n.removeprefix(prefix)} as {n}" if n.startswith(prefix) else n for n in names
-            ]
+            names = [_aliased(name, prefix) for name in names]
         lines.append(f"from {library} import {', '.join(names)}")
     return lines
 
