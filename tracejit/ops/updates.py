@@ -16,7 +16,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.creation import as_array, cast, type_in_call
+from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.indexing import (
     Index,
     getitem,
@@ -24,6 +24,7 @@ from tracejit.ops.indexing import (
     index_text,
     is_unique,
     parsed_index,
+    part_is_mask,
     selected_type,
     take_at,
 )
@@ -132,7 +133,11 @@ def with_item(x: Any, index: Any, v: Any) -> Any:
         if np.ndim(v) and np.size(v) == 1:
             v = np.reshape(v, ())
         if np.ndim(v) and (np.ndim(v) > 1 or len(entries) > 1):
-            raise TypeError("only numbers and 1-D arrays can be written under a mask")
+            if any(map(part_is_mask, filter(is_recorded, indices))):
+                text = "only numbers and 1-D arrays can be written under a mask that is recorded"
+                raise TypeError(text)
+            entries, indices = parsed_index(x, index)
+            return set_item(x, *indices, v, index=entries, unique=is_unique(*indices))
         return set_item(x, *indices, v, index=entries, unique=True)
     if entries == ("...",):
         return replaced(x, v)
