@@ -204,7 +204,7 @@ def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
         if sum(np.may_share_memory(target, other) for other in arrays) > 1:
             raise NotApart("an argument that is written to shares memory with another")
         pairs = zip(target.strides, target.shape, strict=True)
-        if any(step == 0 < size - 1 for step, size in pairs):
+        if target.size and any(step == 0 < size - 1 for step, size in pairs):
             raise NotApart("an argument that is written to repeats elements of its own")
     return True
 
