@@ -39,7 +39,7 @@ def recordable(
             return function(*args, **kwargs)
         if convert is not None:
             args = tuple(convert(arg) if type(arg) is list else arg for arg in args)
-        return recorded._handle(function, args, kwargs)
+        return recorded.__array_function__(function, (), args, kwargs)
 
     return call
 

@@ -12,7 +12,7 @@ import numpy as np
 from tracejit.ir.types import WEAK_DTYPES, type_of
 from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
 from tracejit.trace.selected import Selected
-from tracejit.trace.writes import write_result, write_update
+from tracejit.trace.writes import out_by_name, write_result, write_update
 
 Method = Callable[..., Any]
 
@@ -88,10 +88,13 @@ def method_of(function: Any) -> Method:
     """The ndarray method that does what a NumPy function does."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        given: tuple[Any, ...] = (self, *args)
+        if len(given) > 2:
+            given, kwargs = out_by_name(function, given, kwargs)
         if kwargs.get("out") is not None:
-            return write_result(function, (self, *args), kwargs)
+            return write_result(function, given, kwargs)
         kwargs.pop("out", None)
-        return self._handle(function, (self, *args), kwargs)
+        return self._handle(function, given, kwargs)
 
     method.__name__ = function.__name__
     method.__doc__ = f"As np.{function.__name__}."

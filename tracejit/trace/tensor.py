@@ -25,7 +25,7 @@ from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.memory import Owner, Written
 from tracejit.trace.selected import Selected
-from tracejit.trace.writes import write_at, write_result
+from tracejit.trace.writes import out_by_name, write_at, write_result
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -113,6 +113,8 @@ class Tensor(ArrayMethods):
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """A NumPy function was called with a Tensor among its arguments."""
+        if len(args) > 2:
+            args, kwargs = out_by_name(function, args, kwargs)
         if kwargs.get("out") is not None:
             return write_result(function, args, kwargs)
         kwargs.pop("out", None)

@@ -7,6 +7,8 @@ plain array cannot hold what is being recorded.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -22,6 +24,7 @@ from tracejit.ops.updates import replaced, with_at, with_item
 from tracejit.trace import places
 from tracejit.trace.memory import View
 from tracejit.trace.selected import Selected
+from tracejit.trace.trees import flatten, map_tree
 
 PLAIN = "a plain array, which cannot hold what is being recorded"
 USE_NAMESPACE = (
@@ -148,9 +151,10 @@ def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     args = [
         one.__tracejit_read__() if hasattr(type(one), "__tracejit_read__") else one for one in args
     ]
-    carrier = next(one for one in (*outs, *args) if is_recorded(one))
+    carrier = next(one for one in flatten((outs, args, kwargs))[0] if is_recorded(one))
     if all(type(one) is np.ndarray for one in outs) and carrier._recording.gives_numbers():
-        return _computed(function, args, kwargs | {"out": out, "where": mask, "casting": casting})
+        given = {} if mask is True else {"where": mask}
+        return _computed(function, args, kwargs | given | {"out": out, "casting": casting})
     targets = [None if one is None else target_of(one, call) for one in outs]
     if mask is True:
         found = carrier._handle(function, tuple(args), kwargs)
@@ -169,13 +173,37 @@ def write_result(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 def _computed(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The call on the numbers of eager Tensors."""
     if not isinstance(function, np.ufunc):
-        kwargs = {key: value for key, value in kwargs.items() if key not in ("where", "casting")}
+        kwargs.pop("casting")
     call = getattr(*function) if isinstance(function, tuple) else function
-    return call(*map(_numbers, args), **{key: _numbers(value) for key, value in kwargs.items()})
+    return call(*map_tree(_numbers, tuple(args)), **map_tree(_numbers, kwargs))
 
 
 def _numbers(value: Any) -> Any:
     return np.asarray(value) if is_recorded(value) else value
+
+
+def out_by_name(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The arguments of a call, with `out`, where it is given by position, and what follows it given
+    by name."""
+    names = _names_to_out(function)
+    if names and len(args) > names.index("out"):
+        place = names.index("out")
+        kwargs = kwargs | dict(zip(names[place:], args[place:], strict=False))
+        args = args[:place]
+    return args, kwargs
+
+
+@functools.cache
+def _names_to_out(function: Any) -> tuple[str, ...]:
+    """The names of the parameters that may be given by position, if `out` is one of them."""
+    if function in (np.dot, np.concatenate):  # have no signature before NumPy 2.4
+        return ("a", "b", "out") if function is np.dot else ("arrays", "axis", "out")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    names = tuple([one.name for one in parameters if one.kind is not one.KEYWORD_ONLY])
+    return names if "out" in names else ()
 
 
 def write_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
@@ -189,6 +217,26 @@ def write_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> None:
     x._write(with_at(ufunc, x, index, *operand), call)
 
 
+def _into(function: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Answers calls of `function`, whose first argument is written to."""
+
+    def register(write: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(write)
+        def call(x: Any, *args: Any, **kwargs: Any) -> None:
+            if type(x) is np.ndarray:
+                recorded = next(one for one in flatten((args, kwargs))[0] if is_recorded(one))
+                if recorded._recording.gives_numbers():
+                    function(x, *map_tree(_numbers, args), **map_tree(_numbers, kwargs))
+                    return
+            write(x, *args, **kwargs)
+
+        answer(function, call)
+        return write
+
+    return register
+
+
+@_into(np.copyto)
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     x = target_of(dst, "np.copyto")
     src = castable(as_array(src), x, casting)
@@ -208,6 +256,7 @@ def _repeated(v: Any, count: int) -> Any:
     return v if v.size == count else np.take(v, np.arange(count) % max(v.size, 1))
 
 
+@_into(np.put)
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     x = target_of(a, "np.put")
     places = np.reshape(as_array(ind), -1)
@@ -219,12 +268,14 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     x._write(np.reshape(flat, x.shape), "np.put")
 
 
+@_into(np.putmask)
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     x = target_of(a, "np.putmask")
     values = castable(np.reshape(_repeated(values, x.size), x.shape), x, "unsafe")
     x._write(np.where(np.asarray(mask) if type(mask) is list else mask, values, x), "np.putmask")
 
 
+@_into(np.place)
 def _place(arr: Any, mask: Any, vals: Any) -> None:
     x = target_of(arr, "np.place")
     mask, vals = settled(mask), as_array(vals)
@@ -238,6 +289,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
     x._write(with_item(x, np.reshape(mask, x.shape), vals), "np.place")
 
 
+@_into(np.fill_diagonal)
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x = target_of(a, "np.fill_diagonal")
     if x.ndim < 2:
@@ -252,6 +304,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x._write(with_item(x, index, _repeated(val, places.size)), "np.fill_diagonal")
 
 
+@_into(np.put_along_axis)
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     x = target_of(arr, "np.put_along_axis")
     flat = np.reshape(x, -1) if axis is None else x
@@ -285,12 +338,6 @@ def targets_of(function: Any, method: str, args: Sequence[Any], kwargs: dict[str
 
 WRITERS = frozenset((np.copyto, np.put, np.putmask, np.place, np.fill_diagonal, np.put_along_axis))
 answer(operator.setitem, write_item)
-answer(np.copyto, _copyto)
-answer(np.put, _put)
-answer(np.putmask, _putmask)
-answer(np.place, _place)
-answer(np.fill_diagonal, _fill_diagonal)
-answer(np.put_along_axis, _put_along_axis)
 answer(np.ndarray.fill, _fill)
 answer(np.ndarray.sort, _sort)
 answer(np.ndarray.partition, _partition)
