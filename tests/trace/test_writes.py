@@ -142,9 +142,34 @@ def recorded_mask(x):
     return y * x
 
 
+def masks_and_indices(m):
+    y, rows = m.copy(), np.array([True, False, True, False])
+    y[rows, 1] = m[:2, 0]
+    y[rows, 1:3] *= m[1:3, :2]
+    y[rows, [0, 4]] += m[0, 0]
+    y[1, np.array([True, False, True, True, False])] = m[2, 2:]
+    y[rows] = m[1:3]
+    return y
+
+
 def masked_rows(m):
     y = m * 2.0
     y[m[:, 0] > 0] = m[0, 1]
+    return y
+
+
+def with_lists(x):
+    y = x.copy()
+    y[:2] += [x[3], 1.0]
+    y += [x[0], x[1], 1.0, 2, x[2], 0.0]
+    return y
+
+
+def not_conjugated(x):
+    y = x.copy()
+    z = y.conj()
+    z[0] = x[1]
+    np.conj(y)[1] = 7.0
     return y
 
 
@@ -329,13 +354,15 @@ PROGRAMS = {
     for given, functions_of_it in {
         "x": (
             element, element_by_element, slices, augmented_rebinding, scalars_are_rebound,
-            view_changes_base, base_changes_view, fancy, known_mask, recorded_mask, whole,
+            view_changes_base, base_changes_view, fancy, known_mask, recorded_mask, with_lists,
+            not_conjugated, whole,
             zero_dimensional, with_out, divide_where, ufunc_at, methods, arguments_change,
             integer_arrays, truncating, self_assignment, swapped, heat, fdtd, prefix_sums,
         ),
         "m": (
             view_of_view, transposed_views, rows_by_iteration, reshaped_views, fancy_rows,
-            masked_rows, reduced_into, functions, sorted_view, gauss_seidel, cholesky, lu, jacobi,
+            masked_rows, masks_and_indices, reduced_into, functions, sorted_view, gauss_seidel,
+            cholesky, lu, jacobi,
         ),
     }.items()
     for f in functions_of_it
@@ -433,6 +460,14 @@ def test_the_gradient_by_overlapping_arguments_is_refused() -> None:
     with pytest.raises(InPlaceError, match="shares memory with another"):
         tj.grad(written)(z, z)
     same(z, np.ones(3))
+
+
+def test_an_argument_without_elements_overlaps_nothing() -> None:
+    def f(a: Any) -> Any:
+        a[:] = 1.0
+        return np.sum(a * a)
+
+    assert tj.grad(f)(np.zeros((0, 3))).shape == (0, 3)
 
 
 def test_a_read_only_argument_is_refused_by_numpy() -> None:

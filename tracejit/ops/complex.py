@@ -18,6 +18,8 @@ from tracejit.ops.op import Op, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
 conjugate = elementwise(np.conjugate, vjp=(lambda g, y, x: np.conjugate(g),))
+# The function copies, the method does not.
+answer(np.ndarray.conj, lambda x: np.conjugate(x) if x.dtype.kind == "c" else x)
 
 
 # Parts

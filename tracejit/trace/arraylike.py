@@ -160,7 +160,7 @@ class ArrayMethods:
     searchsorted = method_of(np.searchsorted)
     choose = method_of(np.choose)
     round = method_of(np.round)
-    conj = conjugate = method_of(np.conjugate)
+    conj = conjugate = method_of(np.ndarray.conj)
 
     # Python's operators
 

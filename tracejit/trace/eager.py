@@ -18,6 +18,7 @@ import numpy as np
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Held, Location, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
+from tracejit.ops.creation import as_array
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace import places
@@ -211,7 +212,9 @@ class Eager(threading.local, Recorder):
         if type(operand) in WEAK_TYPES:
             return Held(WEAK_TYPES[type(operand)], operand)
         if type(operand) in (list, tuple):
-            operand = np.asarray(operand)
+            operand = as_array(operand)
+            if type(operand) is Tensor:
+                return self.lift(operand)
         kind = type_of(operand)
         if kind is None:
             read = getattr(type(operand), "__tracejit_read__", None)

@@ -21,6 +21,7 @@ import numpy as np
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.creation import as_array
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
@@ -188,7 +189,9 @@ class Recording(Recorder):
             value: Value = operand._value
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
-            operand = np.asarray(operand)
+            operand = as_array(operand)
+            if type(operand) is Tensor:
+                return self.lift(operand)
         kind = type_of(operand)
         if kind is None:
             read = getattr(type(operand), "__tracejit_read__", None)
