@@ -114,8 +114,10 @@ def _converted(
         wanted = numpy.asarray(given, dtype)
         if wanted.dtype.kind not in "fc":
             return None
-        lifted = recorder.lift(wanted if wanted is given else wanted.copy())
+        lifted = recorder.lift(wanted if wanted is given else wanted.copy(order="K"))
         result: Any = Tensor(lifted, recorder)
+        if wanted is not given or copies:
+            result = result._laid_like(Tensor(EAGER.lift(wanted), EAGER))
         if wanted is thing and not copies:
             result._owner = Sealed(CAPTURED)
     else:
@@ -144,7 +146,10 @@ def _full_like(
     """np.full_like."""
     a = as_array(a)
     kind = a.dtype if dtype is None else dtype
-    return _full(recorder, numpy.shape(a) if shape is None else shape, fill_value, kind)
+    made = _full(recorder, numpy.shape(a) if shape is None else shape, fill_value, kind)
+    if made is None or shape is not None:
+        return made
+    return made._laid_like(Tensor(EAGER.lift(a), EAGER) if type(a) is numpy.ndarray else a)
 
 
 def _constant(function: Callable[..., Any]) -> Callable[..., Any]:

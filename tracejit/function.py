@@ -301,6 +301,7 @@ class Function:
             differentiated=differentiated,
             hidden=[(one.holder, one.path) for one in hidden],
             guard=guard if lasting else None,
+            in_order=frozenset([value.name for value in recording.relied_on]),
             outputs=finished.outputs,
             commits=finished.commits,
             unwatched=nobody_watches if held else None,

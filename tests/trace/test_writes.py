@@ -152,6 +152,13 @@ def masks_and_indices(m):
     return y
 
 
+def rows_under_a_mask(m):
+    y = m.copy()
+    y[np.array([True, False, True, True])] = m[1]
+    y[m[:, 0] > 0] = m[2] * m[0, 0]
+    return y
+
+
 def masked_rows(m):
     y = m * 2.0
     y[m[:, 0] > 0] = m[0, 1]
@@ -361,8 +368,8 @@ PROGRAMS = {
         ),
         "m": (
             view_of_view, transposed_views, rows_by_iteration, reshaped_views, fancy_rows,
-            masked_rows, masks_and_indices, reduced_into, functions, sorted_view, gauss_seidel,
-            cholesky, lu, jacobi,
+            masked_rows, rows_under_a_mask, masks_and_indices, reduced_into, functions,
+            sorted_view, gauss_seidel, cholesky, lu, jacobi,
         ),
     }.items()
     for f in functions_of_it
@@ -622,6 +629,83 @@ def test_a_view_or_a_copy_is_not_guessed() -> None:
 
     refusal(lambda: tj.function(through)(M), "a view or a copy")
     refusal(lambda: tj.function(after)(M), "reading flat, after what it is a view of")
+
+
+def whole_then_flat(x):
+    x[...] = tnp.ones(x.shape)
+    flat = x.reshape(-1)
+    flat[0] = 5.0
+    return x
+
+
+def like_then_flat(x):
+    y = np.zeros_like(x)
+    y[...] = 1.0
+    y.ravel()[0] = 5.0
+    return y
+
+
+def computed_then_flat(x):
+    y = tnp.zeros_like(x)
+    y[0] = x[0, 1]
+    z = (y * 2.0).reshape(-1)
+    z[1] = x[0, 0]
+    return z
+
+
+def copied_then_flat(x):
+    y = tnp.array(F)
+    y[0] *= x[0, 0]
+    y.ravel()[1] = 5.0
+    return y
+
+
+F = np.asfortranarray(M)
+IN_ORDER = np.ascontiguousarray(M)
+
+
+@pytest.mark.parametrize(
+    "f", [whole_then_flat, like_then_flat, computed_then_flat, copied_then_flat]
+)
+def test_the_order_of_memory_is_that_of_numpys_array(f: Callable[[Any], Any]) -> None:
+    recorded = tj.function(f, exact=True)
+    for given in (IN_ORDER, F, IN_ORDER):
+        plain = given.copy(order="K")
+        expected = f(plain)
+        for call in (recorded, lambda x: np.array(f(tj.constant(x)) * 1.0)):
+            mine = given.copy(order="K")
+            try:
+                found = call(mine)
+            except InPlaceError as error:
+                assert "a view or a copy" in str(error)
+                assert given is F or f is copied_then_flat
+                continue
+            same(found, expected)
+
+
+def test_written_arrays_stay_in_order() -> None:
+    def f(x: Any) -> Any:
+        y = tnp.zeros((4, 5))
+        y[:] = x
+        y.ravel()[3] = 1.0
+        y.T[1] = 2.0
+        np.multiply(x, 2.0, out=y)
+        y.reshape(2, 10)[:, 3] = x[:2, 0]
+        return y
+
+    same(tj.function(f)(F), f(F))
+
+
+def test_an_eager_view_of_a_part_is_no_contiguous_array() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        part = y[:, ::2]
+        part[0] = 1.0
+        part.reshape(-1)[0] = 9.0
+        return y
+
+    refusal(lambda: f(tj.constant(M)), "a view or a copy")
+    refusal(lambda: tj.function(f)(M), "a view or a copy")
 
 
 def test_read_only_views_are_numpys() -> None:

@@ -163,9 +163,11 @@ def full_like(
     sizes = a.shape if shape is None else shape_of(shape)
     fill_value = as_array(fill_value)
     if is_recorded(fill_value) or np.ndim(fill_value):
-        return a.__tracejit_record__(full_of, (fill_value,), {"shape": sizes, "dtype": kind})
-    params = {"shape": sizes, "fill": plain_number(fill_value), "dtype": kind}
-    return a.__tracejit_record__(full, (), params)
+        made = a.__tracejit_record__(full_of, (fill_value,), {"shape": sizes, "dtype": kind})
+    else:
+        params = {"shape": sizes, "fill": plain_number(fill_value), "dtype": kind}
+        made = a.__tracejit_record__(full, (), params)
+    return made if shape is not None else made._laid_like(a)
 
 
 def _like(fill: int) -> Callable[..., Any]:

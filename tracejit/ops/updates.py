@@ -132,16 +132,28 @@ def with_item(x: Any, index: Any, v: Any) -> Any:
     if _has_mask([type_in_call(one) for one in indices]):
         if np.ndim(v) and np.size(v) == 1:
             v = np.reshape(v, ())
-        if np.ndim(v) and (np.ndim(v) > 1 or len(entries) > 1):
-            if any(map(part_is_mask, filter(is_recorded, indices))):
-                text = "only numbers and 1-D arrays can be written under a mask that is recorded"
-                raise TypeError(text)
-            entries, indices = parsed_index(x, index)
-            return set_item(x, *indices, v, index=entries, unique=is_unique(*indices))
+        selected = np.ndim(indices[0]) == x.ndim
+        if np.ndim(v) and not (selected and np.ndim(v) == 1 and len(entries) == 1):
+            return _with_parts(x, index, indices, v)
         return set_item(x, *indices, v, index=entries, unique=True)
     if entries == ("...",):
         return replaced(x, v)
     return set_item(x, *indices, v, index=entries, unique=is_unique(*indices))
+
+
+def _with_parts(x: Any, index: Any, masks: Sequence[Any], v: Any) -> Any:
+    """x with v at x[index], whose `masks` select more than one element after another."""
+    if not any(map(part_is_mask, filter(is_recorded, masks))):
+        entries, indices = parsed_index(x, index)
+        return set_item(x, *indices, v, index=entries, unique=is_unique(*indices))
+    mask = masks[0]
+    if type(index) is tuple or np.ndim(v) > x.ndim - mask.ndim:
+        text = (
+            "only numbers, 1-D arrays and whole rows can be written under a mask that is recorded"
+        )
+        raise TypeError(text)
+    v = cast(v, x.dtype) if v.dtype != x.dtype else v
+    return np.where(np.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim)), v, x)
 
 
 def replaced(x: Any, v: Any) -> Any:

@@ -35,12 +35,12 @@ class Entry(NamedTuple):
     """What the entry of one kernel checks, calls and returns.
 
     `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
-    converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by
-    name to the value they must have. `hidden` are further arguments of the kernel, each an object
-    and the path from it to the array; `guard` decides whether captured names still hold.
-    `commits` take place after the call, each with values at its `places` in what the kernel
-    returns. `unwatched` says whether no tape has to see what Variables it reads. `call_path`
-    calls it on eager Tensors.
+    converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by name
+    to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
+    further arguments of the kernel, each an object and the path from it to the array; `guard`
+    decides whether captured names still hold. `commits` take place after the call, each with values
+    at its `places` in what the kernel returns. `unwatched` says whether no tape has to see what
+    Variables it reads. `call_path` calls it on eager Tensors.
     """
 
     signature: inspect.Signature
@@ -52,6 +52,7 @@ class Entry(NamedTuple):
     hidden: Sequence[tuple[Any, str]]
     guard: Callable[[], bool] | None
     outputs: Sequence[Output]
+    in_order: frozenset[str] = frozenset()
     commits: Sequence[Any] = ()
     unwatched: Callable[[], bool] | None = None
     call_path: Callable[[Sequence[Any]], Any] | None = None
@@ -69,6 +70,8 @@ class Entry(NamedTuple):
 
     def _takes(self, mine: Leaf, other: Leaf) -> bool:
         if mine.role != other.role or mine.type is not other.type:
+            return False
+        if mine.name in self.in_order and not _lies_in_order(other.value):
             return False
         if mine.role == "variable":
             return mine.value is other.value
@@ -111,6 +114,8 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
         )
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
+        if leaf.name in entry.in_order:
+            checks.append(f"{spelled[leaf.name]}.flags.c_contiguous")
     for condition in (entry.unwatched, entry.guard):
         if condition is not None:
             checks.append(f"{space.bind(condition)}()")
@@ -146,6 +151,11 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     made: Callable[..., Any] = space.names.pop(f"{space.prefix}entry")
     made.__name__ = made.__qualname__ = name
     return made
+
+
+def _lies_in_order(value: Any) -> bool:
+    """Whether an array lies in C order, as one that is only specified does."""
+    return type(value) is not np.ndarray or value.flags.c_contiguous
 
 
 def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:

@@ -21,6 +21,7 @@ from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
+from tracejit.ops.shapes import copy
 from tracejit.trace import places
 from tracejit.trace.captures import can_change
 from tracejit.trace.memory import seal, view_of
@@ -327,6 +328,20 @@ class Eager(threading.local, Recorder):
             fix = "pass it as an argument, or write into a copy."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         super().check_writable(tensor, call)
+
+    def laid_like(self, value: Value, tensor: Tensor) -> Value:
+        """`value`, its data in memory as those of `tensor` are."""
+        before: np.ndarray = tensor._held.data
+        if before.ndim < 2 or (before.flags.c_contiguous and value.data.flags.c_contiguous):
+            return value
+        data = np.empty_like(before, dtype=value.data.dtype)
+        if data.strides == value.data.strides:
+            return value
+        moved: Value = copy(Tensor(value, self), order="K")._held
+        moved.data = data
+        moved.data[...] = value.data
+        moved.data.flags.writeable = False
+        return moved
 
     def gives_numbers(self) -> bool:
         """Whether nothing is recorded and no tape is open."""

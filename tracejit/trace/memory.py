@@ -25,7 +25,12 @@ CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims", "sliding_
 READ_ONLY = frozenset(("broadcast_to", "diagonal", "sliding_window_view"))
 IN_ORDER = frozenset(("ravel", "ascontiguousarray"))  # what they answer is
 PARTS = frozenset(("real", "imag"))
-SAME_LAYOUT = frozenset(("copy", "reshape", "set_item", "add_item", "subtract_item", "astype"))
+SAME_LAYOUT = frozenset(
+    (
+        "copy", "reshape", "squeeze", "expand_dims", "set_item", "add_item", "subtract_item",
+        "astype", "identity",
+    )
+)  # fmt: skip
 
 
 class Owner(Protocol):
@@ -41,11 +46,13 @@ class Owner(Protocol):
 class Written:
     """A Tensor that was written to, the last time at `stamp`."""
 
-    __slots__ = ("stamp",)
+    __slots__ = ("in_order", "stamp")
 
-    def __init__(self, stamp: int) -> None:
-        """Written for the `stamp`-th time of its recorder's."""
+    def __init__(self, stamp: int, in_order: bool) -> None:
+        """Written for the `stamp`-th time of its recorder's; `in_order` says that its memory surely
+        is in C order."""
         self.stamp = stamp
+        self.in_order = in_order
 
     def value_of(self, tensor: Any) -> Value:
         """Its last value; refused in a rule that was made before: it would see what came after."""
@@ -120,6 +127,8 @@ class View:
             whole = rule(new, None, base, **self.params)
         base._write(whole, call)
         tensor._held, self.seen = value, base._value
+        if value.data is not None:  # laid out as the base is
+            tensor._held = self.op(base, *self.rest, **self.params)._held
 
     def shows(self, base: Any, index: Any) -> bool:
         """Whether this is base[index], as base is now."""
@@ -145,7 +154,7 @@ class View:
         if held.data is not None and self.seen.data is not None:
             return np.may_share_memory(held.data, self.seen.data)
         splits = self.op.name not in IN_ORDER and only_splits(self.seen.type.shape, held.type.shape)
-        return splits or is_in_order(self.seen)
+        return splits or lies_in_order(self.base)
 
 
 def view_of(tensor: Any, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Owner | None:
@@ -185,8 +194,32 @@ def only_splits(before: Shape, after: Shape) -> bool:
     return next(sizes, None) is None
 
 
-def is_in_order(value: Value) -> bool:
-    """Whether an array surely lies in memory in C order, without gaps."""
+def lies_in_order(tensor: Any) -> bool:
+    """Whether the array that is `tensor` surely lies in memory in C order, without gaps: writing to
+    it does not move it."""
+    owner = tensor._owner
+    if type(owner) is Written:
+        return owner.in_order
+    if type(owner) is View and owner.op.name in SAME_LAYOUT and lies_in_order(owner.base):
+        return True
+    return _is_in_order(tensor._held, tensor._recording)
+
+
+def lay_like(value: Value, tensor: Any) -> None:
+    """Let the array of `value`, which is being recorded, not count as being in C order unless that
+    of `tensor` is, whatever it was computed from."""
+    recording = tensor._recording
+    node = value.node
+    if value.type.ndim < 2:
+        return
+    if node is not None and node.op.statements is not None and node.operands[0] is tensor._held:
+        return
+    if not lies_in_order(tensor) and _is_in_order(value, recording):
+        recording.out_of_order.add(value)
+
+
+def _is_in_order(value: Value, recording: Any) -> bool:
+    """Whether what computes `value` gives an array in C order."""
     pending, met = [value], {value}
     while pending:
         one = pending.pop()
@@ -194,8 +227,13 @@ def is_in_order(value: Value) -> bool:
             if not one.data.flags.c_contiguous:
                 return False
             continue
-        if one.node is None:
+        if one in recording.out_of_order:
             return False
+        if one.node is None:
+            if not recording.starts_in_order(one):
+                recording.out_of_order.add(value)
+                return False
+            continue
         name, params = one.node.op.name, one.node.params
         if name in ("full", "full_of", *IN_ORDER) or (name == "copy" and params["order"] == "C"):
             continue
@@ -206,6 +244,7 @@ def is_in_order(value: Value) -> bool:
         else:
             following = ()
         if not following:
+            recording.out_of_order.add(value)
             return False
         pending += [x for x in following if x not in met]
         met.update(following)

@@ -96,6 +96,8 @@ class Recording(Recorder):
         self.exact = False
         self.known: dict[Value, Any] = {}
         self.reads: dict[Value, Any] = {}
+        self.in_order: set[Value] = set()
+        self.relied_on: set[Value] = set()
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -110,6 +112,8 @@ class Recording(Recorder):
         value = self.graph.add_input(name, type)
         if type.form == "weak":
             self.known[value] = known
+        elif not isinstance(known, np.ndarray) or known.flags.c_contiguous:
+            self.in_order.add(value)
         return Tensor(value, self)
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -280,6 +284,14 @@ class Recording(Recorder):
                 overwritten.add(id(event.variable))
             kept.append(event)
         return kept[::-1]
+
+    # Memory
+
+    def starts_in_order(self, value: Value) -> bool:
+        """Whether an argument lies in C order, which is then checked at each call."""
+        if value in self.in_order:
+            self.relied_on.add(value)
+        return value in self.in_order
 
     # What Python reads
 

@@ -20,6 +20,7 @@ from tracejit.ir.types import dtype_letters
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.trace import places
+from tracejit.trace.memory import lay_like
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
@@ -54,6 +55,7 @@ class Recorder:
         self.substitutes: Mapping[Value, Value] = {}
         self.scope = 0
         self.moment: Moment | None = None
+        self.out_of_order: set[Value] = set()
         self._scopes = 0
         self._writes = 0
 
@@ -110,6 +112,15 @@ class Recorder:
             target = "what a tape watches"
             fix = "write into a copy: x = x.copy()."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
+
+    def laid_like(self, value: Value, tensor: Tensor) -> Value:
+        """`value` as what `tensor` becomes: in memory it lies as before."""
+        lay_like(value, tensor)
+        return value
+
+    def starts_in_order(self, value: Value) -> bool:
+        """Whether an argument lies in C order at each call."""
+        return False
 
     def gives_numbers(self) -> bool:
         """Whether what is computed may be written into plain arrays: nothing is lost with it."""

@@ -23,7 +23,7 @@ from tracejit.ops.areas import handler_of
 from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
-from tracejit.trace.memory import Owner, Written
+from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.selected import Selected
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
@@ -265,9 +265,22 @@ class Tensor(ArrayMethods):
         value = recorder.lift(new)
         if value.type is not self.type:
             raise ValueError(f"{value.type!r} does not fit into {self.type!r}")
+        value = recorder.laid_like(value, self)
         if self._owner is None:
-            self._owner = Written(0)
+            self._owner = Written(0, lies_in_order(self))
         self._owner.write(self, value, call)
+
+    def _laid_like(self, other: Any) -> Tensor:
+        """This Tensor, which is new, lying in memory as the array `other` does."""
+        recorder = self._recording
+        if self.ndim < 2:
+            return self
+        if type(other) is Tensor or self._held.data is not None:
+            other = other if type(other) is Tensor else Tensor(recorder.lift(other), recorder)
+            self._held = recorder.laid_like(self._held, other)
+        else:
+            recorder.out_of_order.add(self._held)
+        return self
 
     def __getattr__(self, name: str) -> Any:
         """Any other attribute: of a number, read under a guard; of ndarray, refused by name."""
