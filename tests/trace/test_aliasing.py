@@ -1,0 +1,95 @@
+"""What shares memory is what shares memory in NumPy: for every sample of every operation, a result
+is an argument, or a view of one, exactly where NumPy's result lies in the argument's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.interpret import run
+from tests.ops.program import is_input, quiet
+from tests.ops.test_table import CASES, Case
+from tracejit.ir.types import type_of
+from tracejit.trace.memory import Sealed, View
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, unflatten
+
+pytestmark = pytest.mark.usefixtures("no_files")
+
+
+def is_array(leaf: Any) -> bool:
+    return type(leaf) is np.ndarray
+
+
+def arrays_among(leaves: Any) -> list[int]:
+    return [number for number, leaf in enumerate(leaves) if is_array(leaf)]
+
+
+with_arrays = pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if any(map(is_array, flatten(case.sample.args)[0]))],
+    ids=lambda case: case.name,
+)
+
+
+def root_of(tensor: Any) -> tuple[Any, bool]:
+    """The Tensor that `tensor` is a view of in the end, and whether that is sure."""
+    sure = True
+    while type(tensor) is Tensor and type(tensor._owner) is View:
+        owner = tensor._owner
+        try:
+            owner._check_shared(tensor, "writing")
+        except tj.TracejitError:
+            sure = False
+        tensor = owner.base
+    return tensor, sure
+
+
+def check(found: list[Any], given: list[Any], case: Case) -> None:
+    """What `found`, computed from Tensors or arrays `given`, share is what NumPy's results do."""
+    leaves, structure = flatten(case.sample.args)
+    plain = [np.array(leaf) if is_array(leaf) else leaf for leaf in leaves]
+    with quiet():
+        expected = flatten(case.sample.call(*unflatten(structure, plain)))[0]
+    for mine, numpys in zip(found, expected, strict=True):
+        if not is_array(numpys) or type(mine) is not Tensor or not numpys.size:
+            continue
+        if type(mine._owner) is Sealed:
+            continue
+        root, sure = root_of(mine)
+        for argument, array in zip(given, plain, strict=True):
+            if is_array(array) and type(argument) is Tensor:
+                if np.shares_memory(numpys, array):
+                    assert root is argument, "NumPy answers a view"
+                else:
+                    assert root is not argument or not sure, "NumPy answers a copy"
+    for k, (mine, numpys) in enumerate(zip(found, expected, strict=True)):
+        for other, others in zip(found[:k], expected[:k], strict=True):
+            if is_array(numpys) and is_array(others) and type(mine) is type(other) is Tensor:
+                if np.shares_memory(numpys, others):
+                    assert root_of(mine)[0] is root_of(other)[0], "NumPy's results share memory"
+                else:
+                    assert mine is not other or not numpys.size, "NumPy's results are apart"
+
+
+@with_arrays
+def test_eager_results_share_what_numpys_share(case: Case) -> None:
+    leaves, structure = flatten(case.sample.args)
+    given = [tj.constant(leaf) if is_array(leaf) else leaf for leaf in leaves]
+    with quiet():
+        found = flatten(case.sample.call(*unflatten(structure, given)))[0]
+    check(found, given, case)
+
+
+@with_arrays
+def test_recorded_results_share_what_numpys_share(case: Case) -> None:
+    leaves = flatten(case.sample.args)[0]
+    with quiet():
+        started = run(case.sample.call, *case.sample.args, name="sample")
+    inputs = iter(started.inputs)
+    given = [next(inputs) if is_input(leaf) else leaf for leaf in leaves]
+    assert all(type_of(leaf) is not None for leaf in leaves if is_array(leaf))
+    check(started.leaves, given, case)
