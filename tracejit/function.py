@@ -16,7 +16,7 @@ from tracejit.differentiate import Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.kernel import Kernel, make_kernel
 from tracejit.ops.effects import CALLBACK
-from tracejit.results import CommitFailed, call_path, finish
+from tracejit.results import CommitFailed, apart, call_path, finish
 from tracejit.runtime.dispatch import MISS, Entry, NotApart, Space, make_entry
 from tracejit.runtime.notes import add_note
 from tracejit.trace import places
@@ -234,7 +234,7 @@ class Function:
         answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
         if self.request.transform:
             _write_back(call, values)
-        return rebuild(answer, self.request)
+        return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
 
     def _take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
         call = take_apart(arguments, self.name, space.bind)
@@ -300,6 +300,7 @@ class Function:
             baked=baked,
             differentiated=differentiated,
             hidden=[(one.holder, one.path) for one in hidden],
+            captured=[array for _, array in captures.arrays.values()],
             guard=guard if lasting else None,
             in_order=frozenset([value.name for value in recording.relied_on]),
             outputs=finished.outputs,

@@ -205,6 +205,12 @@ def _hidden(hidden: Hidden, read: set[int]) -> Tensor:
     return tensor_of_hidden(hidden)
 
 
+def apart(leaf: Any) -> Any:
+    """A result of a nested call: an array in memory of its own."""
+    is_array = type(leaf) is Tensor and leaf.type.form == "array"
+    return Tensor(leaf._value, leaf._recording) if is_array else leaf
+
+
 def _picked(found: Any, indices: Indices) -> Any:
     for index in indices:
         found = found[index]

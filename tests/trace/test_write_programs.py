@@ -260,7 +260,7 @@ def _method(made: Writing) -> str:
             f"{x}.fill({made.value(())})",
             f"np.add.at({x}, [0, 1, 0], {value})",
             f"np.multiply.at({x}, [1, 0], {value})",
-            f"np.subtract.at({x}, np.argmax({x}.ravel()) % 2, {value})",
+            f"np.subtract.at({x}, np.argmax({x}.ravel()) % len({x}), {value})",
             f"np.fill_diagonal({y}, {made.value(())})",
             f"np.put_along_axis({y}, np.argmax({y}, axis=1)[:, None], {made.value(())}, 1)",
             f"np.put({x}, [0, -1], {made.value(())})",

@@ -497,6 +497,54 @@ def test_what_was_written_before_an_error_stays() -> None:
     assert a.tolist() == [7.0, 1.0]
 
 
+def test_arguments_that_overlap_what_is_captured_are_numpys() -> None:
+    held = np.arange(4.0)
+    recorded = tj.function(lambda a: (operator.setitem(a, 0, 9.0), np.sum(a) + held.sum())[1])
+    assert recorded(np.arange(4.0)) == 21.0
+    assert recorded(held[:2]) == 10.0 + 15.0
+    assert held.tolist() == [9.0, 1.0, 2.0, 3.0]
+
+
+def test_a_view_is_on_the_tape_that_saw_the_write() -> None:
+    x = tj.constant(X)
+    with tj.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+        tail, last = y[1:], y[::-1][:1]
+        y[0] = x[1]
+        y *= 2.0
+    assert tape.gradient(tail, x).numpy().tolist() == [0.0, *4.0 * X[1:]]
+    assert tape.gradient(last, x).numpy().tolist() == [0.0] * 5 + [4.0 * X[5]]
+
+    @tj.function
+    def inside(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+            tail = y[1:]
+            y[0] = x[1]
+        return tape.gradient(tail, x)
+
+    assert inside(X).tolist() == [0.0, *2.0 * X[1:]]
+
+
+def test_results_of_a_nested_function_share_no_memory() -> None:
+    same_array, part = tj.function(lambda a: a), tj.function(lambda a: (a[1:], a[1:]))
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        z = same_array(y)
+        z[0] = 3.0
+        one, other = part(y)
+        one[0] = 4.0
+        return y, z, one, other
+
+    expected = f(X)
+    for found in (tj.function(f, exact=True)(X), [np.array(v) for v in f(tj.constant(X))]):
+        for mine, numpys in zip(found, expected, strict=True):
+            same(mine, numpys)
+
+
 def test_a_nested_function_writes_into_its_callers_array() -> None:
     @tj.function
     def inner(a: Any) -> None:

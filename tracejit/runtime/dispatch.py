@@ -37,10 +37,11 @@ class Entry(NamedTuple):
     `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
     converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by name
     to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
-    further arguments of the kernel, each an object and the path from it to the array; `guard`
-    decides whether captured names still hold. `commits` take place after the call, each with values
-    at its `places` in what the kernel returns. `unwatched` says whether no tape has to see what
-    Variables it reads. `call_path` calls it on eager Tensors.
+    further arguments of the kernel, each an object and the path from it to the array; `captured`
+    are all arrays from outside that Python may read. `guard` decides whether captured names still
+    hold. `commits` take place after the call, each with values at its `places` in what the kernel
+    returns. `unwatched` says whether no tape has to see what Variables it reads. `call_path` calls
+    it on eager Tensors.
     """
 
     signature: inspect.Signature
@@ -53,6 +54,7 @@ class Entry(NamedTuple):
     guard: Callable[[], bool] | None
     outputs: Sequence[Output]
     in_order: frozenset[str] = frozenset()
+    captured: Sequence[np.ndarray] = ()
     commits: Sequence[Any] = ()
     unwatched: Callable[[], bool] | None = None
     call_path: Callable[[Sequence[Any]], Any] | None = None
@@ -141,6 +143,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     if written:
         arrays = [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "array"]
         arrays += [space.bind(x) for x, _ in entry.hidden if type(x) is np.ndarray]
+        arrays += [space.bind(x) for x in entry.captured]
         groups = f"({', '.join(written)},), ({', '.join(arrays)},)"
         checks.append(f"{space.bind(check_apart)}({groups})")
     lines = [f"def {space.prefix}entry({_parameters(entry.signature, space)}):"]

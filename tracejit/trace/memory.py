@@ -46,13 +46,14 @@ class Owner(Protocol):
 class Written:
     """A Tensor that was written to, the last time at `stamp`."""
 
-    __slots__ = ("in_order", "stamp")
+    __slots__ = ("in_order", "stamp", "windows")
 
     def __init__(self, stamp: int, in_order: bool) -> None:
         """Written for the `stamp`-th time of its recorder's; `in_order` says that its memory surely
         is in C order."""
         self.stamp = stamp
         self.in_order = in_order
+        self.windows: Sequence[Any] = ()
 
     def value_of(self, tensor: Any) -> Value:
         """Its last value; refused in a rule that was made before: it would see what came after."""
@@ -67,6 +68,7 @@ class Written:
         """Stand for another value."""
         tensor._held = value
         self.stamp = tensor._recording.stamp()
+        self.windows = tensor._recording.windows
 
 
 class Sealed:
@@ -107,7 +109,8 @@ class View:
         now = self.base._value
         if now is not self.seen:
             self._check_shared(tensor, "")
-            tensor._held = self.op(self.base, *self.rest, **self.params)._held
+            with tensor._recording.seen_by(self._windows(tensor._recording.windows)):
+                tensor._held = self.op(self.base, *self.rest, **self.params)._held
             self.seen = now
         value: Value = tensor._held
         return value
@@ -129,6 +132,14 @@ class View:
         tensor._held, self.seen = value, base._value
         if value.data is not None:  # laid out as the base is
             tensor._held = self.op(base, *self.rest, **self.params)._held
+
+    def _windows(self, now: Sequence[Any]) -> Sequence[Any]:
+        """The windows that are open `now`, and those that were when the base was written to."""
+        base = self.base
+        while type(base._owner) is View:
+            base = base._owner.base
+        before = base._owner.windows if type(base._owner) is Written else ()
+        return (*now, *[window for window in before if window not in now])
 
     def shows(self, base: Any, index: Any) -> bool:
         """Whether this is base[index], as base is now."""
