@@ -8,6 +8,7 @@ value from the Tensor it is a view of, again whenever that one was written to; `
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -68,7 +69,7 @@ class Written:
         """Stand for another value."""
         tensor._held = value
         self.stamp = tensor._recording.stamp()
-        self.windows = tensor._recording.windows
+        self.windows = [weakref.ref(window) for window in tensor._recording.windows]
 
 
 class Sealed:
@@ -138,8 +139,9 @@ class View:
         base = self.base
         while type(base._owner) is View:
             base = base._owner.base
-        before = base._owner.windows if type(base._owner) is Written else ()
-        return (*now, *[window for window in before if window not in now])
+        held = base._owner.windows if type(base._owner) is Written else ()
+        before = [window() for window in held]
+        return (*now, *[one for one in before if one is not None and one not in now])
 
     def shows(self, base: Any, index: Any) -> bool:
         """Whether this is base[index], as base is now."""

@@ -24,6 +24,7 @@ class Window:
     """
 
     __slots__ = (
+        "__weakref__",
         "accessed",
         "known",
         "nodes",
