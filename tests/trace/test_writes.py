@@ -4,6 +4,7 @@ arguments, recorded and under a tape; and its gradient is that of what it comput
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -796,6 +797,12 @@ def test_updates_are_in_place_in_generated_code() -> None:
     text = tj.function(slices).kernel(X).source
     assert "y[1:-1] = " in text
     assert "y[::2] = y[::2] * x[0]" in text
+
+
+def test_what_is_read_before_an_update_keeps_no_copy_of_the_array() -> None:
+    x = np.ones(300)
+    text = tj.value_and_grad(lambda x: np.sum(heat(x) ** 2)).kernel(x).source
+    assert not re.findall(r"array\((?!out)\w+\)", text.partition("def value_and_grad")[2])
 
 
 def test_adding_to_a_part_is_written_so() -> None:
