@@ -781,6 +781,12 @@ def test_what_does_not_fit_is_refused() -> None:
             tj.function(lambda x, write=write: write(x * 1.0))(X)
 
 
+def test_complex_numbers_do_not_fit_into_real_arrays() -> None:
+    for kind in (tj.function, lambda f: lambda x: f(tj.constant(x))):
+        with pytest.raises(TypeError, match=r"^assigning to elements .* complex values"):
+            kind(lambda x: operator.setitem(x, 0, 1j))(X.copy())
+
+
 def test_numbers_cannot_be_written_to() -> None:
     with pytest.raises((TypeError, TracejitError)):
         tj.function(lambda x: operator.setitem(np.sum(x), (), 1.0))(X)

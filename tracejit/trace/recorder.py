@@ -284,7 +284,7 @@ class Recorder:
             template = op.template([value.type for value in values], params).replace("np.", "")
         except (ValueError, TypeError, IndexError):
             template = f"{op.name}({', '.join(f'{{{k}}}' for k in range(len(values)))})"
-        call = template.format(*map(self.name_of, values))
+        call = template.format(*map(self.name_of, values)) or "assigning to elements"
         shapes = ", ".join(
             f"{self.name_of(value)} {dtype_letters(value.type.dtype)}{list(value.type.shape)}"
             for value in values
