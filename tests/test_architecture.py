@@ -51,6 +51,7 @@ RANKS = {
     "markers": 9,
     "transforms": 9,
     "__init__": 10,
+    "arguments": 9,
     "arrays": 9,
     "mapping": 9,
     "matrices": 9,
@@ -102,6 +103,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     for area in ("continuous", "discrete", "families", "multivariate", "statistics")
 } | {
     "tracejit.exceptions": "tests/test_errors.py",
+    "tracejit.arguments": "tests/trace/test_writes.py",
     "tracejit.arrays": "tests/test_numpy.py",
     "tracejit.mapping": "tests/autodiff/test_batch.py",
     "tracejit.matrices": "tests/test_transforms.py",

@@ -8,10 +8,11 @@ import inspect
 import keyword
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import MethodType
 from typing import Any, NamedTuple
 
+from tracejit.arguments import check_containers, write_back
 from tracejit.differentiate import Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.kernel import Kernel, make_kernel
@@ -23,7 +24,6 @@ from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.generators import RecordedGenerator
-from tracejit.trace.memory import Written
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
@@ -37,7 +37,7 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.writes import PLAIN, USE_NAMESPACE, plain_write
+from tracejit.trace.writes import plain_write
 
 VALUE = Request()
 
@@ -233,7 +233,7 @@ class Function:
             arguments = call.rebuild(values)
         answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
         if self.request.transform:
-            _write_back(call, values)
+            write_back(call, values)
         return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
 
     def _take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
@@ -258,14 +258,11 @@ class Function:
                 values = [
                     self._argument(leaf, recording, fixed, differentiated) for leaf in call.leaves
                 ]
+                arguments = call.rebuild(values)
                 answer = run(
-                    self.python,
-                    self.signature,
-                    self.request,
-                    call.rebuild(values),
-                    recording,
-                    top=True,
+                    self.python, self.signature, self.request, arguments, recording, top=True
                 )
+                check_containers(self.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
                 names = (leaf.name for leaf in call.leaves)
                 recording.write_arguments(dict(zip(names, values, strict=True)))
@@ -375,16 +372,6 @@ class Function:
         if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
             return recording.argument(leaf.name, leaf.type.with_form("scalar"))
         return recording.argument(leaf.name, leaf.type, leaf.value)
-
-
-def _write_back(call: Call, values: Sequence[Any]) -> None:
-    """Write into the arguments of a nested call what it has written into `values`, which stood for
-    them."""
-    for leaf, value in zip(call.leaves, values, strict=True):
-        if value is not leaf.value and type(value._owner) is Written:
-            if type(leaf.value) is not Tensor:
-                raise fail("write", places.here(), call=leaf.name, target=PLAIN, fix=USE_NAMESPACE)
-            leaf.value._write(value, leaf.name)
 
 
 def _shown(error: TracejitError) -> BaseException:

@@ -463,6 +463,30 @@ def test_overlapping_arguments_are_numpys() -> None:
             same(one, other)
 
 
+def test_a_container_that_is_changed_is_pythons() -> None:
+    def f(d: Any, xs: Any) -> Any:
+        d["w"] = d["w"] * 2.0
+        d["new"] = 1.0
+        xs.append(3.0)
+        return d["w"][0]
+
+    def rebuilding(d: Any, **options: Any) -> Any:
+        options.pop("unused")
+        d = dict(d, w=d["w"] * 2.0)
+        return d["w"][0]
+
+    recorded = tj.function(f)
+    for _ in range(2):
+        d, xs = {"w": np.ones(2)}, [1.0]
+        assert recorded(d, xs) == 2.0
+        assert d["w"].tolist() == [2.0, 2.0]
+        assert d["new"] == 1.0
+        assert xs == [1.0, 3.0]
+    with pytest.raises(InPlaceError, match="container that is changed"):
+        tj.grad(f)({"w": np.ones(2)}, [1.0])
+    assert tj.grad(rebuilding)({"w": np.ones(2)}, unused=1)["w"].tolist() == [2.0, 0.0]
+
+
 def test_the_gradient_by_overlapping_arguments_is_refused() -> None:
     z = np.ones(3)
     with pytest.raises(InPlaceError, match="shares memory with another"):
