@@ -1,4 +1,4 @@
-"""What a call leaves in its arguments: arrays that it has written to, containers that it has not."""
+"""What a call leaves in its arguments: arrays it has written to, containers it has not."""
 
 from __future__ import annotations
 
