@@ -7,7 +7,7 @@ their first axis; what depends on no placeholder stays as it is:
 - `"elementwise"`: the op itself, on operands of one rank;
 - `"leading"`: the op itself, which takes any number of axes in front;
 - a rule (moved, *operands, **params) -> result, `moved` saying which operands have the batch in
-  front: results have it, too;
+  front: results have it, too; NotImplemented means that it does not cover the case;
 - None: the op for one element after the other, in a comprehension of the generated code. Its
   derivatives are those of the op, batched in their turn.
 
@@ -28,6 +28,7 @@ import numpy as np
 from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import aligned
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Each, Op
 from tracejit.trace.record import Recording
@@ -120,11 +121,13 @@ class Batch:
             return self._override(node)
         if op.batch == "elementwise":
             rank = node.results[0].type.ndim
-            return op(*_aligned(operands, moved, rank), **node.params)
+            return op(*aligned(moved, operands, rank), **node.params)
         if op.batch == "leading":
             return op(*operands, **node.params)
         if op.batch is not None:
-            return op.batch(moved, *operands, **node.params)
+            found = op.batch(moved, *operands, **node.params)
+            if found is not NotImplemented:
+                return found
         if op.effect or op.statements is not None:
             raise fail("no-batch", self.recording.here(), op=op.name)
         return mapped(op)(*operands, moved=tuple(moved), **node.params)
@@ -147,14 +150,6 @@ class Batch:
             return [None if answer is None else self.everywhere(answer) for answer in answers]
 
         return rule
-
-
-def _aligned(operands: Sequence[Any], moved: Sequence[bool], rank: int) -> list[Any]:
-    """The operands of an elementwise op whose result for one element has `rank` axes."""
-    return [
-        np.expand_dims(x, tuple(range(1, rank - x.ndim + 2))) if there and x.ndim <= rank else x
-        for x, there in zip(operands, moved, strict=True)
-    ]
 
 
 # One element after the other
