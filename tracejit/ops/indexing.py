@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, filled, is_recorded, settled, type_in_call
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
 from tracejit.ops.op import Op, answer, defop
@@ -237,6 +238,7 @@ getitem = defop(
     infer=selected_type,
     vjp=(lambda g, y, x, *indices, index: put_slice(g, *indices, shape=x.shape, index=index),),
     jvp="linear",
+    batch=batched_indices.getitem,
     source=lambda types, index: f"{{0}}[{index_text(index)}]",
     alias=0,
 )
@@ -245,6 +247,7 @@ take_at = defop(
     infer=selected_type,
     vjp=(lambda g, y, x, *indices, index, unique: _placed(g, indices, x.shape, index, unique),),
     jvp="linear",
+    batch=batched_indices.take_at,
     source=lambda types, index, unique: f"{{0}}[{index_text(index)}]",
 )
 answer(operator.getitem, _index_call)
@@ -280,6 +283,7 @@ add_slice: Op = defop(
     infer=lambda x, v, index: x,
     vjp=(lambda g, y, x, v, index: g, lambda g, y, x, v, index: getitem(g, index=index)),
     jvp="linear",
+    batch=batched_indices.add_slice,
     statements=lambda types, index: ("{out} = {0}.copy()", _slice_update(types, index)),
     inplace=lambda types, index: _slice_update(types, index),
 )
@@ -288,6 +292,7 @@ put_slice: Op = defop(
     infer=_in_zeros,
     vjp=(lambda g, y, v, *indices, shape, index: getitem(g, *indices, index=index),),
     jvp="linear",
+    batch=batched_indices.placing("put_slice"),
     statements=_assigned,
 )
 put_at: Op = defop(
@@ -295,6 +300,7 @@ put_at: Op = defop(
     infer=_in_zeros,
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),),
     jvp="linear",
+    batch=batched_indices.placing("put_at"),
     statements=_assigned,
 )
 add_at: Op = defop(
@@ -302,6 +308,7 @@ add_at: Op = defop(
     infer=_in_zeros,
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),),
     jvp="linear",
+    batch=batched_indices.placing("add_at"),
     statements=_added,
 )
 
@@ -346,6 +353,7 @@ take = defop(
         ),
     ),
     jvp="linear",
+    batch=batched_indices.take,
     source=lambda types, axis, unique: (
         "{0}.take({1})" if types[0].ndim == 1 else "{0}.take({1}, axis={axis})"
     ),
@@ -394,6 +402,7 @@ take_along_axis = defop(
         ),
     ),
     jvp="linear",
+    batch=batched_indices.take_along_axis,
     source="np.take_along_axis({0}, {1}, axis={axis})",
 )
 
@@ -417,6 +426,7 @@ put_along_axis: Op = defop(
     infer=_in_zeros,
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=True),),
     jvp="linear",
+    batch=batched_indices.along_axis("put_along_axis"),
     statements=_assigned_along,
 )
 add_along_axis: Op = defop(
@@ -424,5 +434,6 @@ add_along_axis: Op = defop(
     infer=_in_zeros,
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=False),),
     jvp="linear",
+    batch=batched_indices.along_axis("add_along_axis"),
     statements=_added_along,
 )

@@ -16,6 +16,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.indexing import (
     Index,
@@ -109,6 +110,7 @@ set_item: Op = defop(
     infer=_updated_type,
     vjp=Each(_set_rule),
     jvp="linear",
+    batch=batched_indices.updating("set_item"),
     statements=lambda types, **params: ("{out} = np.array({0})", _assignment(types, **params)),
     inplace=_assignment,
 )
@@ -121,6 +123,7 @@ take_under: Op = defop(
         )
     ),
     jvp="linear",
+    batch=batched_indices.take_under,
     source=lambda types, index, shape: f"{{0}}[{_text(index)}]",
 )
 
@@ -197,6 +200,7 @@ def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -
         infer=_updated_type,
         vjp=Each(rule),
         jvp="linear",
+        batch=batched_indices.updating(name),
         statements=lambda types, **params: ("{out} = np.array({0})", update(types, **params)),
         inplace=update,
     )
