@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, cast
 from tracejit.ops.folds import EXTREMA, after_one, is_discrete, loop_dtype, result_dtype, steps
 from tracejit.ops.infer import normalize_axis
@@ -60,8 +61,16 @@ def _accumulate_jvp(v: Any, y: Any, x: Any, ufunc: str, axis: int, dtype: Any = 
 
 
 _ACCUMULATE: dict[str, Any] = {"infer": _accumulate_type, "source": _accumulate_source}
-accumulate = defop(name="accumulate", vjp=_accumulate_vjp, jvp=_accumulate_jvp, **_ACCUMULATE)
-accumulate_discrete = defop(name="accumulate_discrete", vjp=(), **_ACCUMULATE)
+accumulate = defop(
+    name="accumulate",
+    vjp=_accumulate_vjp,
+    jvp=_accumulate_jvp,
+    batch=along_axis("accumulate"),
+    **_ACCUMULATE,
+)
+accumulate_discrete = defop(
+    name="accumulate_discrete", vjp=(), batch=along_axis("accumulate_discrete"), **_ACCUMULATE
+)
 
 
 def one_axis(x: Any, axis: Any, method: str) -> int:

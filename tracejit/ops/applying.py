@@ -10,6 +10,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, everywhere
 from tracejit.ops.creation import as_array, cast, is_recorded, settled, type_in_call
 from tracejit.ops.infer import normalize_axis, promote
 from tracejit.ops.op import composite, defop, literal
@@ -67,11 +68,19 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 # Piece by piece
 
+
+def _selected_batch(moved: Moved, *operands: Any) -> Any:
+    x, condition = everywhere(moved, operands)
+    first = np.take_along_axis(x, np.argmax(condition, axis=1, keepdims=True), axis=1)[:, 0]
+    return np.where(np.any(condition, axis=1), first, x.dtype.type(1))
+
+
 # One where a condition holds, or 1: what a function is asked in place of the others.
 selected_element = defop(
     name="selected_element",
     infer=lambda x, condition: ArrayType((), x.dtype, "scalar"),
     vjp=(),
+    batch=_selected_batch,
     source=lambda types: f"{{0}}[{{1}}.argmax()] if {{1}}.any() else {literal(types[0].dtype)}(1)",
 )
 

@@ -82,6 +82,7 @@ contiguous = defop(
     infer=lambda x: x,
     vjp=lambda g, y, x: g,
     jvp="linear",
+    batch="leading",
     source="np.ascontiguousarray({0})",
     alias=0,
 )

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, aligned, in_front, size_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes, promote
-from tracejit.ops.op import Rule, answer, composite, defop
+from tracejit.ops.op import Op, Rule, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
 # where
@@ -157,11 +158,17 @@ def _finite(v: Any, y: Any, x: Any, *numbers: Any) -> Any:
     return real + 1j * np.where(np.isfinite(np.imag(x)), np.imag(v), 0.0)
 
 
-complex_nan_to_num = defop(
+def _nan_to_num_batch(moved: Moved, *operands: Any) -> Any:
+    x, *numbers = aligned(moved, operands)
+    return complex_nan_to_num(in_front(x, moved[0], size_of(moved, operands)), *numbers)
+
+
+complex_nan_to_num: Op = defop(
     name="complex_nan_to_num",
     infer=lambda x, nan, posinf, neginf: x.with_form("array" if x.shape else "scalar"),
     vjp=(_finite, None, None, None),
     jvp=(_finite, None, None, None),
+    batch=_nan_to_num_batch,
     source="np.nan_to_num({0}, True, {1}, {2}, {3})",
 )
 

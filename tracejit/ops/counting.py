@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.batching import Moved, in_front, size_of
 from tracejit.ops.creation import as_array, is_recorded, known, settled, type_in_call
 from tracejit.ops.op import Op, Rule, answer, composite, defop
 
@@ -32,6 +33,17 @@ def _sum_source(types: Sequence[ArrayType], size: int, minlength: int = 0) -> st
     return "np.bincount({operands}" + (", minlength={minlength})" if minlength else ")")
 
 
+def _sum_batch(moved: Moved, x: Any, *weights: Any, size: int, minlength: int = 0) -> Any:
+    """One count for all elements, each in a range of numbers of its own."""
+    batch = size_of(moved, (x, *weights))
+    found = _sum_type(x.type, *weights, size=size).dtype
+    numbers = x + size * np.arange(batch)[:, None]
+    wholes = [in_front(each, there, batch) for each, there in zip(weights, moved[1:], strict=True)]
+    operands = [np.ravel(each) for each in (numbers, *wholes)]
+    sums = bincount(*operands, size=batch * size, minlength=batch * size)
+    return np.reshape(sums if sums.dtype == found else sums.astype(found), (batch, size))
+
+
 bincount: Op = defop(
     name="bincount",
     infer=_sum_type,
@@ -40,6 +52,7 @@ bincount: Op = defop(
         None,
         lambda v, y, x, weights, size, minlength=0: bincount(x, v, size=size, minlength=minlength),
     ),
+    batch=_sum_batch,
     source=_sum_source,
 )
 
@@ -84,11 +97,16 @@ def _digitize_call(x: Any, bins: Any, right: Any = False) -> tuple[tuple[Any, An
     return (as_array(x), as_array(bins)), {"right": True} if right else {}
 
 
-digitize = defop(
+def _digitize_batch(moved: Moved, x: Any, bins: Any, **params: Any) -> Any:
+    return NotImplemented if moved[1] else digitize(x, bins, **params)
+
+
+digitize: Op = defop(
     np.digitize,
     canonical=_digitize_call,
     infer=lambda x, bins, right=False: ArrayType(x.shape, _INTP, "array" if x.shape else "scalar"),
     vjp=(),
+    batch=_digitize_batch,
     source=lambda types, right=False: "np.digitize({0}, {1}" + (", right=True)" if right else ")"),
 )
 

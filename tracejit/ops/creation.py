@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops.batching import Moved, spread
 from tracejit.ops.infer import broadcast_shapes
-from tracejit.ops.op import answer, defop, literal
+from tracejit.ops.op import Op, answer, defop, literal
 
 
 def is_recorded(value: Any) -> bool:
@@ -137,11 +138,16 @@ def _full_of_source(types: Sequence[ArrayType], shape: Shape, dtype: np.dtype[An
     return f"np.full({sizes}, {{0}}" + (")" if types[0].dtype == dtype else ", dtype={dtype})")
 
 
-full_of = defop(
+def _full_of_batch(moved: Moved, fill: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
+    return full_of(spread(fill, True, len(shape)), shape=(fill.shape[0], *shape), dtype=dtype)
+
+
+full_of: Op = defop(
     name="full_of",
     infer=_full_of_type,
     vjp=lambda g, y, fill, shape, dtype: g,
     jvp="linear",
+    batch=_full_of_batch,
     source=_full_of_source,
     cost=lambda fill, shape, dtype: math.prod(shape),
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import filled
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer, composite, defop
@@ -53,12 +54,27 @@ def _on_diagonal(
     return f"{{out}} = {zeros}", f"{view}[{leading}{rows}, {columns}] = {{0}}"
 
 
-diagonal = defop(
+def _diagonal_batch(moved: Moved, x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    return diagonal(x, offset=offset, axis1=axis1 + 1, axis2=axis2 + 1)
+
+
+def _put_batch(moved: Moved, v: Any, shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
+    whole = (v.shape[0], *shape)
+    return put_diagonal(v, shape=whole, offset=offset, axis1=axis1 + 1, axis2=axis2 + 1)
+
+
+def _diag_batch(moved: Moved, v: Any, k: int) -> Any:
+    side = v.shape[1] + abs(k)
+    return put_diagonal(v, shape=(v.shape[0], side, side), offset=k, axis1=1, axis2=2)
+
+
+diagonal: Op = defop(
     np.diagonal,
     canonical=_diagonal_call,
     infer=_diagonal_type,
     vjp=lambda g, y, x, **axes: put_diagonal(g, shape=x.shape, **axes),
     jvp="linear",
+    batch=_diagonal_batch,
     source=_diagonal_source,
     alias=0,
 )
@@ -67,6 +83,7 @@ put_diagonal: Op = defop(
     infer=lambda g, shape, **axes: ArrayType(shape, g.dtype),
     vjp=lambda g, y, v, shape, **axes: diagonal(g, **axes),
     jvp="linear",
+    batch=_put_batch,
     statements=_on_diagonal,
 )
 diag = defop(
@@ -74,6 +91,7 @@ diag = defop(
     infer=lambda v, k: ArrayType((v.size + abs(k),) * 2, v.dtype),
     vjp=lambda g, y, v, k: np.diagonal(g, k),
     jvp="linear",
+    batch=_diag_batch,
     source=lambda types, k: "np.diag({0}, {k})" if k else "np.diag({0})",
 )
 
@@ -113,12 +131,24 @@ def _triangle_type(m: ArrayType, k: int) -> ArrayType:
     return ArrayType(m.shape if m.ndim > 1 else m.shape * 2, m.dtype)
 
 
+def _triangle_batch(function: Any) -> Any:
+    """The batching rule of np.tril or np.triu: of one axis, rows that are all the same."""
+
+    def rule(moved: Moved, m: Any, k: int) -> Any:
+        size = m.shape[-1]
+        square = np.broadcast_to(m[:, None], (m.shape[0], size, size)) if m.ndim == 2 else m
+        return function(square, k)
+
+    return rule
+
+
 tril = defop(
     np.tril,
     canonical=lambda m, k=0: ((m,), {"k": operator.index(k)}),
     infer=_triangle_type,
     vjp=lambda g, y, m, k: np.tril(g, k),
     jvp="linear",
+    batch=_triangle_batch(np.tril),
     source=lambda types, k: "np.tril({0}, {k})" if k else "np.tril({0})",
 )
 triu = defop(
@@ -127,6 +157,7 @@ triu = defop(
     infer=_triangle_type,
     vjp=lambda g, y, m, k: np.triu(g, k),
     jvp="linear",
+    batch=_triangle_batch(np.triu),
     source=lambda types, k: "np.triu({0}, {k})" if k else "np.triu({0})",
 )
 answer(np.diag, _diag_call)

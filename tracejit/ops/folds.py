@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.arithmetic import length_to_divide_by
+from tracejit.ops.batching import Moved, behind, in_front, size_of, spread
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.infer import broadcast_shapes, promotion_key, reduced_shape
 from tracejit.ops.op import HANDLERS, OPS, Op, defop, literal
@@ -236,14 +237,31 @@ def _start_rule(
     return g * np.reshape(slope, y.shape)
 
 
+def _reduce_batch(op: str) -> Any:
+    """The batching rule of the op: a first value of each element's own is not covered."""
+
+    def rule(moved: Moved, x: Any, *others: Any, axis: Axes, **params: Any) -> Any:
+        if any(moved[2:]):
+            return NotImplemented
+        rank = x.ndim - moved[0]
+        whole = in_front(x, moved[0], size_of(moved, (x, *others)))
+        masks = [spread(mask, moved[1], rank) for mask in others[:1]]
+        return OPS[op](whole, *masks, *others[1:], axis=behind(axis), **params)
+
+    return rule
+
+
 _REDUCE: dict[str, Any] = {"infer": _reduce_type, "source": _reduce_source}
 reduce: Op = defop(
     name="reduce",
     vjp=(_reduce_vjp, None, _start_rule),
     jvp=(_reduce_jvp, None, _start_rule),
+    batch=_reduce_batch("reduce"),
     **_REDUCE,
 )
-reduce_discrete = defop(name="reduce_discrete", vjp=(), **_REDUCE)
+reduce_discrete = defop(
+    name="reduce_discrete", vjp=(), batch=_reduce_batch("reduce_discrete"), **_REDUCE
+)
 
 _NOTHING: Any = object()
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import broadcasting
 from tracejit.ops.creation import as_array, is_recorded, settled, shape_of, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK
 from tracejit.ops.infer import broadcast_shapes
@@ -35,7 +36,9 @@ def _unravel_source(types: Sequence[ArrayType], shape: tuple[int, ...], order: s
     return call + ("[0]" if len(shape) == 1 else "")
 
 
-unravel_index = defop(name="unravel_index", infer=_unravel_type, vjp=(), source=_unravel_source)
+unravel_index = defop(
+    name="unravel_index", infer=_unravel_type, vjp=(), batch="leading", source=_unravel_source
+)
 
 
 def _unravel_call(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
@@ -65,7 +68,13 @@ def _ravel_source(types: Sequence[ArrayType], dims: tuple[int, ...], **options: 
     return f"np.ravel_multi_index(({{operands}}{comma}), {{dims}}{keywords})"
 
 
-ravel_multi_index = defop(name="ravel_multi_index", infer=_ravel_type, vjp=(), source=_ravel_source)
+ravel_multi_index = defop(
+    name="ravel_multi_index",
+    infer=_ravel_type,
+    vjp=(),
+    batch=broadcasting("ravel_multi_index"),
+    source=_ravel_source,
+)
 
 
 def _ravel_call(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:

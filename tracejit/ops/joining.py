@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, everywhere
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.infer import normalize_axis, promote
-from tracejit.ops.op import Each, composite, defop
+from tracejit.ops.op import OPS, Each, composite, defop
 
 ALL = slice(None)
 
@@ -102,12 +103,22 @@ def _piece(number: int, g: Any, y: Any, *operands: Any, axis: int) -> Any:
     return g[(ALL,) * axis + (part,)]
 
 
+def _join_batch(name: str) -> Callable[..., Any]:
+    """The batching rule of np.concatenate or np.stack."""
+
+    def rule(moved: Moved, *operands: Any, axis: int) -> Any:
+        return OPS[name](*everywhere(moved, operands), axis=axis + 1)
+
+    return rule
+
+
 concatenate = defop(
     np.concatenate,
     canonical=_concatenate_call,
     infer=_joined_type,
     vjp=Each(_piece),
     jvp="linear",
+    batch=_join_batch("concatenate"),
     source=lambda types, axis: _of_several("np.concatenate", types, axis),
     cost=lambda *types, axis: sum(type.size for type in types),
 )
@@ -136,6 +147,7 @@ stack = defop(
     infer=_stacked_type,
     vjp=Each(lambda number, g, y, *operands, axis: g[(ALL,) * axis + (number,)]),
     jvp="linear",
+    batch=_join_batch("stack"),
     source=lambda types, axis: _of_several(
         "np.stack" if types[0].shape else "np.array", types, axis
     ),

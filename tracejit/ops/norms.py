@@ -15,10 +15,11 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis, reduced_shape
 from tracejit.ops.linalg import real_dtype
-from tracejit.ops.op import composite, defop
+from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.products import array_or_scalar, conj
 
 
@@ -85,11 +86,18 @@ def _norm_jvp(
     return np.sum(np.real(change), axis=axes, keepdims=keepdims)
 
 
-norm_op = defop(
+def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:
+    if axis is None:
+        return norm_op(rows(x), axis=(1,), **params)
+    return norm_op(x, axis=behind(axis), **params)
+
+
+norm_op: Op = defop(
     name="norm",
     infer=_norm_type,
     vjp=_norm_vjp,
     jvp=_norm_jvp,
+    batch=_norm_batch,
     source=_norm_source,
     cost=lambda x, **params: 2 * x.size,
 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import (
     as_array,
     cast,
@@ -21,7 +22,7 @@ from tracejit.ops.creation import (
 )
 from tracejit.ops.indexing import FULL, getitem, index_text
 from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import Op, answer, defop
+from tracejit.ops.op import OPS, Op, answer, defop
 from tracejit.ops.reductions import along
 
 Widths = Sequence[tuple[int, int]]
@@ -44,11 +45,21 @@ def _padded(types: Sequence[ArrayType], pad_width: Any, value: Any) -> tuple[str
     return f"{{out}} = {full}", f"{{out}}[{index_text(_inner(pad_width))}] = {{0}}"
 
 
+def _padded_batch(name: str) -> Callable[..., Any]:
+    """The batching rule of an op of padding: none along the batch."""
+
+    def rule(moved: Moved, x: Any, pad_width: Any, **params: Any) -> Any:
+        return OPS[name](x, pad_width=((0, 0), *pad_width), **params)
+
+    return rule
+
+
 pad: Op = defop(
     name="pad",
     infer=_padded_type,
     vjp=lambda g, y, x, pad_width, value: getitem(g, index=_inner(pad_width)),
     jvp=lambda v, y, x, pad_width, value: pad(v, pad_width=pad_width, value=0),
+    batch=_padded_batch("pad"),
     statements=_padded,
 )
 
@@ -135,6 +146,7 @@ pad_odd = defop(
     infer=lambda x, pad_width, mode: _padded_type(x, pad_width, 0),
     vjp=_odd_vjp,
     jvp="linear",
+    batch=_padded_batch("pad_odd"),
     source="np.pad({0}, {pad_width}, {mode}, reflect_type='odd')",
     cost=lambda x, **params: 10 * x.size,
 )

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.batching import Moved, behind
 from tracejit.ops.creation import as_array, cast, is_recorded, known, settled
 from tracejit.ops.indexing import put_along_axis
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
@@ -253,7 +254,15 @@ def _median(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         arguments += ["keepdims=True"] if keepdims else []
         return f"np.{function.__name__}({', '.join(['{0}', *arguments])})"
 
-    return defop(function, canonical=canonical, infer=infer, source=source, **rules)
+    def batch(moved: Moved, x: Any, axis: Axes, **params: Any) -> Any:
+        if not x.size:  # NumPy takes none of several axes
+            return NotImplemented
+        wanted = infer(ArrayType(x.shape[1:], x.dtype), axis, **params).dtype
+        found = op(x, axis=behind(axis), **params)
+        return found if found.dtype == wanted else found.astype(wanted)
+
+    op = defop(function, canonical=canonical, infer=infer, batch=batch, source=source, **rules)
+    return op
 
 
 median = _median(np.median, _order_rules(np.median))
@@ -356,7 +365,12 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         arguments += ["keepdims=True"] if keepdims else []
         return f"np.{function.__name__}({', '.join(arguments)})"
 
-    op = defop(name=function.__name__, infer=infer, source=source, **rules)
+    def batch(moved: Moved, x: Any, axis: Axes, q: Any, **params: Any) -> Any:
+        if not x.size:  # NumPy takes none of several axes
+            return NotImplemented
+        return np.moveaxis(op(x, axis=behind(axis), q=q, **params), np.ndim(q), 0)
+
+    op = defop(name=function.__name__, infer=infer, batch=batch, source=source, **rules)
     weighted = defop(
         name=f"weighted_{function.__name__}", infer=infer, source=source, **_rank_rules(function)
     )

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.batching import aligned
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.infer import broadcast_shapes
-from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.op import Op, answer, composite, defop
 
 
 @cache
@@ -43,11 +44,14 @@ _linspace_rules = (
     lambda g, y, start, stop, num, endpoint: g * (1.0 - _fractions(y, endpoint)),
     lambda g, y, start, stop, num, endpoint: g * _fractions(y, endpoint),
 )
-linspace = defop(
+linspace: Op = defop(
     name="linspace",
     infer=_linspace_type,
     vjp=_linspace_rules,
     jvp=_linspace_rules,
+    batch=lambda moved, start, stop, **params: np.moveaxis(
+        linspace(*aligned(moved, (start, stop)), **params), 1, 0
+    ),
     source=lambda types, num, endpoint: (
         "np.linspace({0}, {1}, {num}" + (")" if endpoint else ", endpoint=False)")
     ),

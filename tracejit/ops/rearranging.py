@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.batching import Moved, behind, rows, spread
 from tracejit.ops.creation import as_array, cast, is_recorded, known, type_in_call
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.joining import at_least
-from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.op import Op, answer, composite, defop
 
 # Repeating
 
@@ -34,12 +35,18 @@ def _untiled(g: Any, y: Any, x: Any, reps: tuple[int, ...]) -> Any:
     )
 
 
+def _tile_batch(moved: Moved, x: Any, reps: tuple[int, ...]) -> Any:
+    x = spread(x, True, len(reps))
+    return np.tile(x, (1,) * (x.ndim - len(reps)) + reps)
+
+
 tile = defop(
     np.tile,
     canonical=lambda A, reps: ((A,), {"reps": _repetitions(reps)}),
     infer=lambda x, reps: ArrayType(tuple(map(math.prod, _tiled(x.shape, reps))), x.dtype),
     vjp=_untiled,
     jvp="linear",
+    batch=_tile_batch,
     source=lambda types, reps: (
         f"np.tile({{0}}, {reps[0]})" if len(reps) == 1 else "np.tile({0}, {reps})"
     ),
@@ -58,13 +65,14 @@ def _repeat_type(x: ArrayType, repeats: int, axis: int) -> ArrayType:
     return ArrayType(shape, x.dtype)
 
 
-repeat = defop(
+repeat: Op = defop(
     name="repeat",
     infer=_repeat_type,
     vjp=lambda g, y, x, repeats, axis: np.sum(
         np.reshape(g, (*x.shape[: axis + 1], repeats, *x.shape[axis + 1 :])), axis=axis + 1
     ),
     jvp="linear",
+    batch=lambda moved, x, repeats, axis: repeat(x, repeats=repeats, axis=axis + 1),
     source=lambda types, repeats, axis: (
         "{0}.repeat({repeats}, axis={axis})" if types[0].ndim > 1 else "{0}.repeat({repeats})"
     ),
@@ -154,12 +162,19 @@ def _negated(shift: Any) -> Any:
     return tuple(-amount for amount in shift) if isinstance(shift, tuple) else -shift
 
 
+def _roll_batch(moved: Moved, x: Any, shift: Any, axis: Any) -> Any:
+    if axis is None:
+        return np.reshape(np.roll(rows(x), shift, 1), x.shape)
+    return np.roll(x, shift, behind(axis))
+
+
 roll = defop(
     np.roll,
     canonical=_roll_call,
     infer=lambda x, shift, axis: ArrayType(x.shape, x.dtype),
     vjp=lambda g, y, x, shift, axis: np.roll(g, _negated(shift), axis),
     jvp="linear",
+    batch=_roll_batch,
     source=lambda types, shift, axis: (
         "np.roll({0}, {shift})" if axis is None else "np.roll({0}, {shift}, axis={axis})"
     ),

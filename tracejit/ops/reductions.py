@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import along_axis, rows
 from tracejit.ops.creation import as_array, cast, is_recorded
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, reduction_type
 from tracejit.ops.op import HANDLERS, Op, answer, composite, defop, literal
@@ -92,6 +93,7 @@ def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
         name=numpy[0].__name__,
         canonical=canonical_with_dtype if takes_dtype else canonical,
         infer=infer,
+        batch=along_axis(numpy[0].__name__),
         source=source,
         **fields,
     )
@@ -216,6 +218,7 @@ count_nonzero = defop(
     canonical=_count_call,
     infer=_count_type,
     vjp=(),
+    batch=along_axis("count_nonzero"),
     source=lambda types, axis, keepdims=False: (
         f"np.count_nonzero({{0}}, axis={axis}{', keepdims=True' if keepdims else ''})"
     ),
@@ -245,7 +248,14 @@ def _arg(function: Callable[..., Any]) -> Op:
         owner = "np" if plain else "{0}"
         return f"{owner}.{name}({', '.join(arguments)})"
 
-    return defop(function, canonical=canonical, infer=infer, vjp=(), source=source)
+    def batch(moved: Any, x: Any, axis: int | None, keepdims: bool = False) -> Any:
+        if axis is not None:
+            return op(x, axis=axis + 1, **kept(keepdims))
+        places = op(rows(x), axis=1)
+        return np.reshape(places, (-1, *(1,) * (x.ndim - 1))) if keepdims else places
+
+    op = defop(function, canonical=canonical, infer=infer, vjp=(), batch=batch, source=source)
+    return op
 
 
 argmax = _arg(np.argmax)
@@ -272,7 +282,14 @@ def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
         keywords = "" if dtype is None else f", dtype={literal(dtype)}"
         return f"np.{ufunc.__name__}.accumulate({{0}}, {axis}{keywords})"
 
-    return defop(function, canonical=canonical, infer=infer, source=source, **fields)
+    return defop(
+        function,
+        canonical=canonical,
+        infer=infer,
+        batch=along_axis(function.__name__),
+        source=source,
+        **fields,
+    )
 
 
 def recurrence(a: Any, s: Any, axis: int) -> Any:

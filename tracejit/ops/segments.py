@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.accumulations import one_axis
+from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, cast, known
 from tracejit.ops.folds import is_discrete, loop_dtype, refuse_wrong, result_dtype, slopes_of
 from tracejit.ops.op import Op, defop, literal
@@ -93,8 +94,16 @@ def _reduceat_jvp(
 
 
 _REDUCEAT: dict[str, Any] = {"infer": _reduceat_type, "source": _reduceat_source}
-reduceat: Op = defop(name="reduceat", vjp=_reduceat_vjp, jvp=_reduceat_jvp, **_REDUCEAT)
-reduceat_discrete = defop(name="reduceat_discrete", vjp=(), **_REDUCEAT)
+reduceat: Op = defop(
+    name="reduceat",
+    vjp=_reduceat_vjp,
+    jvp=_reduceat_jvp,
+    batch=along_axis("reduceat"),
+    **_REDUCEAT,
+)
+reduceat_discrete = defop(
+    name="reduceat_discrete", vjp=(), batch=along_axis("reduceat_discrete"), **_REDUCEAT
+)
 
 
 def reduceat_call(

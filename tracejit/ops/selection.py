@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, along_axis, broadcasting, everywhere
 from tracejit.ops.creation import as_array, is_recorded, known, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK, put_along_axis
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
-from tracejit.ops.op import Each, answer, composite, defop
+from tracejit.ops.op import Each, Op, answer, composite, defop
 
 _INTP = np.dtype(np.intp)
 
@@ -69,6 +70,7 @@ argsort = defop(
     ),
     infer=_positions_type,
     vjp=(),
+    batch=along_axis("argsort"),
     source=_order_source("{0}.argsort"),
 )
 sort = defop(
@@ -81,6 +83,7 @@ sort = defop(
     jvp=lambda v, y, x, axis, kind: np.take_along_axis(
         v, np.argsort(x, axis=axis, kind=kind), axis=axis
     ),
+    batch=along_axis("sort"),
     source=_order_source("np.sort"),
 )
 
@@ -116,6 +119,7 @@ partition = defop(
     infer=lambda x, kth, axis: ArrayType(x.shape, x.dtype),
     vjp=lambda g, y, x, kth, axis: _moved(g, y, x, axis),
     jvp=lambda v, y, x, kth, axis: _moved(v, x, y, axis),
+    batch=along_axis("partition"),
     source=_order_source("np.partition"),
 )
 argpartition = defop(
@@ -123,6 +127,7 @@ argpartition = defop(
     canonical=_partition_call,
     infer=_positions_type,
     vjp=(),
+    batch=along_axis("argpartition"),
     source=_order_source("np.argpartition"),
 )
 
@@ -151,7 +156,21 @@ def _lexsort_source(types: Sequence[ArrayType], axis: int, whole: bool) -> str:
     return ("np.lexsort({0}" if whole else f"np.lexsort(({{operands}}{comma})") + rest
 
 
-lexsort = defop(name="lexsort", infer=_lexsort_type, vjp=(), source=_lexsort_source)
+def _lexsort_batch(moved: Moved, *keys: Any, axis: int, whole: bool) -> Any:
+    keys = tuple(everywhere(moved, keys))
+    if keys[0].ndim == 1 + whole:  # one place in each
+        return np.zeros_like(keys[0], dtype=_INTP, shape=keys[0].shape[:1])
+    keys = (np.moveaxis(keys[0], 0, 1),) if whole else keys
+    return lexsort(*keys, axis=axis + 1, whole=whole)
+
+
+lexsort: Op = defop(
+    name="lexsort",
+    infer=_lexsort_type,
+    vjp=(),
+    batch=_lexsort_batch,
+    source=_lexsort_source,
+)
 
 
 def _lexsort_call(keys: Any, axis: Any = -1) -> Any:
@@ -183,11 +202,16 @@ def _searchsorted_call(
     return (as_array(a), as_array(v)), {"side": side}
 
 
-searchsorted = defop(
+def _searchsorted_batch(moved: Moved, a: Any, v: Any, side: str) -> Any:
+    return NotImplemented if moved[0] else searchsorted(a, v, side=side)
+
+
+searchsorted: Op = defop(
     np.searchsorted,
     canonical=_searchsorted_call,
     infer=lambda a, v, side: ArrayType(v.shape, _INTP, "array" if v.shape else "scalar"),
     vjp=(),
+    batch=_searchsorted_batch,
     source=lambda types, side: (
         "{0}.searchsorted({1})" if side == "left" else "{0}.searchsorted({1}, {side})"
     ),
@@ -269,6 +293,7 @@ choose = defop(
     infer=_choose_type,
     vjp=Each(lambda number, g, y, a, *choices: np.where(a == number - 1, g, 0)),
     jvp=Each(lambda number, v, y, a, *choices: np.where(a == number - 1, v, 0)),
+    batch=broadcasting("choose"),
     source=lambda types: (
         f"np.choose({{0}}, ({', '.join(f'{{{number}}}' for number in range(1, len(types)))},))"
     ),

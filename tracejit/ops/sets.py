@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array
-from tracejit.ops.op import answer, defop
+from tracejit.ops.op import Op, answer, defop
 
 _BOOL = np.dtype(np.bool_)
 
@@ -46,7 +47,18 @@ def _isin_source(types: Sequence[ArrayType], **options: Any) -> str:
     return f"np.isin({', '.join(['{0}', '{1}', *[f'{name}={{{name}}}' for name in options]])})"
 
 
-isin = defop(np.isin, canonical=_isin_call, infer=_isin_type, vjp=(), source=_isin_source)
+def _isin_batch(moved: Moved, element: Any, test: Any, **options: Any) -> Any:
+    return NotImplemented if moved[1] else isin(element, test, **options)
+
+
+isin: Op = defop(
+    np.isin,
+    canonical=_isin_call,
+    infer=_isin_type,
+    vjp=(),
+    batch=_isin_batch,
+    source=_isin_source,
+)
 
 
 def _refuse_length(*args: Any, **kwargs: Any) -> NoReturn:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.batching import along_axis, behind, rows, spread
 from tracejit.ops.creation import as_array, require_layout, type_in_call
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis
 from tracejit.ops.op import Op, answer, composite, defop
@@ -87,11 +88,12 @@ def _reshape_call(a: Any, shape: Any) -> Call:
     return (a,), {"shape": tuple(target)}
 
 
-reshape = _view(
+reshape: Op = _view(
     name="reshape",
     canonical=_reshape_call,
     infer=lambda x, shape: viewed(x, shape),
     vjp=lambda g, y, x, shape: np.reshape(g, x.shape),
+    batch=lambda moved, x, shape: reshape(x, shape=(x.shape[0], *shape)),
     source=_method("reshape"),
 )
 
@@ -115,6 +117,7 @@ ravel = _view(
     name="ravel",
     infer=lambda x: ArrayType((x.size,), x.dtype),
     vjp=lambda g, y, x: np.reshape(g, x.shape),
+    batch=lambda moved, x: np.ascontiguousarray(rows(x)),
     source=_method("ravel"),
 )
 
@@ -140,6 +143,9 @@ broadcast_to = _view(
     canonical=_broadcast_call,
     infer=_broadcast_type,
     vjp=lambda g, y, x, shape: g,
+    batch=lambda moved, x, shape: np.broadcast_to(
+        spread(x, True, len(shape)), (x.shape[0], *shape)
+    ),
     source="np.broadcast_to({0}, {shape})",
 )
 
@@ -177,6 +183,7 @@ expand_dims = _view(
     canonical=_expand_call,
     infer=lambda x, axis: ArrayType(_expanded(x.shape, axis), x.dtype),
     vjp=lambda g, y, x, axis: np.squeeze(g, axis),
+    batch=along_axis("expand_dims"),
     source=_expand_source,
 )
 
@@ -198,6 +205,7 @@ squeeze = _view(
     canonical=_squeeze_call,
     infer=_squeeze_type,
     vjp=lambda g, y, x, axis: np.expand_dims(g, axis),
+    batch=along_axis("squeeze"),
     source=_method("squeeze"),
 )
 
@@ -235,6 +243,7 @@ transpose = _view(
     canonical=_transpose_call,
     infer=lambda x, axes: viewed(x, tuple(x.shape[axis] for axis in axes)),
     vjp=lambda g, y, x, axes: np.transpose(g, _inverse(axes)),
+    batch=lambda moved, x, axes: np.transpose(x, (0, *behind(axes))),
     source=_transpose_source,
 )
 
@@ -334,6 +343,7 @@ astype = defop(
     infer=lambda x, dtype: ArrayType(x.shape, dtype, "array" if x.form == "array" else "scalar"),
     vjp=lambda g, y, x, dtype: g,
     jvp="linear",
+    batch="leading",
     source=lambda types, dtype: (
         "{dtype}({0})" if types[0].form == "weak" else "{0}.astype({dtype})"
     ),
@@ -370,6 +380,7 @@ copy = defop(
     infer=lambda x, order: x if order == "C" else x.with_form("array"),
     vjp=lambda g, y, x, order: g,
     jvp="linear",
+    batch="leading",
     source=_copy_source,
 )
 copy_fortran = defop(
@@ -377,6 +388,7 @@ copy_fortran = defop(
     infer=lambda x: x,
     vjp=lambda g, y, x: g,
     jvp="linear",
+    batch="leading",
     source="np.array({0}, order='F')",
 )
 answer(np.copy, _copy)

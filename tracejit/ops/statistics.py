@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
 from tracejit.ops.op import answer, composite, defop, literal
@@ -196,6 +197,7 @@ std = defop(
     infer=_std_type,
     vjp=_std_vjp,
     jvp=_std_jvp,
+    batch=along_axis("std"),
     source=_std_source,
     cost=lambda x, **params: 4 * x.size,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import answer, defop
@@ -61,6 +62,7 @@ windows = defop(
     infer=_windows_type,
     vjp=_overlapped,
     jvp="linear",
+    batch=along_axis("sliding_window_view"),
     source=_windows_source,
     alias=0,
     cost=lambda *types, **params: 0,
