@@ -91,12 +91,16 @@ class Program:
         with quiet():
             return run(self.call, *self.args, name="sample")
 
+    def _finish(self, started: Run, outputs: Sequence[Tensor | None]) -> Graph:
+        """The graph of those outputs that are not None."""
+        return started.recording.finish([y._value for y in outputs if y is not None])
+
     @cached_property
     def recorded(self) -> tuple[Graph, list[Any], Structure]:
         """The graph of the value; the leaves of what the call returned, Tensors among them; its
         structure."""
         started = self._run()
-        graph = started.recording.finish([tensor._value for tensor in started.tensors])
+        graph = self._finish(started, started.tensors)
         return graph, started.leaves, started.structure
 
     def value(self, observe: Observer | None = None) -> list[Any]:
@@ -119,7 +123,7 @@ class Program:
         found = _gradients(started, started.tensors, xs, "seed")
         for _ in range(order - 1):
             found = _gradients(started, [g for g in found if g is not None], xs, "other")
-        graph = started.recording.finish([g._value for g in found if g is not None])
+        graph = self._finish(started, found)
         return graph, [g is not None for g in found]
 
     @cached_property
@@ -159,7 +163,7 @@ class Program:
         ys = [y for y in started.tensors if y.type.is_inexact]
         dots = [started.recording.argument(f"direction_{k}", x.type) for k, x in enumerate(xs)]
         found = tangents(ys, xs, dots) if ys and xs else []
-        graph = started.recording.finish([dot._value for dot in found if dot is not None])
+        graph = self._finish(started, found)
         with quiet():
             answers = iter(interpret(graph, *self.leaves, *self.directions))
         dots_of = dict(zip([y._value for y in ys], found, strict=False))

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.autodiff import adjoint, tangent
 from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
@@ -190,11 +191,32 @@ def mapped(op: Op) -> Op:
 
     def vjp(k: int, g: Any, y: Any, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
         rule = op.vjp_rule(k)
-        return None if rule is None else _batched_rule(rule, g, y, k, operands, moved, params)
+        if rule is None:
+            return None
+        batch, g, y, ones = _elements(g, y, operands, moved)
+        with batch.recorded():
+            answer = rule(g, y, *ones, **params)
+            if answer is None:
+                return None
+            answer = adjoint.fit(answer, ones[k].type, batch.recording)
+        return batch.everywhere(answer)
 
     def jvp(k: int, v: Any, y: Any, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
         rule = op.jvp_rule(k)
-        return None if rule is None else _batched_rule(rule, v, y, k, operands, moved, params)
+        if rule is None:
+            return None
+        if not moved[k]:
+            v = np.broadcast_to(v, (_first(y).shape[0], *v.shape))
+        batch, v, y, ones = _elements(v, y, operands, moved)
+        with batch.recorded():
+            answer = rule(v, y, *ones, **params)
+            several = isinstance(answer, tuple)
+            parts = [
+                None if part is None else tangent.fit(part, out.type, batch.recording)
+                for part, out in zip(_listed(answer), _listed(y), strict=True)
+            ]
+        found = [None if part is None else batch.everywhere(part) for part in parts]
+        return tuple(found) if several else found[0]
 
     made = Op(
         name=name,
@@ -209,27 +231,26 @@ def mapped(op: Op) -> Op:
     return made
 
 
-def _batched_rule(
-    rule: Callable[..., Any],
-    g: Any,
-    y: Any,
-    k: int,
-    operands: Sequence[Any],
-    moved: Sequence[bool],
-    params: dict[str, Any],
-) -> Any:
-    """The rule of an op for one element, for all of them: of operand `k`."""
-    first = g[0] if isinstance(g, tuple) else g
+def _listed(values: Any) -> Sequence[Any]:
+    return values if isinstance(values, (tuple, list)) else (values,)
+
+
+def _first(values: Any) -> Any:
+    """A Tensor, or the first of several that is there."""
+    return next(value for value in _listed(values) if value is not None)
+
+
+def _elements(
+    v: Any, y: Any, operands: Sequence[Any], moved: Sequence[bool]
+) -> tuple[Batch, Any, Any, list[Any]]:
+    """What the rule of an op is asked for one element of a batch."""
+    first = _first(v)
     batch = Batch(first._recording, first.shape[0])
-    with batch.recorded():
-        ones = [
-            batch.placeholder(x) if there else x for x, there in zip(operands, moved, strict=True)
-        ]
-        answer = rule(_elements(batch, g), _elements(batch, y), *ones, **params)
-    return None if answer is None else batch.everywhere(answer)
 
+    def one(values: Any) -> Any:
+        if isinstance(values, (tuple, list)):
+            return type(values)(map(one, values))
+        return None if values is None else batch.placeholder(values)
 
-def _elements(batch: Batch, values: Any) -> Any:
-    if isinstance(values, tuple):
-        return tuple(None if value is None else batch.placeholder(value) for value in values)
-    return batch.placeholder(values)
+    ones = [one(x) if there else x for x, there in zip(operands, moved, strict=True)]
+    return batch, one(v), one(y), ones
