@@ -1,0 +1,222 @@
+"""Every op for a batch is the op for one element after the other, on every sample of the tables.
+
+A batch has three elements: the arguments of the sample, and others like them. `vmap` of the call is
+compared with a Python loop over NumPy, and its gradient with that of the loop; forward mode with
+reverse mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from test_table import CASES, Case, assert_close, each
+
+from tests.interpret import Run, interpret, is_input
+from tests.ops.program import Program, in_form, inner, is_floating, magnitude, quiet, zeros
+from tracejit.autodiff.batch import Batch
+from tracejit.ir.graph import Graph
+from tracejit.ir.types import type_of
+from tracejit.passes.dce import drop_dead
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, unflatten
+
+SIZE = 3
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array or a NumPy scalar."""
+    kind = type_of(leaf)
+    return kind is not None and kind.form != "weak" and is_input(leaf)
+
+
+def _scaled(leaf: Any, number: int) -> Any:
+    """The leaf, each element of it a little larger or smaller, if it is of floating numbers."""
+    factor = 1 + 1e-3 * (3 - 2 * number)
+    return leaf * leaf.dtype.type(factor) if is_floating(leaf) else leaf
+
+
+def _flipped(leaf: Any, number: int) -> Any:
+    """The leaf scaled, and once in reverse order along all axes."""
+    return np.flip(_scaled(leaf, number)) if number == 1 else _scaled(leaf, number)
+
+
+def is_result(leaf: Any) -> bool:
+    """Whether a leaf of a result is an array or a number."""
+    return type(leaf) is Tensor or type_of(leaf) is not None
+
+
+class Batched:
+    """A call for a batch: `there` says of each leaf of its arguments whether it has the batch."""
+
+    def __init__(self, call: Callable[..., Any], args: Any, there: Sequence[bool]) -> None:
+        """`call(*args)`, made a batch of."""
+        self.call = call
+        self.there = there
+        leaves, self.structure = flatten(args)
+        self.leaves = self._wholes(leaves)
+        self.axes = unflatten(self.structure, [0 if moved else None for moved in there])
+
+    def _wholes(self, leaves: list[Any]) -> list[Any]:
+        """The leaves, with the batch in front: permuted where NumPy takes that, else scaled."""
+        with quiet():
+            outputs = flatten(self.call(*unflatten(self.structure, leaves)))[0]
+            for change in (_flipped, _scaled):
+                others = [
+                    [change(leaf, k) if moved else leaf for leaf, moved in self._pairs(leaves)]
+                    for k in (1, 2)
+                ]
+                if all(self._is_alike(other, outputs) for other in others):
+                    break
+        return [
+            np.stack((leaf, *changed)) if moved else leaf
+            for (leaf, moved), *changed in zip(self._pairs(leaves), *others, strict=True)
+        ]
+
+    def _pairs(self, leaves: list[Any]) -> list[tuple[Any, bool]]:
+        return list(zip(leaves, self.there, strict=True))
+
+    def _is_alike(self, leaves: list[Any], outputs: list[Any]) -> bool:
+        """Whether results are numbers, and of the same types, as for the sample."""
+        try:
+            found = flatten(self.call(*unflatten(self.structure, leaves)))[0]
+        except (ValueError, IndexError, np.linalg.LinAlgError):
+            return False
+        return len(found) == len(outputs) and all(
+            type_of(y) is type_of(z)
+            and (type_of(y) is None or np.sum(np.isfinite(y)) == np.sum(np.isfinite(z)))
+            for y, z in zip(found, outputs, strict=True)
+        )
+
+    @property
+    def pairs(self) -> list[tuple[Any, bool]]:
+        """The leaves, and whether each has the batch."""
+        return self._pairs(self.leaves)
+
+    def element(self, number: int) -> list[Any]:
+        """The leaves of one element."""
+        return [leaf[number] if moved else leaf for leaf, moved in self.pairs]
+
+    def __call__(self, *args: Any) -> Any:
+        """The loop, on arrays; batched, on Tensors."""
+        leaves = flatten(args)[0]
+        recorded = [leaf for leaf in leaves if type(leaf) is Tensor]
+        if not recorded:
+            return self._looped(leaves)
+        batch = Batch(recorded[0]._recording, SIZE)
+        with batch.recorded():
+            ones = [batch.placeholder(x) if moved else x for x, moved in self._pairs(leaves)]
+            found, structure = flatten(self.call(*unflatten(self.structure, ones)))
+        return unflatten(structure, [batch.everywhere(y) if is_result(y) else y for y in found])
+
+    def _looped(self, leaves: list[Any]) -> Any:
+        """The call for one element after the other, its results stacked."""
+        answers = []
+        for k in range(SIZE):
+            ones = [x[k] if moved else x for x, moved in self._pairs(leaves)]
+            with quiet():
+                answers.append(flatten(self.call(*unflatten(self.structure, ones))))
+        columns = zip(*(found for found, _ in answers), strict=True)
+        stacked = [np.stack(parts) if is_result(parts[0]) else parts[0] for parts in columns]
+        return unflatten(answers[0][1], stacked)
+
+
+class BatchedProgram(Program):
+    """A batched call as graphs, without what was recorded for one element."""
+
+    def __init__(self, case: Case, there: Sequence[bool]) -> None:
+        """The call of a sample, with a batch for the leaves that are `there`."""
+        batched = Batched(case.sample.call, case.sample.args, there)
+        super().__init__(batched, unflatten(batched.structure, batched.leaves), case.seed)
+        self.batched = batched
+
+    def _seeds_of(self, one: Program) -> list[Any]:
+        """The seeds of those results that are NumPy's for one element: not of Python numbers."""
+        pairs = zip(one.expected[0], self.expected[0], strict=True)
+        are_numpys = [is_floating(y) for y, whole in pairs if is_floating(whole)]
+        return [seed for seed, is_numpys in zip(self.seeds, are_numpys, strict=True) if is_numpys]
+
+    def looped_gradient(self) -> list[Any]:
+        """The gradient by a loop: of what has the batch each element's, of all else the sum."""
+        batched = self.batched
+        one = Program(batched.call, unflatten(batched.structure, batched.element(0)), 0)
+        graph, present = one.first
+        kinds = [value.type for value in graph.inputs[len(one.leaves) :]]
+        rows: list[list[Any]] = []
+        for k in range(SIZE):
+            leaves = [leaf for leaf in batched.element(k) if is_input(leaf)]
+            parts = [g[k] for g in self._seeds_of(one)]
+            seeds = [in_form(g, kind.form) for g, kind in zip(parts, kinds, strict=True)]
+            with quiet():
+                answers = iter(interpret(graph, *leaves, *seeds))
+            movers = [leaves[number] for number in self.moving]
+            rows.append(
+                [
+                    np.asarray(next(answers) if there else zeros(x))
+                    for x, there in zip(movers, present, strict=True)
+                ]
+            )
+        inputs = [there for leaf, there in batched.pairs if is_input(leaf)]
+        return [
+            np.stack(parts) if inputs[number] else sum(parts)
+            for number, parts in zip(self.moving, zip(*rows, strict=True), strict=True)
+        ]
+
+    def _finish(self, started: Run, outputs: Sequence[Tensor | None]) -> Graph:
+        return drop_dead(super()._finish(started, outputs))
+
+
+def choices(case: Case) -> list[tuple[bool, ...]]:
+    """Which leaves are batched: all that are floating, the first, the last."""
+    leaves = flatten(case.sample.args)[0]
+    places = [k for k, leaf in enumerate(leaves) if is_floating(leaf)]
+    places = places or [k for k, leaf in enumerate(leaves) if is_array(leaf)]
+    if not places:
+        return []
+    every = tuple(k for k, leaf in enumerate(leaves) if is_array(leaf))
+    chosen = {tuple(places): None, (places[0],): None, (places[-1],): None, every: None}
+    return [tuple(k in moved for k in range(len(leaves))) for moved in chosen]
+
+
+def assert_near(actual: Any, expected: Any, dtype: Any = None) -> None:
+    """The same type, and equal up to the rounding of the largest element."""
+    assert (np.shape(actual), actual.dtype) == (np.shape(expected), expected.dtype)
+    if expected.dtype.kind not in "fc":
+        assert np.array_equal(actual, expected)
+        return
+    tolerance = 5e3 * np.finfo(dtype or expected.dtype).eps
+    with quiet():
+        size = np.max(np.abs(expected), initial=1e-300, where=np.isfinite(expected))
+        assert np.allclose(actual, expected, tolerance, tolerance * size, equal_nan=True)
+
+
+def lowest_precision(program: Program) -> Any:
+    """The floating dtype of the fewest digits in which something is computed."""
+    dtypes = {value.type.dtype.name for value in program.recorded[0].values()}
+    for names, dtype in ((("float16",), np.float16), (("float32", "complex64"), np.float32)):
+        if dtypes.intersection(names):
+            return dtype
+    return None
+
+
+@each([case for case in CASES if choices(case)])
+def test_a_batch_is_a_loop(case: Case) -> None:
+    for there in choices(case):
+        program = BatchedProgram(case, there)
+        for actual, expected in zip(program.value(), program.expected[0], strict=True):
+            if is_result(expected):
+                assert_near(actual, np.asarray(expected))
+        if case.order < 1:
+            continue
+        low = lowest_precision(program)
+        found = program.gradient(program.leaves)
+        for actual, expected in zip(found, program.looped_gradient(), strict=True):
+            assert_near(actual, expected, low)
+        dots = program.tangent()
+        forward = sum(inner(seed, dot) for seed, dot in zip(program.seeds, dots, strict=True))
+        pairs = list(zip(found, program.directions, strict=True))
+        reverse = sum(inner(grad, direction) for grad, direction in pairs)
+        scale = sum(magnitude(grad, direction) for grad, direction in pairs)
+        if np.isfinite(reverse):
+            assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
