@@ -99,7 +99,10 @@ class Batch:
             assert result.shape == (self.size, *value.type.shape), (node, result.type)
             self.known[value] = batched = result._value
             if batched.node is not None and not batched.is_named:
-                batched.label, batched.derived = value.label, value.derived
+                batched.label = value.label
+                if value.derived is not None:
+                    primal, suffix = value.derived
+                    batched.derived = (self.known.get(primal, primal), suffix)
 
     @contextmanager
     def _inside(self, region: int) -> Iterator[None]:

@@ -313,7 +313,9 @@ class Graph:
             return value.label
         if value.derived is not None:
             primal, suffix = value.derived
-            return (primal.label or primal.base or primal.name) + suffix
+            name = primal.label or primal.base or primal.name
+            if name:
+                return name + suffix
         return "out" if is_output else ""
 
     def __repr__(self) -> str:
