@@ -73,10 +73,10 @@ MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.demo", "tracejit.scipy", "traceji
 TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.{area}": "tests/ops/test_table.py"
     for area in (
-        "accumulations", "arithmetic", "choices", "comparison", "complex", "covariances",
-        "eigenvalues", "emath", "exponential", "folds", "forms", "fourier", "least_squares",
-        "markers", "nan", "orthogonal", "polynomials", "quantiles", "ranges", "sampling",
-        "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
+        "accumulations", "arithmetic", "batched_products", "choices", "comparison", "complex",
+        "covariances", "eigenvalues", "emath", "exponential", "folds", "forms", "fourier",
+        "least_squares", "markers", "nan", "orthogonal", "polynomials", "quantiles", "ranges",
+        "sampling", "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"

@@ -89,6 +89,7 @@ def test_lines_are_indented_alike_and_fit(text: str, depth: int) -> None:
         ("out = tanh(aaaa, bbbb)", 20, ["out = tanh(", "    aaaa, bbbb,", ")"]),
         ("out = table[aaaaaaaaaaaa]", 20, ["out = table[", "    aaaaaaaaaaaa", "]"]),
         ("out = -(aaaaaaa + bbbbbb)", 20, ["out = -(", "    aaaaaaa", "    + bbbbbb", ")"]),
+        ("out = [f(a) for a, b in c]", 20, ["out = [", "    f(a)", "    for a, b in c", "]"]),
         ("aaaaaaaaaaaaaaaaaaaa = b", 20, ["aaaaaaaaaaaaaaaaaaaa = b"]),
     ],
 )

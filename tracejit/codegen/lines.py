@@ -1,7 +1,8 @@
 """Lines that fit the page: a statement longer than WIDTH columns is broken as a formatter would.
 
 It is broken at its outermost level only: at the commas of a tuple, of a call or of a parameter
-list, or before its weakest operators; a part that is still too long is broken in its turn.
+list, before its weakest operators, or before `for`; a part that is still too long is broken in its
+turn.
 
 >>> print(*broken("out = first_long_name * 2.0 + second_long_name", 30), sep="\\n")
 out = (
@@ -23,10 +24,11 @@ WIDTH = 100
 
 _OPERATOR = r"[ ](?:\*\*|//|<<|>>|[<>=!]=|[-+*/@%&|^<>])[ ]"
 _TOKEN = re.compile(
-    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[()\[\]{}]|,[ ]|"""
+    r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[()\[\]{}]|,[ ]|[ ]for[ ]|"""
     r"[ ](?:\*\*|//|<<|>>|[-+*/@%&|^])?=[ ]|" + _OPERATOR
 )
 _IMPORT_OR_RETURN = re.compile(r"from [\w.]+ import |return ")
+_LOOP = re.compile(r"for [\w, ]+ in ")
 _ASSIGNMENTS = [f" {operator}= " for operator in ("", *"+-*/@%&|^", "**", "//", "<<", ">>")]
 # From the weakest to the strongest.
 _OPERATORS = ("< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
@@ -53,7 +55,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     if text.startswith("def "):
         place = text.index("(") + 1
         return text[:place], text[place:-2], text[-2:]
-    word = _IMPORT_OR_RETURN.match(text)
+    word = _IMPORT_OR_RETURN.match(text) or _LOOP.match(text)
     if word:
         return word[0], text[word.end() :], ""
     if text.endswith(","):
@@ -84,6 +86,9 @@ def _opened(start: str, body: str, width: int) -> tuple[str, list[str], str]:
         return "", [], ""
     first, last = brackets[-1]
     opening, inside, closing = body[: first + 1], body[first + 1 : last], body[last:]
+    loops = _split(inside, " for ")
+    if len(loops) > 1:
+        return opening, [loops[0], *[f"for {loop}" for loop in loops[1:]]], closing
     items = _split(inside.removesuffix(","), ", ")
     if len(items) > 1 or (opening[-1] == "(" and opening[-2:-1].isalnum()):
         return opening, filled([f"{item}," for item in items], width), closing

@@ -24,7 +24,7 @@ class Selection(NamedTuple):
     """An index for all elements, with its arrays: the axes `source` of what NumPy selects are the
     axes `target` of what the elements select, of `ndim` axes each."""
 
-    index: tuple[Any, ...]
+    entries: tuple[Any, ...]
     arrays: Sequence[Any]
     source: tuple[int, ...]
     target: tuple[int, ...]
@@ -100,7 +100,7 @@ def take_at(moved: Moved, x: Any, *arrays: Any, index: tuple[Any, ...], unique: 
     size = size_of(moved, (x, *arrays))
     where = batched(index, arrays, moved[1:], element_ndim(x, moved[0]), size, moved[0])
     unique = unique and moved[0]
-    found = OPS["take_at"](x, *where.arrays, index=where.index, unique=unique)
+    found = OPS["take_at"](x, *where.arrays, index=where.entries, unique=unique)
     return where.read(found)
 
 
@@ -124,7 +124,7 @@ def placing(name: str) -> Callable[..., Any]:
         where = batched(index, arrays, moved[1:], len(shape), size, True)
         v = where.written(in_front(v, moved[0], size), True)
         op = OPS["put_at" if name == "put_slice" and any(moved[1:]) else name]
-        return op(v, *where.arrays, shape=(size, *shape), index=where.index)
+        return op(v, *where.arrays, shape=(size, *shape), index=where.entries)
 
     return rule
 
@@ -143,7 +143,7 @@ def updating(name: str) -> Callable[..., Any]:
         x = in_front(x, moved[0], size)
         where = batched(index, arrays, moved[1:-1], x.ndim - 1, size, True)
         v = where.written(v, moved[-1])
-        return OPS[name](x, *where.arrays, v, index=where.index, unique=unique)
+        return OPS[name](x, *where.arrays, v, index=where.entries, unique=unique)
 
     return rule
 
@@ -183,7 +183,7 @@ def add_slice(moved: Moved, x: Any, v: Any, index: tuple[Any, ...]) -> Any:
     size = size_of(moved, (x, v))
     x = in_front(x, moved[0], size)
     where = batched(index, (), (), x.ndim - 1, size, True)
-    return OPS["add_slice"](x, where.written(v, moved[1]), index=where.index)
+    return OPS["add_slice"](x, where.written(v, moved[1]), index=where.entries)
 
 
 # Along an axis

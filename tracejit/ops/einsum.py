@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array
 from tracejit.ops.op import Each, answer, defop
 from tracejit.ops.products import array_or_scalar, common_dtype, without_out
@@ -241,11 +242,21 @@ def _product_of_two(x: Any, x_letters: str, y: Any, y_letters: str, target: str)
     return _ordered(product, "".join(shared + left + right), target)
 
 
+def _batched_einsum(moved: Moved, *operands: Any, subscripts: str, optimize: bool = False) -> Any:
+    """The same product, with one letter more for the batch."""
+    labels, output = _split(subscripts)
+    letter = next(letter for letter in ascii_letters if letter not in subscripts)
+    pairs = zip(labels, moved, strict=True)
+    inputs = ",".join(letter + label if there else label for label, there in pairs)
+    return np.einsum(f"{inputs}->{letter}{output}", *operands, optimize=optimize)
+
+
 einsum = defop(
     name="einsum",
     infer=_einsum_type,
     vjp=Each(_einsum_vjp),
     jvp="bilinear",
+    batch=_batched_einsum,
     source=lambda types, subscripts, optimize=False: (
         "np.einsum({subscripts}, {operands}" + (", optimize={optimize})" if optimize else ")")
     ),

@@ -90,6 +90,7 @@ cholesky = defop(
     infer=square_type,
     vjp=_cholesky_vjp,
     jvp=_cholesky_jvp,
+    batch="leading",
     source="np.linalg.cholesky({0})",
     cost=cubic,
 )
@@ -98,6 +99,7 @@ cholesky_upper = defop(
     infer=square_type,
     vjp=lambda g, y, a: _adjoint(_cholesky_vjp(_adjoint(g), _adjoint(y), a)),
     jvp=lambda v, y, a: _adjoint(_cholesky_jvp(_adjoint(v), _adjoint(y), a)),
+    batch="leading",
     source="np.linalg.cholesky({0}, upper=True)",
     cost=cubic,
 )
@@ -170,6 +172,7 @@ eigh = defop(
     infer=_eigh_type,
     vjp=_eigh_vjp,
     jvp=_eigh_jvp,
+    batch="leading",
     source=_eigh_source("eigh"),
     cost=_costs(9),
 )
@@ -181,6 +184,7 @@ eigvalsh = defop(
         2.0 * _eigenvalues_vjp(g, np.linalg.eigh(a, uplo)[1]), uplo
     ),
     jvp=lambda v, y, a, uplo="L": _eigenvalues_jvp(v, np.linalg.eigh(a, uplo)[1], uplo),
+    batch="leading",
     source=_eigh_source("eigvalsh"),
     cost=_costs(4),
 )
@@ -273,6 +277,7 @@ svd = defop(
     infer=_svd_type,
     vjp=_svd_vjp,
     jvp=_svd_jvp,
+    batch="leading",
     source=lambda types, full: (
         "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
     ),
@@ -283,6 +288,7 @@ svdvals = defop(
     infer=lambda a: _svd_type(a, False)[1],
     vjp=lambda g, y, a: singular_values_vjp(g, *reduced_svd(a)[::2]),
     jvp=_svdvals_jvp,
+    batch="leading",
     source="np.linalg.svd({0}, compute_uv=False)",
     cost=_costs(4),
 )

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import known
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, composite, defop
@@ -98,6 +99,7 @@ def _transform(
         infer=infer,
         vjp=transpose,
         jvp="linear",
+        batch=along_axis(function.__name__),
         source=source,
         cost=lambda x, n, axis, norm: 5 * x.size * n.bit_length(),
     )

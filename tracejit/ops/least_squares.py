@@ -65,7 +65,7 @@ def _pinv_call(
 
 def _pinv_type(a: ArrayType, rcond: float | None = None, hermitian: bool = False) -> ArrayType:
     check_matrix(a)
-    dtype = linalg_dtype(a) if a.size else a.dtype
+    dtype = linalg_dtype(a) if 0 not in a.shape[-2:] else a.dtype
     return ArrayType((*a.shape[:-2], a.shape[-1], a.shape[-2]), dtype)
 
 
@@ -104,6 +104,7 @@ pinv = defop(
     infer=_pinv_type,
     vjp=_pinv_vjp,
     jvp=_pinv_jvp,
+    batch="leading",
     source=_pinv_source,
     cost=_costs,
 )

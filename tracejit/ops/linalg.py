@@ -17,6 +17,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, aligned
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
@@ -85,6 +86,21 @@ def _solve_type(a: ArrayType, b: ArrayType) -> ArrayType:
     return ArrayType(shape, linalg_dtype(a, b))
 
 
+def _batched_solve(moved: Moved, a: Any, b: Any) -> Any:
+    """With one matrix, one system with all right sides."""
+    if moved[0] or a.ndim > 2 or b.ndim > 3:
+        return np.linalg.solve(*aligned(moved, (a, b)))
+    size, rows, columns = b.shape
+    sides = np.reshape(np.moveaxis(b, 0, 1), (rows, size * columns))
+    return np.moveaxis(np.reshape(np.linalg.solve(a, sides), (rows, size, columns)), 1, 0)
+
+
+def _batched_solve_vector(moved: Moved, a: Any, b: Any) -> Any:
+    if not moved[0]:
+        return np.linalg.solve(a, b.mT).mT
+    return np.squeeze(np.linalg.solve(a, np.expand_dims(b, -1)), -1)
+
+
 solve = defop(
     name="solve",
     infer=_solve_type,
@@ -96,6 +112,7 @@ solve = defop(
         lambda v, x, a, b: -np.linalg.solve(a, v @ x),
         lambda v, x, a, b: np.linalg.solve(a, v),
     ),
+    batch=_batched_solve,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
 )
@@ -110,6 +127,7 @@ solve_vector = defop(
         lambda v, x, a, b: -np.linalg.solve(a, v @ x),
         lambda v, x, a, b: np.linalg.solve(a, v),
     ),
+    batch=_batched_solve_vector,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
 )
@@ -132,6 +150,7 @@ inv = defop(
     infer=square_type,
     vjp=lambda g, y, a: -(y.mT @ g @ y.mT),
     jvp=lambda v, y, a: -(y @ v @ y),
+    batch="leading",
     source="np.linalg.inv({0})",
     cost=cubic,
 )
@@ -310,6 +329,7 @@ det = defop(
     infer=_det_type,
     vjp=lambda g, y, a: each(g) * _cofactors(y, a),
     jvp=lambda v, y, a: np.sum(_cofactors(y, a) * v, axis=(-2, -1)),
+    batch="leading",
     source="np.linalg.det({0})",
     cost=cubic,
 )
@@ -318,6 +338,7 @@ slogdet = defop(
     infer=_slogdet_type,
     vjp=_slogdet_vjp,
     jvp=_slogdet_jvp,
+    batch="leading",
     source="np.linalg.slogdet({0})",
     cost=cubic,
 )

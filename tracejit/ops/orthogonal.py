@@ -92,6 +92,7 @@ qr = defop(
     infer=_qr_type,
     vjp=_qr_vjp,
     jvp=_qr_jvp,
+    batch="leading",
     source=lambda types, complete=False: (
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
     ),
@@ -102,6 +103,7 @@ qr_r = defop(
     infer=lambda a: _qr_type(a)[1],
     vjp=lambda g, r, a: _qr_vjp((None, g), qr(a), a),
     jvp=lambda v, r, a: _qr_jvp(v, qr(a), a)[1],
+    batch="leading",
     source="np.linalg.qr({0}, 'r')",
     cost=_costs,
 )

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops import batched_products
+from tracejit.ops.batching import broadcasting
 from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
 from tracejit.ops.infer import broadcast_shapes, normalize_axis
@@ -108,16 +110,17 @@ def _bilinear(*numpy: Any, name: str = "", infer: Any, vjp: Rules, source: str, 
 
 _at = partial(_bilinear, infer=_matmul_type, source="{0} @ {1}")
 _dot = partial(_bilinear, infer=_dot_type, source="{0}.dot({1})")
-matmul = _at(name="matmul", vjp=MATRICES)
-matmul_vector = _at(name="matmul_vector", vjp=MATRIX_VECTOR)
-vector_matmul = _at(name="vector_matmul", vjp=VECTOR_MATRIX)
-vectors_matmul = _at(name="vectors_matmul", vjp=VECTORS)
-dot = _dot(name="dot", vjp=VECTORS)
-dot_matrix = _dot(name="dot_matrix", vjp=MATRICES)
-dot_vector = _dot(name="dot_vector", vjp=MATRIX_VECTOR)
-vector_dot = _dot(name="vector_dot", vjp=VECTOR_MATRIX)
+matmul = _at(name="matmul", vjp=MATRICES, batch=broadcasting("matmul"))
+matmul_vector = _at(name="matmul_vector", vjp=MATRIX_VECTOR, batch=batched_products.matrix_vector)
+vector_matmul = _at(name="vector_matmul", vjp=VECTOR_MATRIX, batch=batched_products.vector_matrix)
+vectors_matmul = _at(name="vectors_matmul", vjp=VECTORS, batch=batched_products.vectors)
+dot = _dot(name="dot", vjp=VECTORS, batch=batched_products.vectors)
+dot_matrix = _dot(name="dot_matrix", vjp=MATRICES, batch=batched_products.dot_matrix)
+dot_vector = _dot(name="dot_vector", vjp=MATRIX_VECTOR, batch=batched_products.matrix_vector)
+vector_dot = _dot(name="vector_dot", vjp=VECTOR_MATRIX, batch=batched_products.vector_matrix)
 dot_stacks = _dot(
     name="dot_stacks",
+    batch=batched_products.dot_stacks,
     vjp=(
         lambda g, c, a, b: np.tensordot(
             g, b, (range(a.ndim - 1, g.ndim), [*range(b.ndim - 2), b.ndim - 1])
@@ -131,6 +134,7 @@ dot_number = _bilinear(
     name="dot_number",
     infer=lambda a, b: array_or_scalar(a.shape or b.shape, common_dtype(a, b)),
     vjp=VECTORS,
+    batch=batched_products.dot_number,
     source="np.dot({0}, {1})",
 )
 
@@ -198,6 +202,7 @@ vdot = _bilinear(
         lambda g, s, a, b: conj(g * np.reshape(b, a.shape)),
         lambda g, s, a, b: g * np.reshape(conj(a), b.shape),
     ),
+    batch=batched_products.vdot,
     source="np.vdot({0}, {1})",
     cost=lambda a, b: 2 * a.size,
 )
@@ -227,6 +232,7 @@ vecdot = _bilinear(
         lambda g, s, a, b: conj(np.expand_dims(g, -1) * b),
         lambda g, s, a, b: np.expand_dims(g, -1) * conj(a),
     ),
+    batch=broadcasting("vecdot"),
     source="np.vecdot({0}, {1})",
 )
 
@@ -249,6 +255,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
             lambda g, y, a, x: _outer(g, x),
             lambda g, y, a, x: np.matvec(a.mT, g),
         ),
+        batch=batched_products.matvec,
         source="np.matvec({0}, {1})",
     )
     vecmat = _bilinear(
@@ -259,6 +266,7 @@ if hasattr(np, "matvec"):  # NumPy 2.2
             lambda g, y, x, a: conj(np.matvec(a, g)),
             lambda g, y, x, a: _outer(conj(x), g),
         ),
+        batch=batched_products.vecmat,
         source="np.vecmat({0}, {1})",
     )
 
@@ -290,6 +298,7 @@ outer = _bilinear(
     canonical=_outer_call,
     infer=lambda a, b: ArrayType((a.size, b.size), common_dtype(a, b)),
     vjp=(lambda g, c, a, b: g @ b, lambda g, c, a, b: a @ g),
+    batch=batched_products.outer,
     source="np.outer({0}, {1})",
     cost=lambda a, b: a.size * b.size,
 )
@@ -357,6 +366,7 @@ cross3 = _bilinear(
     name="cross",
     infer=lambda a, b: ArrayType(broadcast_shapes(a.shape, b.shape), common_dtype(a, b)),
     vjp=(lambda g, c, a, b: np.cross(b, g), lambda g, c, a, b: np.cross(g, a)),
+    batch=broadcasting("cross"),
     source="np.cross({0}, {1})",
     cost=lambda a, b: 3 * max(a.size, b.size),
 )

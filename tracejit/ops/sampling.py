@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops import batched_products
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.indexing import add_at, take
 from tracejit.ops.infer import normalize_axis, promote
 from tracejit.ops.joining import at_least
-from tracejit.ops.op import composite, defop
+from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.reductions import along
 from tracejit.ops.slopes import spread
 
@@ -117,6 +119,7 @@ convolve = defop(
     infer=_filter_type,
     vjp=_convolve_vjp,
     jvp="bilinear",
+    batch=batched_products.convolve,
     source="np.convolve({0}, {1}, {mode})",
     cost=lambda a, v, mode: a.size * v.size,
 )
@@ -142,6 +145,7 @@ correlate = defop(
     infer=_filter_type,
     vjp=_correlate_vjp,
     jvp="bilinear",
+    batch=batched_products.correlate,
     source="np.correlate({0}, {1}, {mode})",
     cost=lambda a, v, mode: a.size * v.size,
 )
@@ -197,11 +201,17 @@ def _values_jvp(v: Any, y: Any, x: Any, xp: Any, fp: Any) -> Any:
     return _between(v, number, left, right)
 
 
-interpolate = defop(
+def _batched_interp(moved: Moved, x: Any, xp: Any, fp: Any) -> Any:
+    """For all elements at once on one grid; otherwise one after the other."""
+    return NotImplemented if moved[1] or moved[2] else interpolate(x, xp, fp)
+
+
+interpolate: Op = defop(
     name="interp",
     infer=_interp_type,
     vjp=(lambda g, y, x, xp, fp: g * _interval(x, xp, fp)[3], _grid_vjp, _values_vjp),
     jvp=(lambda v, y, x, xp, fp: v * _interval(x, xp, fp)[3], _grid_jvp, _values_jvp),
+    batch=_batched_interp,
     source="np.interp({0}, {1}, {2})",
     cost=lambda x, xp, fp: 10 * x.size,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special as sc
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, aligned
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import Op, Rule, answer, defop
@@ -58,6 +59,11 @@ def _derivable(
         leading = kind.shape[: kind.ndim - len(shape)] if not order else ()
         return kind if False else ArrayType((*leading, *shape), kind.dtype)
 
+    def batched(moved: Moved, *operands: Any, **params: Any) -> Any:
+        found = made(*(lined := aligned(moved, operands)), **params)
+        extra = found.ndim - max(x.ndim for x in lined)
+        return np.moveaxis(found, extra, 0) if extra else found
+
     def slope(g: Any, y: Any, *operands: Any, order: int, **keywords: Any) -> Any:
         if order == HIGHEST:
             return refusal(f"{name} more than twice")()
@@ -82,6 +88,7 @@ def _derivable(
         infer=infer,
         vjp=rules,
         jvp=rules,
+        batch=batched,
         source=_spelled(name, count, polar),
         library="scipy",
         cost=lambda *types, **params: 100 * max(type.size for type in types),

@@ -11,6 +11,7 @@ from scipy import special as sc
 
 from tracejit.errors import fail
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.batching import Moved, aligned, behind
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, reduced_shape
 from tracejit.ops.op import Op, answer, defop
@@ -138,7 +139,13 @@ def _pushed(
     return (tangent, None) if isinstance(y, (tuple, list)) else tangent
 
 
-logsumexp = defop(
+def _batched_logsumexp(moved: Moved, *operands: Any, axis: Axis, **params: Any) -> Any:
+    lined = aligned(moved, operands)
+    axes = behind(axis) if axis is not None else tuple(range(1, max(x.ndim for x in lined)))
+    return logsumexp(*lined, axis=axes, **params)
+
+
+logsumexp: Op = defop(
     name="logsumexp",
     infer=_logsumexp_type,
     vjp=(_by_a, _by_b),
@@ -150,6 +157,7 @@ logsumexp = defop(
             v, y, operands, True, axis, keepdims
         ),
     ),
+    batch=_batched_logsumexp,
     source=_logsumexp_source,
     library="scipy",
     cost=lambda *types, **params: 60 * max(type.size for type in types),
@@ -190,16 +198,21 @@ def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
         x = as_array(x)
         return (x,), {"axis": _axis(axis, np.ndim(x))}
 
-    return defop(
+    def batched(moved: Moved, x: Any, axis: Axis) -> Any:
+        return made(x, axis=behind(axis) if axis is not None else tuple(range(1, x.ndim)))
+
+    made: Op = defop(
         function,
         canonical=canonical,
         infer=infer,
         vjp=vjp,
         jvp=jvp,
+        batch=batched,
         source=lambda types, axis: f"scipy.special.{function.__name__}({{0}}{_spelled(axis)})",
         library="scipy",
         cost=lambda x, **params: 40 * x.size,
     )
+    return made
 
 
 def _softmax_rule(g: Any, y: Any, x: Any, axis: Axis) -> Any:
