@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from test_table import CASES, Case, assert_close, each
 
-from tests.interpret import Run, interpret, is_input
+from tests.interpret import Run, interpret, is_input, run
 from tests.ops.program import Program, in_form, inner, is_floating, magnitude, quiet, zeros
 from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Graph
@@ -104,7 +104,8 @@ class Batched:
         recorded = [leaf for leaf in leaves if type(leaf) is Tensor]
         if not recorded:
             return self._looped(leaves)
-        batch = Batch(recorded[0]._recording, SIZE)
+        size = next(x.shape[0] for x, moved in self._pairs(leaves) if moved)
+        batch = Batch(recorded[0]._recording, size)
         with batch.recorded():
             ones = [batch.placeholder(x) if moved else x for x, moved in self._pairs(leaves)]
             found, structure = flatten(self.call(*unflatten(self.structure, ones)))
@@ -130,6 +131,14 @@ class BatchedProgram(Program):
         batched = Batched(case.sample.call, case.sample.args, there)
         super().__init__(batched, unflatten(batched.structure, batched.leaves), case.seed)
         self.batched = batched
+
+    def empty_value(self) -> list[Any]:
+        """The results for a batch of no elements."""
+        leaves = [leaf[:0] if moved else leaf for leaf, moved in self.batched.pairs]
+        with quiet():
+            started = run(self.batched, *unflatten(self.batched.structure, leaves), name="empty")
+            graph = self._finish(started, started.tensors)
+            return interpret(graph, *filter(is_input, leaves))
 
     def _seeds_of(self, one: Program) -> list[Any]:
         """The seeds of those results that are NumPy's for one element: not of Python numbers."""
@@ -220,3 +229,16 @@ def test_a_batch_is_a_loop(case: Case) -> None:
         scale = sum(magnitude(grad, direction) for grad, direction in pairs)
         if np.isfinite(reverse):
             assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
+
+
+# Ops whose dtype for no numbers differs from that for some.
+NOT_FOR_NONE = ("factorial",)
+
+
+@each([case for case in CASES if choices(case) and case.sample.op not in NOT_FOR_NONE])
+def test_a_batch_may_be_empty(case: Case) -> None:
+    for there in choices(case):
+        program = BatchedProgram(case, there)
+        wholes = [y for y in program.expected[0] if is_result(y)]
+        for actual, whole in zip(program.empty_value(), wholes, strict=True):
+            assert_near(actual, whole[:0])

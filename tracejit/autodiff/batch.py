@@ -29,7 +29,8 @@ from tracejit.autodiff import adjoint, tangent
 from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.batching import aligned
+from tracejit.ops.batching import Moved, aligned, size_of
+from tracejit.ops.creation import filled
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Each, Op
 from tracejit.trace.record import Recording
@@ -181,6 +182,9 @@ def mapped(op: Op) -> Op:
     def source(types: Sequence[ArrayType], moved: Sequence[bool], **params: Any) -> str:
         """One call for each element, in a comprehension."""
         elements = element(types, moved)
+        results = infer(*types, moved=moved, **params)
+        if not results[0].shape[0]:
+            return ", ".join(filled(result.shape, 0, result.dtype) for result in results)
         letters = [f"x{k}" if there else f"{{{k}}}" for k, there in enumerate(moved)]
         call = op.template(elements, params).format(*letters)
         names = [letters[k] for k, there in enumerate(moved) if there]
@@ -188,7 +192,7 @@ def mapped(op: Op) -> Op:
         several = len(names) > 1
         over = f"zip({', '.join(wholes)})" if several else wholes[0]
         rows = f"[{call} for {', '.join(names)} in {over}]"
-        if len(op.result_types(elements, params)) > 1:
+        if len(results) > 1:
             return f"map(np.stack, zip(*{rows}))"
         return f"np.stack({rows})"
 
@@ -221,17 +225,40 @@ def mapped(op: Op) -> Op:
         found = [None if part is None else batch.everywhere(part) for part in parts]
         return tuple(found) if several else found[0]
 
+    def batch(outer: Moved, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
+        """Both batches as one."""
+        both = tuple(outside or inside for outside, inside in zip(outer, moved, strict=True))
+        pairs = list(zip(operands, outer, moved, strict=True))
+        inner = next(x.shape[outside] for x, outside, inside in pairs if inside)
+        sizes = size_of(outer, operands), inner
+        flat = [
+            _one_batch(x, outside, inside, sizes) if outside or inside else x
+            for x, outside, inside in pairs
+        ]
+        found = made(*flat, moved=both, **params)
+        results = [np.reshape(part, (*sizes, *part.shape[1:])) for part in _listed(found)]
+        return tuple(results) if isinstance(found, tuple) else results[0]
+
     made = Op(
         name=name,
         infer=infer,
         vjp=op.vjp if op.vjp in (None, ()) else Each(vjp),
         jvp=op.jvp if op.jvp is None or isinstance(op.jvp, str) else Each(jvp),
+        batch=batch,
         source=source,
         library=op.library,
         cost=lambda *types, moved, **params: op.cost(*types, **params),
     )
     OPS[name] = made
     return made
+
+
+def _one_batch(x: Any, outside: bool, inside: bool, sizes: tuple[int, int]) -> Any:
+    """An operand with two batches in front, where it has one of them or both, as one batch."""
+    rest = x.shape[outside + inside :]
+    if not (outside and inside):
+        x = np.broadcast_to(np.expand_dims(x, int(outside)), (*sizes, *rest))
+    return np.reshape(x, (sizes[0] * sizes[1], *rest))
 
 
 def _listed(values: Any) -> Sequence[Any]:

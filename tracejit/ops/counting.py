@@ -36,7 +36,7 @@ def _sum_source(types: Sequence[ArrayType], size: int, minlength: int = 0) -> st
 def _sum_batch(moved: Moved, x: Any, *weights: Any, size: int, minlength: int = 0) -> Any:
     """One count for all elements, each in a range of numbers of its own."""
     batch = size_of(moved, (x, *weights))
-    found = _sum_type(x.type, *weights, size=size).dtype
+    found = np.float64 if weights and math.prod(x.shape[moved[0] :]) else _INTP
     numbers = x + size * np.arange(batch)[:, None]
     wholes = [in_front(each, there, batch) for each, there in zip(weights, moved[1:], strict=True)]
     operands = [np.ravel(each) for each in (numbers, *wholes)]
