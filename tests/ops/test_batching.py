@@ -18,6 +18,7 @@ from tests.ops.program import Program, in_form, inner, is_floating, magnitude, q
 from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import type_of
+from tracejit.ops.op import OPS
 from tracejit.passes.dce import drop_dead
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
@@ -131,6 +132,13 @@ class BatchedProgram(Program):
         batched = Batched(case.sample.call, case.sample.args, there)
         super().__init__(batched, unflatten(batched.structure, batched.leaves), case.seed)
         self.batched = batched
+        self.case = case
+
+    def mapped(self) -> set[str]:
+        """The names of the ops that are mapped over one element after the other."""
+        graphs = [self.recorded[0]] + ([self.first[0]] if self.case.order else [])
+        names = {node.op.name for graph in graphs for node in graph.nodes}
+        return {name.removeprefix("map_") for name in names if name.startswith("map_")}
 
     def empty_value(self) -> list[Any]:
         """The results for a batch of no elements."""
@@ -200,6 +208,32 @@ def assert_near(actual: Any, expected: Any, dtype: Any = None) -> None:
         assert np.allclose(actual, expected, tolerance, tolerance * size, equal_nan=True)
 
 
+# Ops that are mapped over one element after the other, and why.
+MAPPED = dict.fromkeys(
+    ("histogram", "histogram_bin_edges", "histogram_of_weights"),
+    "NumPy makes one at a time",
+)
+# Ops whose rules do not cover every case, and which.
+MAPPED_IN_PART = {
+    "digitize": "bins of each element's own",
+    "interp": "a curve of each element's own",
+    "isin": "test elements of each element's own",
+    "reduce": "a first value of each element's own",
+    "searchsorted": "sorted arrays of each element's own",
+}
+# Ops without a batching rule, and why.
+WITHOUT_RULES = {
+    "full": "has no operands",
+    "override": "is handed over with its rule, in autodiff/batch.py",
+    **dict.fromkeys(("draw", "normal", "uniform"), "effects: each element draws its own"),
+    **dict.fromkeys(("callback", "default_rng"), "effects: refused"),
+    **dict.fromkeys(
+        (name for name in OPS if name.startswith("python_")), "of Python numbers, same for all"
+    ),
+    **MAPPED,
+}
+
+
 def lowest_precision(program: Program) -> Any:
     """The floating dtype of the fewest digits in which something is computed."""
     dtypes = {value.type.dtype.name for value in program.recorded[0].values()}
@@ -216,6 +250,7 @@ def test_a_batch_is_a_loop(case: Case) -> None:
         for actual, expected in zip(program.value(), program.expected[0], strict=True):
             if is_result(expected):
                 assert_near(actual, np.asarray(expected))
+        assert program.mapped() <= MAPPED.keys() | MAPPED_IN_PART.keys()
         if case.order < 1:
             continue
         low = lowest_precision(program)
@@ -231,8 +266,11 @@ def test_a_batch_is_a_loop(case: Case) -> None:
             assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
 
 
-# Ops whose dtype for no numbers differs from that for some.
-NOT_FOR_NONE = ("factorial",)
+# What NumPy or SciPy computes otherwise, or not at all, where there are no numbers.
+NOT_FOR_NONE = {
+    "factorial": "of no integers are integers",
+    "logsumexp": "of no numbers along several axes raises an error of SciPy's own",
+}
 
 
 @each([case for case in CASES if choices(case) and case.sample.op not in NOT_FOR_NONE])
@@ -242,3 +280,8 @@ def test_a_batch_may_be_empty(case: Case) -> None:
         wholes = [y for y in program.expected[0] if is_result(y)]
         for actual, whole in zip(program.empty_value(), wholes, strict=True):
             assert_near(actual, whole[:0])
+
+
+def test_ops_without_a_batching_rule_are_known() -> None:
+    found = {name for name, op in OPS.items() if op.batch is None}
+    assert found == WITHOUT_RULES.keys()
