@@ -10,8 +10,10 @@ import numpy as np
 from tracejit.autodiff.batch import Batch
 from tracejit.errors import fail
 from tracejit.function import Function
+from tracejit.random import Generator
 from tracejit.sources import python_of, recorded_as, running
 from tracejit.trace import places
+from tracejit.trace.memory import seal
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
@@ -24,7 +26,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     `in_axes` says which axis of each argument the batch is along: a number, None for an argument
     that is the same for all elements, or one for each positional argument; inside containers a
     container of them, or one for all. Keyword arguments have the batch along axis 0. `out_axes`
-    says where it goes in the results. Where `f` draws random numbers, every element draws its own.
+    says where it goes in the results. Where `f` draws random numbers, every element draws its own;
+    a generator among the arguments is the same for all.
 
     Raises ArgumentError where sizes of the batch differ or none is given, and UnsupportedError
     where `f` assigns Variables or calls back.
@@ -42,6 +45,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         args, kwargs = map_tree(read_leaf, args), map_tree(read_leaf, kwargs)
         leaves, structure = flatten((args, kwargs))
         axes = _axes(args, in_axes) + [0] * len(flatten(kwargs)[0])
+        axes = [
+            None if isinstance(leaf, (np.random.Generator, Generator)) else axis
+            for leaf, axis in zip(leaves, axes, strict=True)
+        ]
         wholes = [
             leaf if axis is None else _in_front(leaf, axis, recording)
             for leaf, axis in zip(leaves, axes, strict=True)
@@ -58,7 +65,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         batch = Batch(recording, sizes.pop())
         events = len(recording.events)
         with recording.inside_scope(), batch.recorded():
-            elements = [x if axis is None else batch.placeholder(x) for x, axis in pairs]
+            elements = [x if axis is None else _element(x, batch) for x, axis in pairs]
             inner_args, inner_kwargs = unflatten(structure, elements)
             result = map_tree(read_leaf, python(*inner_args, **inner_kwargs))
         if len(recording.events) > events:
@@ -91,6 +98,13 @@ def _in_front(leaf: Any, axis: int, recording: Recording) -> Any:
         problem = f"an argument of shape {whole.shape} has no axis {axis}"
         raise fail("batch", places.here(), problem=problem)
     return whole if axis == 0 else np.moveaxis(whole, axis, 0)
+
+
+def _element(whole: Any, batch: Batch) -> Tensor:
+    """One element of an argument, which cannot be written to: what it is part of would stay."""
+    element = batch.placeholder(whole)
+    seal(element, "one element of an argument of tj.vmap")
+    return element
 
 
 def _out(leaf: Any, axis: int | None, batch: Batch) -> Any:

@@ -343,7 +343,8 @@ def conjugate(tensor: Any) -> Any:
 def spelled(node: Node) -> str:
     """What a node does, as the user would say it: a draw by its method."""
     call: str = node.params.get("call", "")
-    return f"Generator.{call.partition('(')[0]}" if node.op is DRAW else node.op.name
+    name: str = node.op.name.removeprefix("map_")
+    return f"Generator.{call.partition('(')[0]}" if name == DRAW.name else name
 
 
 def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:

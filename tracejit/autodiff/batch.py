@@ -13,7 +13,8 @@ their first axis; what depends on no placeholder stays as it is:
 
 The nodes for one element are dead then. A custom gradient stays one: its rule is recorded for one
 element when it is asked for, and batched with what the forward run has become. Random numbers are
-drawn for each element; assignments and callbacks are refused.
+drawn for each element, also where nothing else depends on one: the rule of a draw is told how many
+`elements` there are and the `shape` for one. Assignments and callbacks are refused.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ import numpy as np
 from tracejit.autodiff import adjoint, tangent
 from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
 from tracejit.ops.creation import filled
+from tracejit.ops.infer import promote
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE, Marker
-from tracejit.ops.op import OPS, Each, Op
+from tracejit.ops.op import OPS, Applied, Each, Joint, Op
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -71,10 +73,15 @@ class Batch:
         self.extend(nodes)
 
     def extend(self, nodes: Sequence[Node]) -> None:
-        """Record these nodes, each applied to one element, for all elements."""
+        """Record these nodes, each applied to one element, for all elements; what has an effect
+        takes place for all instead of for one."""
+        effects = {node for node in nodes if node.op.effect}
         for node in list(nodes):
-            if any(operand in self.known for operand in node.operands):
+            if node in effects or any(operand in self.known for operand in node.operands):
                 self._step(node)
+        if effects:
+            recorded = self.recording.graph.nodes
+            recorded[:] = [node for node in recorded if node not in effects]
 
     def whole(self, tensor: Any) -> Tensor | None:
         """What a Tensor has become; None where it is the same for all elements."""
@@ -97,7 +104,8 @@ class Batch:
             found = self._applied(node, moved, operands)
         results = found if isinstance(found, tuple) else (found,)
         for value, result in zip(node.results, results, strict=True):
-            assert result.shape == (self.size, *value.type.shape), (node, result.type)
+            if value.type is not HANDLE:
+                assert result.shape == (self.size, *value.type.shape), (node, result.type)
             self.known[value] = batched = result._value
             if batched.node is not None and not batched.is_named:
                 batched.label = value.label
@@ -124,6 +132,9 @@ class Batch:
         op = node.op
         if op is OVERRIDE:
             return self._override(node)
+        if op.effect:
+            return self._effect(node, moved, operands)
+        operands = _strong(node, moved, operands)
         if op.batch == "elementwise":
             rank = node.results[0].type.ndim
             return op(*aligned(moved, operands, rank), **node.params)
@@ -133,9 +144,21 @@ class Batch:
             found = op.batch(moved, *operands, **node.params)
             if found is not NotImplemented:
                 return found
-        if op.effect or op.statements is not None:
+        if op.statements is not None:
             raise fail("no-batch", self.recording.here(), op=op.name)
         return mapped(op)(*operands, moved=tuple(moved), **node.params)
+
+    def _effect(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        """An op with an effect, once for each element."""
+        op = node.op
+        if op.batch is None:
+            raise fail("no-batch", self.recording.here(), op=op.name)
+        assert callable(op.batch)
+        shape = node.results[0].type.shape
+        found = op.batch(moved, *operands, elements=self.size, shape=shape, **node.params)
+        if found is not NotImplemented:
+            return found
+        return mapped(op)(*operands, moved=tuple(moved), count=self.size, **node.params)
 
     def _override(self, node: Node) -> Any:
         """A marker around what its values and inputs have become."""
@@ -157,46 +180,88 @@ class Batch:
         return rule
 
 
+def _strong(node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> list[Any]:
+    """The operands of a node, what were Python's numbers in the dtype that it gives way to."""
+    weak = [there and v.type.form == "weak" for v, there in zip(node.operands, moved, strict=True)]
+    if not any(weak):
+        return list(operands)
+    dtype = promote(*[value.type for value in node.operands])
+    return [
+        x.astype(dtype) if gives_way and x.dtype != dtype else x
+        for x, gives_way in zip(operands, weak, strict=True)
+    ]
+
+
 # One element after the other
 
 
-@cache
 def mapped(op: Op) -> Op:
     """The op that applies `op` to one element after the other: `moved` says which operands have
-    the batch as their first axis."""
-    name = f"map_{op.name}"
-    if name in OPS:
-        return OPS[name]
+    the batch as their first axis. An op with an effect is told how many, the `count`.
 
-    def element(types: Sequence[ArrayType], moved: Sequence[bool]) -> list[ArrayType]:
-        return [
-            ArrayType(x.shape[1:], x.dtype, "array" if x.ndim > 1 else "scalar") if there else x
-            for x, there in zip(types, moved, strict=True)
-        ]
+    A handle that has the batch is a list of objects, one for each element.
+    """
+    return _mapped(op, op.vjp)
 
-    def infer(*types: ArrayType, moved: Sequence[bool], **params: Any) -> tuple[ArrayType, ...]:
-        size = next(x.shape[0] for x, there in zip(types, moved, strict=True) if there)
-        results = op.result_types(element(types, moved), params)
-        return tuple(ArrayType((size, *x.shape), x.dtype) for x in results)
 
-    def source(types: Sequence[ArrayType], moved: Sequence[bool], **params: Any) -> str:
+def _element(types: Sequence[ArrayType], moved: Sequence[bool]) -> list[ArrayType]:
+    """The types of the operands for one element."""
+    return [
+        ArrayType(x.shape[1:], x.dtype, "array" if x.ndim > 1 else "scalar")
+        if there and x is not HANDLE
+        else x
+        for x, there in zip(types, moved, strict=True)
+    ]
+
+
+@cache
+def _mapped(op: Op, rules: Any) -> Op:
+    """`mapped`, of an op with these rules: a user may have registered one since."""
+
+    def infer(
+        *types: ArrayType, moved: Sequence[bool], count: int = 0, **params: Any
+    ) -> tuple[ArrayType, ...]:
+        sizes = [x.shape[0] for x, there in zip(types, moved, strict=True) if there and x.shape]
+        size = sizes[0] if sizes else count
+        results = op.result_types(_element(types, moved), params)
+        return tuple(x if x is HANDLE else ArrayType((size, *x.shape), x.dtype) for x in results)
+
+    def source(
+        types: Sequence[ArrayType], moved: Sequence[bool], count: int = 0, **params: Any
+    ) -> str:
         """One call for each element, in a comprehension."""
-        elements = element(types, moved)
-        results = infer(*types, moved=moved, **params)
-        if not results[0].shape[0]:
+        results = infer(*types, moved=moved, count=count, **params)
+        if results[0] is not HANDLE and not results[0].shape[0]:
             return ", ".join(filled(result.shape, 0, result.dtype) for result in results)
-        letters = [f"x{k}" if there else f"{{{k}}}" for k, there in enumerate(moved)]
-        call = op.template(elements, params).format(*letters)
+        kinds = _element(types, moved)
+        letters = [f"each{k}" if there else f"{{{k}}}" for k, there in enumerate(moved)]
+        call = op.template(kinds, params).format(*letters)
         names = [letters[k] for k, there in enumerate(moved) if there]
         wholes = [f"{{{k}}}" for k, there in enumerate(moved) if there]
-        several = len(names) > 1
-        over = f"zip({', '.join(wholes)})" if several else wholes[0]
-        rows = f"[{call} for {', '.join(names)} in {over}]"
-        if len(results) > 1:
-            return f"map(np.stack, zip(*{rows}))"
-        return f"np.stack({rows})"
+        over = f"zip({', '.join(wholes)})" if len(names) > 1 else (*wholes, f"range({count})")[0]
+        rows = f"[{call} for {', '.join(names) or '_'} in {over}]"
+        if results[0] is HANDLE:
+            return rows
+        return f"map(np.stack, zip(*{rows}))" if len(results) > 1 else f"np.stack({rows})"
 
-    def vjp(k: int, g: Any, y: Any, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
+    def joint(applied: Applied, *cotangents: Any) -> list[Any]:
+        params = dict(applied.params)
+        moved = params.pop("moved")
+        params.pop("count", None)
+        batch, gs, ys, ones = _elements(cotangents, applied.outputs, applied.inputs, moved)
+        with batch.recorded():
+            answers = op.vjp.rule(Applied(op.name, ones, ys, params), *gs)  # type: ignore[union-attr]
+        return [None if answer is None else batch.everywhere(answer) for answer in answers]
+
+    def vjp(
+        k: int,
+        g: Any,
+        y: Any,
+        *operands: Any,
+        moved: Sequence[bool],
+        count: int = 0,
+        **params: Any,
+    ) -> Any:
         rule = op.vjp_rule(k)
         if rule is None:
             return None
@@ -208,7 +273,15 @@ def mapped(op: Op) -> Op:
             answer = adjoint.fit(answer, ones[k].type, batch.recording)
         return batch.everywhere(answer)
 
-    def jvp(k: int, v: Any, y: Any, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
+    def jvp(
+        k: int,
+        v: Any,
+        y: Any,
+        *operands: Any,
+        moved: Sequence[bool],
+        count: int = 0,
+        **params: Any,
+    ) -> Any:
         rule = op.jvp_rule(k)
         if rule is None:
             return None
@@ -225,31 +298,54 @@ def mapped(op: Op) -> Op:
         found = [None if part is None else batch.everywhere(part) for part in parts]
         return tuple(found) if several else found[0]
 
-    def batch(outer: Moved, *operands: Any, moved: Sequence[bool], **params: Any) -> Any:
+    def batch(
+        outer: Moved,
+        *operands: Any,
+        moved: Sequence[bool],
+        count: int = 0,
+        elements: int = 0,
+        shape: Any = None,
+        **params: Any,
+    ) -> Any:
         """Both batches as one."""
         both = tuple(outside or inside for outside, inside in zip(outer, moved, strict=True))
         pairs = list(zip(operands, outer, moved, strict=True))
-        inner = next(x.shape[outside] for x, outside, inside in pairs if inside)
-        sizes = size_of(outer, operands), inner
+        sizes = (
+            elements or size_of(outer, operands),
+            count or next(x.shape[outside] for x, outside, inside in pairs if inside),
+        )
+        if any(x.type is HANDLE and outside != inside for x, outside, inside in pairs):
+            raise fail("no-batch", operands[0]._recording.here(), op=op.name)
         flat = [
-            _one_batch(x, outside, inside, sizes) if outside or inside else x
+            _one_batch(x, outside, inside, sizes)
+            if (outside or inside) and x.type is not HANDLE
+            else x
             for x, outside, inside in pairs
         ]
-        found = made(*flat, moved=both, **params)
+        total = {"count": sizes[0] * sizes[1]} if op.effect else {}
+        found = made(*flat, moved=both, **total, **params)
+        if isinstance(found, Tensor) and found.type is HANDLE:
+            return found
         results = [np.reshape(part, (*sizes, *part.shape[1:])) for part in _listed(found)]
         return tuple(results) if isinstance(found, tuple) else results[0]
 
     made = Op(
-        name=name,
+        name=f"map_{op.name}",
         infer=infer,
-        vjp=op.vjp if op.vjp in (None, ()) else Each(vjp),
+        vjp=rules
+        if rules in (None, ())
+        else Joint(joint)
+        if isinstance(rules, Joint)
+        else Each(vjp),
         jvp=op.jvp if op.jvp is None or isinstance(op.jvp, str) else Each(jvp),
         batch=batch,
         source=source,
         library=op.library,
-        cost=lambda *types, moved, **params: op.cost(*types, **params),
+        cost=lambda *types, moved, count=0, **params: op.cost(*types, **params),
+        effect=op.effect,
     )
-    OPS[name] = made
+    if OPS.get(op.name) is op:
+        OPS[made.name] = made
     return made
 
 
@@ -282,5 +378,6 @@ def _elements(
             return type(values)(map(one, values))
         return None if values is None else batch.placeholder(values)
 
-    ones = [one(x) if there else x for x, there in zip(operands, moved, strict=True)]
+    pairs = zip(operands, moved, strict=True)
+    ones = [one(x) if there and x.type is not HANDLE else x for x, there in pairs]
     return batch, one(v), one(y), ones

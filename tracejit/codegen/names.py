@@ -10,13 +10,17 @@ name of its own.
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
 from tracejit.ir.graph import Node, Value
 from tracejit.schedule.plan import Plan
 
-BUILTINS = frozenset(("abs", "complex", "slice"))  # what the spellings of ops call
+BUILTINS = frozenset(
+    ("abs", "complex", "map", "range", "slice", "zip")
+)  # what the spellings of ops call
+ELEMENT = re.compile(r"each\d+")  # what comprehensions call an element
 
 
 def variables(
@@ -83,7 +87,7 @@ class Names:
             count = numbers.pop()
             name = f"{base}_{count}" if count else base
             busy_until = self._busy_until.get(name, number)
-            if name in self._reserved:
+            if name in self._reserved or ELEMENT.fullmatch(name):
                 continue
             if busy_until > number:
                 numbers.hold(count, busy_until)

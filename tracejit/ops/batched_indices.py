@@ -154,7 +154,8 @@ def _under_mask(
     """What is written under a mask: numbers, selected by the mask, or as many as it selects."""
     whole = in_front(x, moved[0], size)
     number = not element_ndim(v, moved[-1])
-    if not any(moved[1:-1]) and not (number and moved[-1]):
+    rows = not number and arrays[0].ndim < whole.ndim - 1
+    if not any(moved[1:-1]) and not (number and moved[-1]) and not rows:
         v = v if number else in_front(v, moved[-1], size)
         return OPS["set_item"](whole, *arrays, v, index=(ALL, *index), unique=True)
     others = [entry for entry in index if entry != "{1}"]

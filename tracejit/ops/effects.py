@@ -12,11 +12,16 @@ draw itself is what it is computed from, out = loc + scale * z and out = low + (
 
 default_rng(seed), the one without a handle, makes a generator: its result is a handle.
 
+Of a batch, every element has draws of its own. Where one call can make them, its size has the batch
+in front. Where not, as of permutations, they are made one after the other; so are the draws of a
+generator that is made for each element.
+
 callback(function, *operands, results=("f8[3]",)) is what the function answers, without a gradient.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,13 +29,19 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, parse_type, type_of
-from tracejit.ops.op import Op, Rule, defop
+from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, Shape, parse_type, type_of
+from tracejit.ops.batching import Moved, spread
+from tracejit.ops.op import OPS, Op, Rule, defop
 
 # The arguments of a Generator's methods that are no parameters of a distribution.
 SETTINGS = frozenset("size axis replace shuffle method endpoint dtype out check_valid tol".split())
 # What is drawn from: an array, or a number n for the numbers below n.
 POPULATIONS = {("choice", "a"), ("permutation", "x"), ("permuted", "x")}
+
+# What these draw is no array of numbers that each come from parameters of their own.
+JOINT = frozenset(
+    "choice dirichlet multinomial multivariate_hypergeometric multivariate_normal".split()
+)
 
 # Parameters are taken for ones where only the type of a draw is asked for, and for these numbers
 # where ones are outside the domain of a method;
@@ -88,6 +99,42 @@ def _full(type: ArrayType, fill: int) -> Any:
     return full if type.form == "array" else full[()]
 
 
+def _lined(operands: Sequence[Any], moved: Moved, rank: int) -> list[Any]:
+    """Parameters of draws of `rank` axes each, with the batch in front."""
+    return [spread(x, there, rank) for x, there in zip(operands, moved, strict=True)]
+
+
+def _batched_draw(
+    moved: Moved, rng: Any, *operands: Any, elements: int, shape: Shape, call: str
+) -> Any:
+    """One draw for all elements, if there is one that says the same."""
+    tree: Any = ast.parse(call, mode="eval").body
+    method = tree.func.id
+    signature = signature_of_draw(method)
+    words = {word.arg: word.value for word in tree.keywords}
+    given = signature.bind(*tree.args, **words)
+    if moved[0] or "size" not in signature.parameters or (method in JOINT and any(moved)):
+        return NotImplemented
+    if method == "choice":
+        replaces = ast.unparse(given.arguments.get("replace", ast.Constant(True))) == "True"
+        population = ast.unparse(given.arguments["a"])
+        flat = not population.startswith("{") or operands[int(population[1:-1]) - 1].ndim == 1
+        if not (replaces and flat):
+            return NotImplemented
+    elif method in JOINT:
+        shape = shape[:-1]
+    given.arguments["size"] = ast.parse(repr((elements, *shape)), mode="eval").body
+    texts = [*map(ast.unparse, given.args)]
+    texts += [f"{key}={ast.unparse(value)}" for key, value in given.kwargs.items()]
+    lined = _lined(operands, moved[1:], len(shape))
+    return DRAW(rng, *lined, call=f"{method}({', '.join(texts)})")
+
+
+def _each_its_own(moved: Moved, *operands: Any, **params: Any) -> Any:
+    """The rule of what is done one element after the other."""
+    return NotImplemented
+
+
 def _between(name: str, first: Rule, second: Rule) -> Op:
     """The draw from a distribution with two parameters, by which it has these derivatives: each a
     rule for cotangents and tangents alike."""
@@ -95,11 +142,20 @@ def _between(name: str, first: Rule, second: Rule) -> Op:
     def call(size: Any) -> str:
         return f"{name}({{1}}, {{2}}{'' if size is None else f', {size!r}'})"
 
+    def batch(
+        moved: Moved, rng: Any, *operands: Any, elements: int, shape: Shape, size: Any
+    ) -> Any:
+        if moved[0]:
+            return NotImplemented
+        lined = _lined(operands, moved[1:], len(shape))
+        return OPS[name](rng, *lined, size=(elements, *shape))
+
     return defop(
         name=name,
         infer=lambda *types, size: draw_type(*types, call=call(size)),
         vjp=(None, first, second),
         jvp=(None, first, second),
+        batch=batch,
         source=lambda types, size: "{0}." + call(size),
         effect=True,
     )
@@ -129,9 +185,10 @@ def call_source(types: Sequence[ArrayType], **params: Any) -> str:
     return f"{{0}}({places})"
 
 
-DRAW = defop(
+DRAW: Op = defop(
     name="draw",
     infer=draw_type,
+    batch=_batched_draw,
     source=lambda types, call: "{0}." + call,
     effect=True,
 )
@@ -149,6 +206,7 @@ CALLBACK = defop(name="callback", infer=answers, source=call_source, effect=True
 DEFAULT_RNG = defop(
     name="default_rng",
     infer=lambda *seed: HANDLE,
+    batch=_each_its_own,
     source="np.random.default_rng({operands})",
     effect=True,
 )

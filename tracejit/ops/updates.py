@@ -98,11 +98,13 @@ def _is_last(x: Any, taken: Any, indices: Sequence[Any], index: Index) -> Any:
 
 
 def _under_mask(g: Any, indices: Sequence[Any], v: Any, index: Index) -> Any:
-    """The cotangent of what is written under a mask."""
-    if v.ndim:
+    """The cotangent of what is written under a mask: a number for each place, or for each batch of
+    places, or a row for each that the mask selects."""
+    before = v.ndim - 1
+    if v.ndim and indices[0].ndim == g.ndim - before:
         return take_under(g, *indices, index=index, shape=v.shape)
     there = set_item(np.zeros_like(g), *indices, 1, index=index, unique=True)
-    return np.sum(g * there)
+    return np.sum(g * there, axis=tuple(range(before, g.ndim - 1)) if v.ndim else None)
 
 
 set_item: Op = defop(

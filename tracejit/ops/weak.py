@@ -42,7 +42,13 @@ UNARY: dict[str, Callable[..., Any]] = {
 
 def _declare(function: Callable[..., Any], source: str) -> Op:
     name = "python_" + function.__name__.strip("_")
-    return defop(name=name, infer=_python_type(function), vjp=(), source=source)
+    return defop(
+        name=name,
+        infer=_python_type(function),
+        vjp=(),
+        batch=lambda moved, *operands: function(*operands),
+        source=source,
+    )
 
 
 BINARY_OPS = {
