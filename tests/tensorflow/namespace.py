@@ -68,6 +68,7 @@ tf: Any = SimpleNamespace(
     sin=np.sin,
     stack=np.stack,
     stop_gradient=tj.stop_gradient,
+    vectorized_map=lambda f, x: tj.vmap(f)(x),
     zeros_like=np.zeros_like,
 )
 
