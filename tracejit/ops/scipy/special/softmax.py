@@ -141,6 +141,8 @@ def _pushed(
 
 def _batched_logsumexp(moved: Moved, *operands: Any, axis: Axis, **params: Any) -> Any:
     lined = aligned(moved, operands)
+    if not all(x.size for x in lined):  # SciPy refuses several axes of nothing
+        return NotImplemented
     axes = behind(axis) if axis is not None else tuple(range(1, max(x.ndim for x in lined)))
     return logsumexp(*lined, axis=axes, **params)
 
