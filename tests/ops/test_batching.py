@@ -8,6 +8,7 @@ reverse mode.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from test_table import CASES, Case, assert_close, each
 
 from tests.interpret import Run, interpret, is_input, run
 from tests.ops.program import Program, in_form, inner, is_floating, magnitude, quiet, zeros
+from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.batch import Batch
+from tracejit.autodiff.tangent import tangents
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import type_of
 from tracejit.ops.op import OPS
@@ -57,7 +60,6 @@ class Batched:
         self.there = there
         leaves, self.structure = flatten(args)
         self.leaves = self._wholes(leaves)
-        self.axes = unflatten(self.structure, [0 if moved else None for moved in there])
 
     def _wholes(self, leaves: list[Any]) -> list[Any]:
         """The leaves, with the batch in front: permuted where NumPy takes that, else scaled."""
@@ -99,6 +101,10 @@ class Batched:
         """The leaves of one element."""
         return [leaf[number] if moved else leaf for leaf, moved in self.pairs]
 
+    def elements(self, leaves: list[Any], batch: Batch) -> list[Any]:
+        """The leaves of one element while a batch is recorded."""
+        return [batch.placeholder(x) if moved else x for x, moved in self._pairs(leaves)]
+
     def __call__(self, *args: Any) -> Any:
         """The loop, on arrays; batched, on Tensors."""
         leaves = flatten(args)[0]
@@ -108,7 +114,7 @@ class Batched:
         size = next(x.shape[0] for x, moved in self._pairs(leaves) if moved)
         batch = Batch(recorded[0]._recording, size)
         with batch.recorded():
-            ones = [batch.placeholder(x) if moved else x for x, moved in self._pairs(leaves)]
+            ones = self.elements(leaves, batch)
             found, structure = flatten(self.call(*unflatten(self.structure, ones)))
         return unflatten(structure, [batch.everywhere(y) if is_result(y) else y for y in found])
 
@@ -148,37 +154,87 @@ class BatchedProgram(Program):
             graph = self._finish(started, started.tensors)
             return interpret(graph, *filter(is_input, leaves))
 
-    def _seeds_of(self, one: Program) -> list[Any]:
+    @cached_property
+    def one(self) -> Program:
+        """The call of the first element."""
+        structure = self.batched.structure
+        return Program(self.batched.call, unflatten(structure, self.batched.element(0)), 0)
+
+    @cached_property
+    def used_seeds(self) -> list[Any]:
         """The seeds of those results that are NumPy's for one element: not of Python numbers."""
-        pairs = zip(one.expected[0], self.expected[0], strict=True)
+        pairs = zip(self.one.expected[0], self.expected[0], strict=True)
         are_numpys = [is_floating(y) for y, whole in pairs if is_floating(whole)]
         return [seed for seed, is_numpys in zip(self.seeds, are_numpys, strict=True) if is_numpys]
 
     def looped_gradient(self) -> list[Any]:
-        """The gradient by a loop: of what has the batch each element's, of all else the sum."""
+        """The gradient by a loop: of each element, one after the other."""
         batched = self.batched
-        one = Program(batched.call, unflatten(batched.structure, batched.element(0)), 0)
-        graph, present = one.first
-        kinds = [value.type for value in graph.inputs[len(one.leaves) :]]
+        graph, present = self.one.first
+        kinds = [value.type for value in graph.inputs[len(self.one.leaves) :]]
         rows: list[list[Any]] = []
         for k in range(SIZE):
             leaves = [leaf for leaf in batched.element(k) if is_input(leaf)]
-            parts = [g[k] for g in self._seeds_of(one)]
+            parts = [g[k] for g in self.used_seeds]
             seeds = [in_form(g, kind.form) for g, kind in zip(parts, kinds, strict=True)]
             with quiet():
                 answers = iter(interpret(graph, *leaves, *seeds))
             movers = [leaves[number] for number in self.moving]
             rows.append(
                 [
-                    np.asarray(next(answers) if there else zeros(x))
+                    next(answers) if there else zeros(x)
                     for x, there in zip(movers, present, strict=True)
                 ]
             )
-        inputs = [there for leaf, there in batched.pairs if is_input(leaf)]
-        return [
-            np.stack(parts) if inputs[number] else sum(parts)
-            for number, parts in zip(self.moving, zip(*rows, strict=True), strict=True)
-        ]
+        return [np.stack(parts) for parts in zip(*rows, strict=True)]
+
+    def summed(self, rows: Sequence[Any]) -> list[Any]:
+        """The gradient of a batch, from that of each element: what has no batch is used by all."""
+        inputs = [there for leaf, there in self.batched.pairs if is_input(leaf)]
+        pairs = zip(self.moving, rows, strict=True)
+        return [row if inputs[number] else sum(row) for number, row in pairs]
+
+    def gradient_of_each(self) -> list[Any]:
+        """The gradient of each element, by the reverse pass for one, batched."""
+
+        def derive(ys: list[Tensor], xs: list[Tensor], batch: Batch, seeds: list[Any]) -> list[Any]:
+            found = gradients(ys, xs, [batch.placeholder(seed) for seed in seeds])
+            return [np.zeros_like(x) if g is None else g for x, g in zip(xs, found, strict=True)]
+
+        return self._derived(derive, self.used_seeds)
+
+    def tangent_of_each(self) -> list[Any]:
+        """The derivative of each element along the directions, by the forward pass, batched."""
+        there = [moved for leaf, moved in self.batched.pairs if is_floating(leaf)]
+
+        def derive(ys: list[Tensor], xs: list[Tensor], batch: Batch, dots: list[Any]) -> list[Any]:
+            pairs = zip(dots, there, strict=True)
+            found = tangents(ys, xs, [batch.placeholder(v) if moved else v for v, moved in pairs])
+            return [np.zeros_like(y) if v is None else v for y, v in zip(ys, found, strict=True)]
+
+        return self._derived(derive, self.directions)
+
+    def _derived(self, derive: Callable[..., list[Any]], given: Sequence[Any]) -> list[Any]:
+        """What `derive` makes of the results and floating inputs of one element, for each."""
+        batched = self.batched
+
+        def call(args: Any, given: list[Any]) -> list[Any]:
+            leaves = flatten(args)[0]
+            batch = Batch(given[0]._recording, SIZE)
+            with batch.recorded():
+                ones = batched.elements(leaves, batch)
+                found = flatten(batched.call(*unflatten(batched.structure, ones)))[0]
+                ys = [y for y in found if type(y) is Tensor and y.type.is_inexact]
+                xs = [
+                    x for x, whole in zip(ones, batched.leaves, strict=True) if is_floating(whole)
+                ]
+                answers = derive([y for y in ys if y.type.form != "weak"], xs, batch, given)
+            return [batch.everywhere(answer) for answer in answers]
+
+        args = unflatten(batched.structure, batched.leaves)
+        with quiet():
+            started = run(call, args, list(given), name="derived")
+            return interpret(self._finish(started, started.tensors), *self.leaves, *given)
 
     def _finish(self, started: Run, outputs: Sequence[Tensor | None]) -> Graph:
         return drop_dead(super()._finish(started, outputs))
@@ -243,6 +299,17 @@ def lowest_precision(program: Program) -> Any:
     return None
 
 
+def assert_transposed(program: BatchedProgram, dots: list[Any], grads: list[Any], low: Any) -> None:
+    """Tangents of the results along the directions fit the gradients."""
+    seeds = program.seeds if len(dots) == len(program.seeds) else program.used_seeds
+    forward = sum(inner(seed, dot) for seed, dot in zip(seeds, dots, strict=True))
+    pairs = list(zip(grads, program.directions, strict=True))
+    reverse = sum(inner(grad, direction) for grad, direction in pairs)
+    scale = sum(magnitude(grad, direction) for grad, direction in pairs)
+    if np.isfinite(reverse):
+        assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
+
+
 @each([case for case in CASES if choices(case)])
 def test_a_batch_is_a_loop(case: Case) -> None:
     for there in choices(case):
@@ -254,16 +321,23 @@ def test_a_batch_is_a_loop(case: Case) -> None:
         if case.order < 1:
             continue
         low = lowest_precision(program)
+        rows = program.looped_gradient()
         found = program.gradient(program.leaves)
-        for actual, expected in zip(found, program.looped_gradient(), strict=True):
+        for actual, expected in zip(found, program.summed(rows), strict=True):
             assert_near(actual, expected, low)
-        dots = program.tangent()
-        forward = sum(inner(seed, dot) for seed, dot in zip(program.seeds, dots, strict=True))
-        pairs = list(zip(found, program.directions, strict=True))
-        reverse = sum(inner(grad, direction) for grad, direction in pairs)
-        scale = sum(magnitude(grad, direction) for grad, direction in pairs)
-        if np.isfinite(reverse):
-            assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
+        assert_transposed(program, program.tangent(), found, low)
+
+
+@each([case for case in CASES if case.order >= 1])
+def test_derivatives_for_a_batch_are_a_loop(case: Case) -> None:
+    program = BatchedProgram(case, choices(case)[0])
+    if not program.used_seeds:
+        return
+    low = lowest_precision(program)
+    rows = program.looped_gradient()
+    for actual, expected in zip(program.gradient_of_each(), rows, strict=True):
+        assert_near(actual, expected, low)
+    assert_transposed(program, program.tangent_of_each(), program.summed(rows), low)
 
 
 # What NumPy or SciPy computes otherwise, or not at all, where there are no numbers.
@@ -275,11 +349,10 @@ NOT_FOR_NONE = {
 
 @each([case for case in CASES if choices(case) and case.sample.op not in NOT_FOR_NONE])
 def test_a_batch_may_be_empty(case: Case) -> None:
-    for there in choices(case):
-        program = BatchedProgram(case, there)
-        wholes = [y for y in program.expected[0] if is_result(y)]
-        for actual, whole in zip(program.empty_value(), wholes, strict=True):
-            assert_near(actual, whole[:0])
+    program = BatchedProgram(case, choices(case)[0])
+    wholes = [y for y in program.expected[0] if is_result(y)]
+    for actual, whole in zip(program.empty_value(), wholes, strict=True):
+        assert_near(actual, whole[:0])
 
 
 def test_ops_without_a_batching_rule_are_known() -> None:
