@@ -105,7 +105,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.exceptions": "tests/test_errors.py",
     "tracejit.arguments": "tests/trace/test_writes.py",
     "tracejit.arrays": "tests/test_numpy.py",
-    "tracejit.mapping": "tests/autodiff/test_batch.py",
     "tracejit.matrices": "tests/test_transforms.py",
     "tracejit.sources": "tests/test_transforms.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
