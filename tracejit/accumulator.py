@@ -25,6 +25,8 @@ from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 from tracejit.trace.windows import Window
 
+NAME = "ForwardAccumulator"
+
 
 class ForwardAccumulator:
     """Forward mode: how all that is computed in the with-block moves when `primals` move along
@@ -49,13 +51,18 @@ class ForwardAccumulator:
     @places.at_the_users_line
     def __init__(self, primals: Any, tangents: Any) -> None:
         """Move `primals` along `tangents`."""
-        self._primals, structure = leaves_of(primals, "primals", "ForwardAccumulator")
+        self._primals, structure = leaves_of(primals, "primals", NAME)
         self._dots, dot_structure = flatten(tangents)
         if not dot_structure.is_like(structure):
             problem = "primals and tangents differ in their structure"
-            raise fail("primals", places.here(), problem=problem)
+            raise fail("primals", places.here(), call=NAME, problem=problem)
         if len({id(primal) for primal in self._primals}) < len(self._primals):
-            raise fail("primals", places.here(), problem="the same primal was given more than once")
+            raise fail(
+                "primals",
+                places.here(),
+                call=NAME,
+                problem="the same primal was given more than once",
+            )
         for primal, dot in zip(self._primals, self._dots, strict=True):
             _check_tangent(primal, dot)
         self._dots = [_kept(dot) for dot in self._dots]
@@ -130,10 +137,12 @@ def _kept(dot: Any) -> Any:
 def _check_tangent(primal: Any, dot: Any) -> None:
     known = dot.type if hasattr(type(dot), "__tracejit_record__") else type_of(dot)
     if known is None:
-        raise fail("primals", places.here(), problem=f"a tangent is a {type(dot).__name__}")
+        raise fail(
+            "primals", places.here(), call=NAME, problem=f"a tangent is a {type(dot).__name__}"
+        )
     if known.shape != primal.shape:
         problem = f"a tangent has shape {known.shape}, its primal {primal.shape}"
-        raise fail("primals", places.here(), problem=problem)
+        raise fail("primals", places.here(), call=NAME, problem=problem)
     if known.form != "weak" and known.dtype != primal.dtype:
         problem = f"a tangent has dtype {known.dtype}, its primal {primal.dtype}"
-        raise fail("primals", places.here(), problem=problem)
+        raise fail("primals", places.here(), call=NAME, problem=problem)

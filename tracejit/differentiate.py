@@ -7,8 +7,9 @@ result is an input of the graph; inside a recorded function it is one.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tracejit.errors import fail
 from tracejit.ir.graph import NOWHERE
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.trace import places
 from tracejit.trace.record import Recording
 from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import Tensor
@@ -27,13 +29,37 @@ FLOAT = np.dtype("f8")
 
 
 class Request(NamedTuple):
-    """What is asked of a function; `transform` is the public name, "" for the value alone."""
+    """What is asked of a function; `transform` is the public name, "" for the value alone.
 
-    transform: Literal["", "grad", "value_and_grad"] = ""
+    A `Function` answers "value_and_grad" with both, any other with the gradients."""
+
+    transform: str = ""
     argnums: tuple[int, ...] = ()
     argnames: tuple[str, ...] = ()
     single: bool = True
     has_aux: bool = False
+
+
+def request_of(transform: str, argnums: Any, argnames: Any, has_aux: bool = False) -> Request:
+    """The request for the arguments that a user has chosen."""
+    several = isinstance(argnums, (tuple, list)), isinstance(argnames, (tuple, list))
+    names = () if argnames is None else tuple(argnames) if several[1] else (argnames,)
+    try:
+        numbers = tuple(map(operator.index, argnums if several[0] else (argnums,)))
+    except TypeError:
+        _refuse_numbers(transform, f"argnums={argnums!r} are no numbers of arguments")
+    if not all(isinstance(name, str) for name in names):
+        _refuse_numbers(transform, f"argnames={argnames!r} are no names of arguments")
+    if names and not several[0] and numbers == (0,):
+        numbers = ()
+    single = len(numbers) + len(names) == 1 and not (
+        (several[0] and numbers) or (several[1] and names)
+    )
+    return Request(transform, numbers, names, single, has_aux)
+
+
+def _refuse_numbers(transform: str, problem: str) -> NoReturn:
+    raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
 
 
 class Answer(NamedTuple):
@@ -51,26 +77,26 @@ def selected(
     request: Request, signature: inspect.Signature, arguments: dict[str, Any], function: str
 ) -> list[tuple[str, Any]]:
     """The arguments to differentiate, each as (name, what it is)."""
-    places: list[tuple[str, Any]] = []
+    positions: list[tuple[str, Any]] = []
     for name, parameter in signature.parameters.items():
         if name not in arguments:
             continue
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            places += [(f"{name}[{k}]", value) for k, value in enumerate(arguments[name])]
+            positions += [(f"{name}[{k}]", value) for k, value in enumerate(arguments[name])]
         elif parameter.kind in (
             inspect.Parameter.POSITIONAL_ONLY,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
         ):
-            places.append((name, arguments[name]))
+            positions.append((name, arguments[name]))
     named = dict(arguments)
     for name, parameter in signature.parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             named |= named.pop(name, {})
     try:
-        found = [places[number] for number in request.argnums]
+        found = [positions[number] for number in request.argnums]
         return found + [(name, named[name]) for name in request.argnames]
     except (IndexError, KeyError) as error:
-        choices = [f"{number} ({name})" for number, (name, _) in enumerate(places)]
+        choices = [f"{number} ({name})" for number, (name, _) in enumerate(positions)]
         missing = error.args[0] if isinstance(error, KeyError) else max(map(abs, request.argnums))
         raise fail(
             "no-such-argument",
@@ -102,7 +128,7 @@ def run(
     if not request.transform:
         leaves, structure = flatten(map_tree(read_leaf, result))
         return Answer(leaves, structure, [], LEAF, [], None)
-    result, auxiliary = _split_auxiliary(map_tree(read_leaf, result), request, name)
+    result, auxiliary = split_auxiliary(map_tree(read_leaf, result), request, name)
     # At the top there is no line of the user's between here and the call, which is not recorded.
     with recording.at(NOWHERE if top else recording.where):
         target = _scalar(result, request, name, recording)
@@ -127,12 +153,13 @@ def _sources(
         structures.append(structure)
         for leaf in leaves:
             if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
-                _not_differentiable(leaf, name, request, function)
+                not_differentiable(leaf, name, request, function)
             sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
     return sources, structures
 
 
-def _not_differentiable(leaf: Any, name: str, request: Request, function: str) -> None:
+def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
+    """Raise GradientError for an argument that has no derivative."""
     kinds = {"b": "booleans", "i": "integers", "u": "integers"}
     what = repr(leaf.type) if type(leaf) is Tensor else type(leaf).__name__
     letter = leaf.dtype.kind if type(leaf) is Tensor else ""
@@ -147,7 +174,8 @@ def _not_differentiable(leaf: Any, name: str, request: Request, function: str) -
     )
 
 
-def _split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, Any]:
+def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, Any]:
+    """The value and what is auxiliary."""
     if not request.has_aux:
         return result, None
     if type(result) is tuple and len(result) == 2:

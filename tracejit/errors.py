@@ -236,7 +236,13 @@ ERRORS: dict[str, Row] = {
         GradientError,
         "{transform} of {function} with respect to {name}, which is {type}.",
         "{kind} have no derivative.",
-        "pass a float ({name}.astype(float)), or leave it out of argnums.",
+        "pass a float ({name}.astype(float)), or do not differentiate with respect to it.",
+    ),
+    "transform-option": Row(
+        GradientError,
+        "{transform}: {problem}.",
+        "argnums and argnames choose arguments, mode and chunk_size how directions are taken.",
+        'pass numbers, names, mode="auto", "fwd" or "rev", and a positive chunk_size.',
     ),
     "no-such-argument": Row(
         GradientError,
@@ -303,15 +309,15 @@ ERRORS: dict[str, Row] = {
     ),
     "primals": Row(
         SeedError,
-        "ForwardAccumulator: {problem}.",
-        "each primal moves along one tangent, of exactly its shape and dtype.",
+        "{call}: {problem}.",
+        "each primal moves along one tangent, of its shape and dtype.",
         "give one tangent per primal, in the same structure.",
     ),
     "no-recording": Row(
         TapeError,
-        "tj.gradients works inside a function that is recorded.",
+        "{call} works inside a function that is recorded.",
         "outside, only a tape knows how a Tensor was computed.",
-        "use tj.GradientTape, or call tj.gradients in a @tj.function.",
+        "use tj.GradientTape, or call {call} in a @tj.function.",
     ),
     "two-runs": Row(
         RecomputeError,

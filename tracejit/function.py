@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import keyword
 import os
-import re
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from tracejit.arguments import check_containers, write_back
 from tracejit.differentiate import Request, rebuild, run, selected
@@ -24,6 +22,7 @@ from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.generators import RecordedGenerator
+from tracejit.trace.naming import identifier
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
@@ -38,6 +37,10 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.writes import plain_write
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
 
 VALUE = Request()
 
@@ -57,7 +60,7 @@ class Options(NamedTuple):
     name: str | None = None
 
 
-class Function:
+class Function(Generic[P, R_co]):
     """A function compiled to generated NumPy, called like the one it wraps.
 
     Each call that no kernel fits records the function once more: another dtype, shape, structure
@@ -71,7 +74,7 @@ class Function:
 
     def __init__(
         self,
-        python: Callable[..., Any],
+        python: Callable[P, Any],
         request: Request = VALUE,
         options: Options = Options(),  # noqa: B008
     ) -> None:
@@ -81,7 +84,7 @@ class Function:
         self.request = request
         self.signature = signature_of(python)
         known = options.name or getattr(python, "__name__", None) or type(python).__name__
-        self.name = _identifier(known)
+        self.name = identifier(known)
         self.options = options
         self._static = _static_names(self.signature, options)
         self.kernels: list[Kernel] = []
@@ -92,18 +95,21 @@ class Function:
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        result: R_co
         try:
             for entry in self._entries:
                 result = entry(*args, **kwargs)
                 if result is not MISS:
                     return result
-            return self._first_call(args, kwargs)
+            result = self._first_call(args, kwargs)
+            return result
         except TracejitError as error:
             raise _shown(error) from None
         except NotApart as problem:
             if not self.request.transform and current_recording() is None:
-                return self.python(*args, **kwargs)
+                result = self.python(*args, **kwargs)
+                return result
             refusal = fail("not-apart", places.here(), function=self.name, problem=problem)
             raise _shown(refusal) from None
         except CommitFailed as failed:
@@ -116,7 +122,8 @@ class Function:
             if misfit is not None:
                 raise _shown(misfit) from None
             if self._can_fall_back() and current_recording() is None:
-                return self.python(*args, **kwargs)
+                result = self.python(*args, **kwargs)
+                return result
             add_note(error)
             raise
 
@@ -387,14 +394,6 @@ def _static_names(signature: inspect.Signature, options: Options) -> frozenset[s
     return frozenset(chosen).union((names,) if isinstance(names, str) else names)
 
 
-def _identifier(name: str) -> str:
-    """`name` as a name in Python: lambda_ for <lambda>."""
-    word = re.sub(r"\W", "_", name.strip("<>"))
-    if not word.isidentifier():
-        return f"_{word}"
-    return f"{word}_" if keyword.iskeyword(word) else word
-
-
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:
     """The recording of the first Tensor that is being recorded, among the leaves of the
     arguments."""
@@ -406,6 +405,10 @@ def _recording_among(arguments: dict[str, Any]) -> Recording | None:
     return None
 
 
+@overload
+def function(python: Callable[P, R], **options: Any) -> Function[P, R]: ...
+@overload
+def function(python: None = None, **options: Any) -> Callable[[Callable[P, R]], Function[P, R]]: ...
 def function(python: Any = None, **options: Any) -> Any:
     """Compile a NumPy function: `@tj.function` or `@tj.function(option=...)`, see `Options`.
 

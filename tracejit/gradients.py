@@ -4,21 +4,23 @@ arguments."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ParamSpec, TypeVar
 
-from tracejit.differentiate import Request
-from tracejit.errors import fail
+from tracejit.differentiate import request_of
 from tracejit.function import Function
-from tracejit.trace import places
+from tracejit.sources import callable_of, options_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def grad(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
     *,
     argnames: str | tuple[str, ...] | None = None,
     has_aux: bool = False,
-) -> Function:
+) -> Function[P, Any]:
     """The gradient of `f`, which returns one real float.
 
     Answers, for each chosen argument, an array of its shape and dtype (containers of them for
@@ -39,12 +41,12 @@ def grad(
 
 
 def value_and_grad(
-    f: Callable[..., Any],
+    f: Callable[P, R],
     argnums: int | tuple[int, ...] = 0,
     *,
     argnames: str | tuple[str, ...] | None = None,
     has_aux: bool = False,
-) -> Function:
+) -> Function[P, tuple[R, Any]]:
     """The value of `f` and its gradient, computed together: (value, gradient), as `grad`
     describes it.
 
@@ -61,27 +63,12 @@ def value_and_grad(
 
 
 def _transform(
-    transform: Literal["grad", "value_and_grad"],
-    f: Callable[..., Any],
+    transform: str,
+    f: Callable[P, Any],
     argnums: int | tuple[int, ...],
     argnames: str | tuple[str, ...] | None,
     has_aux: bool,
-) -> Function:
-    if not callable(f):
-        raise fail(
-            "not-callable",
-            places.here(),
-            decorator=f"tj.{transform}",
-            kind=type(f).__name__,
-        )
-    names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    if names and argnums == 0:
-        numbers = ()
-    single = len(numbers) + len(names) == 1 and not (
-        (isinstance(argnums, tuple) and numbers) or (isinstance(argnames, tuple) and names)
-    )
-    request = Request(transform, numbers, names, single, has_aux)
-    if isinstance(f, Function) and not f.request.transform:
-        return Function(f.python, request, f.options)
-    return Function(f, request)
+) -> Function[P, Any]:
+    python = callable_of(transform, f)
+    request = request_of(transform, argnums, argnames, has_aux)
+    return Function(python, request, options_of(f))

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from tracejit.autodiff.batch import Batch
 from tracejit.errors import fail
 from tracejit.function import Function
-from tracejit.random import Generator
-from tracejit.sources import python_of, recorded_as, running
+from tracejit.ir.types import type_of
+from tracejit.sources import callable_of, recorded_as, running
 from tracejit.trace import places
 from tracejit.trace.memory import seal
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.trees import Structure, flatten, map_tree, spread, unflatten
 from tracejit.trace.variable import read_leaf
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
+
+def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, R]:
     """`f` for every element of a batch at once.
 
     `in_axes` says which axis of each argument the batch is along: a number, None for an argument
     that is the same for all elements, or one for each positional argument; inside containers a
-    container of them, or one for all. Keyword arguments have the batch along axis 0. `out_axes`
-    says where it goes in the results. Where `f` draws random numbers, every element draws its own;
-    a generator among the arguments is the same for all.
+    container of them, or one for all. Keyword arguments have the batch along axis 0; what is no
+    array or number (a string, None) is the same for all elements. `out_axes` says where the batch
+    goes in the results. Where `f` draws random numbers, every element draws its own.
 
     Raises ArgumentError where sizes of the batch differ or none is given, and UnsupportedError
     where `f` assigns Variables or calls back.
@@ -38,17 +41,14 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     >>> dots(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 10.0]))
     array([21., 43.])
     """
-    python = python_of(f)
+    python: Any = callable_of("vmap", f)
 
     def batched(*args: Any, **kwargs: Any) -> Any:
         recording = running("vmap")
         args, kwargs = map_tree(read_leaf, args), map_tree(read_leaf, kwargs)
         leaves, structure = flatten((args, kwargs))
-        axes = _axes(args, in_axes) + [0] * len(flatten(kwargs)[0])
-        axes = [
-            None if isinstance(leaf, (np.random.Generator, Generator)) else axis
-            for leaf, axis in zip(leaves, axes, strict=True)
-        ]
+        axes = _axes("in_axes", in_axes, flatten(args)[1], leaves)
+        axes += [None if _is_fixed(leaf) else 0 for leaf in leaves[len(axes) :]]
         wholes = [
             leaf if axis is None else _in_front(leaf, axis, recording)
             for leaf, axis in zip(leaves, axes, strict=True)
@@ -71,24 +71,30 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
         if len(recording.events) > events:
             raise fail("no-batch", places.here(), op="an assignment or a callback")
         found, out_structure = flatten(result)
-        placed = _axes(result, out_axes)
+        placed = _axes("out_axes", out_axes, out_structure, found)
         answers = [_out(x, axis, batch) for x, axis in zip(found, placed, strict=True)]
         return unflatten(out_structure, answers)
 
-    return recorded_as("vmap", f, batched)
+    return recorded_as(f, batched)
 
 
-def _axes(value: Any, axes: Any) -> list[int | None]:
-    """The axis of every leaf of `value`; `axes` is a prefix of its structure."""
-    if axes is None or isinstance(axes, int):
-        return [axes] * len(flatten(value)[0])
-    children = value.items() if type(value) is dict else enumerate(value)
-    by_key = axes if type(axes) is dict else dict(enumerate(axes))
-    pairs = sorted(children) if type(value) is dict else list(children)
-    if len(pairs) != len(by_key):
-        problem = f"there are {len(pairs)} values and {len(by_key)} axes"
-        raise fail("batch", places.here(), problem=problem)
-    return [axis for key, child in pairs for axis in _axes(child, by_key[key])]
+def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:
+    """The axis of every leaf of a structure; `axes` is a prefix of it."""
+    prefix = tuple(axes) if type(axes) is list and structure.cls is tuple else axes
+    try:
+        found = spread(prefix, structure)
+    except LookupError as error:
+        raise fail("batch", places.here(), problem=f"in {name} {error}") from None
+    for axis in found:
+        if not (axis is None or type(axis) is int):
+            raise fail("batch", places.here(), problem=f"{name} has {axis!r} for an axis")
+    pairs = zip(found, leaves[: len(found)], strict=True)
+    return [None if _is_fixed(leaf) else axis for axis, leaf in pairs]
+
+
+def _is_fixed(leaf: Any) -> bool:
+    """Whether a leaf is no array or number, and so the same for all elements."""
+    return type(leaf) is not Tensor and type_of(leaf) is None
 
 
 def _in_front(leaf: Any, axis: int, recording: Recording) -> Any:
@@ -110,7 +116,7 @@ def _element(whole: Any, batch: Batch) -> Tensor:
 def _out(leaf: Any, axis: int | None, batch: Batch) -> Any:
     """A result with the batch along `axis`."""
     if axis is None:
-        if batch.whole(leaf) is not None:
+        if not _is_fixed(leaf) and batch.whole(leaf) is not None:
             problem = "a result with out_axes=None differs between the elements"
             raise fail("batch", places.here(), problem=problem)
         return leaf

@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.tangent import tangents
-from tracejit.differentiate import like
-from tracejit.errors import TracejitError
+from tracejit.differentiate import like, request_of
+from tracejit.errors import NoGradientError, RuleTypeError, fail
 from tracejit.function import Function
-from tracejit.gradients import grad
-from tracejit.sources import Sources, python_of, recorded_as, request_of
+from tracejit.ops.forms import as_element
+from tracejit.sources import Sources, callable_of, options_of, recorded_as
+from tracejit.trace import places
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 
+P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]
 
 
 def jacobian(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
     mode: Mode = "auto",
     *,
     argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
     chunk_size: int | None = None,
-) -> Function:
+) -> Function[P, Any]:
     """The derivatives of every element of the result by every element of an argument: an array of
-    shape (*result.shape, *argument.shape), in the structure of the result, and in that of the
-    chosen arguments.
+    shape (*result.shape, *argument.shape) and the dtype of the argument, in the structure of the
+    result, and in that of the chosen arguments. Zeros where one does not depend on the other.
 
     One batched pass: in forward mode over the elements of the arguments, in reverse mode over those
-    of the result; "auto" takes the fewer. `chunk_size` bounds how many at once, and so the memory.
-    Complex results and arguments need reverse mode, which answers what gradients with cotangents 1
-    are.
+    of the result; "auto" takes the fewer, forward mode where they are as many. `chunk_size` bounds
+    how many at once, and so the memory. With `has_aux`, `f` returns (result, auxiliary) and the
+    answer is (Jacobian, auxiliary).
+
+    In reverse mode a row is what `vjp` answers for the cotangent 1, which "auto" takes where
+    something is complex; forward mode refuses complex arguments.
+
+    Raises GradientError (a TypeError) where an argument is not floating, NoGradientError (a
+    LookupError) where an operation on the path has no rule, and RuleTypeError (a TypeError) where
+    forward mode meets a custom gradient that is not linear: "auto" then goes in reverse.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -46,28 +55,57 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    python, request = python_of(f), request_of(argnums, argnames)
+    return _jacobian("jacobian", f, argnums, argnames, mode, has_aux, chunk_size)
+
+
+def _jacobian(
+    transform: str,
+    f: Callable[P, Any],
+    argnums: int | tuple[int, ...],
+    argnames: str | tuple[str, ...] | None,
+    mode: Mode,
+    has_aux: bool,
+    chunk_size: int | None,
+) -> Function[P, Any]:
+    python = callable_of(transform, f)
+    request = request_of(transform, argnums, argnames, has_aux)
+    if mode not in ("auto", "fwd", "rev"):
+        problem = f"mode={mode!r} is no mode"
+        raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        problem = f"chunk_size={chunk_size!r} is no number of directions"
+        raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
 
     def matrices(*args: Any, **kwargs: Any) -> Any:
-        sources = Sources(python, request, "jacobian", args, kwargs)
-        ys, structure, _ = sources.call()
-        inputs = sum(x.size for x in sources.tensors)
-        outputs = sum(y.size for y in ys)
-        complexes = any(t.dtype.kind == "c" for t in (*ys, *sources.tensors))
-        forward = mode == "fwd" or (mode == "auto" and inputs < outputs and not complexes)
-        if forward:
-            try:
-                rows = _forward_rows(ys, sources, chunk_size)
-            except TracejitError:
-                if mode == "fwd":
-                    raise
-                rows = _reverse_rows(ys, sources, chunk_size)
-        else:
-            rows = _reverse_rows(ys, sources, chunk_size)
-        answers = [sources.rebuilt(row, request.single) for row in rows]
-        return unflatten(structure, answers)
+        sources = Sources(python, request, args, kwargs)
+        ys, structure, auxiliary = sources.call()
+        rows = _rows(ys, sources, mode, chunk_size)
+        answers = unflatten(structure, [sources.rebuilt(row) for row in rows])
+        return (answers, auxiliary) if has_aux else answers
 
-    return recorded_as("jacobian", f, matrices)
+    return recorded_as(f, matrices)
+
+
+def _rows(
+    ys: Sequence[Any], sources: Sources, mode: Mode, chunk_size: int | None
+) -> list[list[Any]]:
+    """Per result, per source: the Jacobian."""
+    xs, recording = sources.tensors, sources.recording
+    if mode == "auto":
+        complexes = any(t.dtype.kind == "c" for t in (*ys, *xs))
+        if not complexes and sum(x.size for x in xs) <= sum(y.size for y in ys):
+            try:
+                return forward_rows(ys, xs, recording, chunk_size)
+            except (RuleTypeError, NoGradientError):
+                pass
+    elif mode == "fwd":
+        for x in xs:
+            if x.dtype.kind == "c":
+                problem = f"an argument is complex ({x.dtype}), which needs mode='rev'"
+                words = {"transform": f"tj.{sources.request.transform}", "problem": problem}
+                raise fail("transform-option", places.here(), **words)
+        return forward_rows(ys, xs, recording, chunk_size)
+    return reverse_rows(ys, xs, recording, chunk_size)
 
 
 def _directions(x: Any, recording: Recording, chunk_size: int | None) -> list[Any]:
@@ -78,11 +116,12 @@ def _directions(x: Any, recording: Recording, chunk_size: int | None) -> list[An
     return [Tensor(recording.graph.constant(chunk), recording) for chunk in chunks]
 
 
-def _forward_rows(ys: Sequence[Any], sources: Sources, chunk_size: int | None) -> list[list[Any]]:
-    """Per result, per source: the Jacobian, column by column."""
-    recording = sources.recording
+def forward_rows(
+    ys: Sequence[Any], xs: Sequence[Any], recording: Recording, chunk_size: int | None = None
+) -> list[list[Any]]:
+    """Per y, per x: the Jacobian, column by column."""
     columns: list[list[Any]] = []
-    for x in sources.tensors:
+    for x in xs:
         found: list[list[Any]] = []
         for units in _directions(x, recording, chunk_size):
             batch = Batch(recording, units.shape[0])
@@ -92,33 +131,26 @@ def _forward_rows(ys: Sequence[Any], sources: Sources, chunk_size: int | None) -
             found.append([batch.everywhere(dot) for dot in moved])
         wholes = [_joined(parts) for parts in zip(*found, strict=True)]
         columns.append(
-            [
-                np.reshape(np.moveaxis(whole, 0, -1), (*y.shape, *x.shape))
-                for whole, y in zip(wholes, ys, strict=True)
-            ]
+            [_block(np.moveaxis(whole, 0, -1), y, x) for whole, y in zip(wholes, ys, strict=True)]
         )
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _reverse_rows(ys: Sequence[Any], sources: Sources, chunk_size: int | None) -> list[list[Any]]:
-    """Per result, per source: the Jacobian, row by row."""
-    recording = sources.recording
+def reverse_rows(
+    ys: Sequence[Any], xs: Sequence[Any], recording: Recording, chunk_size: int | None = None
+) -> list[list[Any]]:
+    """Per y, per x: the Jacobian, row by row."""
     rows = []
     for y in ys:
         found: list[list[Any]] = []
         for units in _directions(y, recording, chunk_size):
             batch = Batch(recording, units.shape[0])
             with batch.recorded():
-                pulled = gradients([y], sources.tensors, [batch.placeholder(units)])
-                moved = [like(g, x) for g, x in zip(pulled, sources.tensors, strict=True)]
+                pulled = gradients([y], xs, [batch.placeholder(units)])
+                moved = [like(g, x) for g, x in zip(pulled, xs, strict=True)]
             found.append([batch.everywhere(g) for g in moved])
         wholes = [_joined(parts) for parts in zip(*found, strict=True)]
-        rows.append(
-            [
-                np.reshape(whole, (*y.shape, *x.shape))
-                for whole, x in zip(wholes, sources.tensors, strict=True)
-            ]
-        )
+        rows.append([_block(whole, y, x) for whole, x in zip(wholes, xs, strict=True)])
     return rows
 
 
@@ -126,27 +158,55 @@ def _joined(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def jacfwd(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, **options: Any) -> Function:
-    """`jacobian` in forward mode."""
-    return jacobian(f, argnums, "fwd", **options)
+def _block(whole: Any, y: Any, x: Any) -> Any:
+    """The Jacobian of y by x in its shape, dtype and form."""
+    block = np.reshape(whole, (*y.shape, *x.shape))
+    if block.dtype != x.dtype and block.dtype.kind != "c":
+        block = block.astype(x.dtype)
+    if not block.shape and "array" not in (x.type.form, y.type.form):
+        block = as_element(block)
+    return block
 
 
-def jacrev(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, **options: Any) -> Function:
-    """`jacobian` in reverse mode."""
-    return jacobian(f, argnums, "rev", **options)
-
-
-def hessian(
-    f: Callable[..., Any],
+def jacfwd(
+    f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
     *,
     argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
     chunk_size: int | None = None,
-) -> Function:
+) -> Function[P, Any]:
+    """`jacobian` in forward mode: for results larger than arguments."""
+    return _jacobian("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
+
+
+def jacrev(
+    f: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]:
+    """`jacobian` in reverse mode: for arguments larger than results."""
+    return _jacobian("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)
+
+
+def hessian(
+    f: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Function[P, Any]:
     """The second derivatives of `f`, which returns one real float: an array of shape
     (*argument.shape, *argument.shape), for several arguments in their structure, twice.
 
     Forward over reverse; reverse over reverse where a gradient rule of the user's is not linear.
+    With `has_aux`, `f` returns (value, auxiliary) and the answer is (Hessian, auxiliary).
+
+    Raises as `jacobian` does, and GradientError where the result is no real scalar.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -154,10 +214,7 @@ def hessian(
     array([[0., 4.],
            [4., 6.]])
     """
-    slope = grad(f, argnums, argnames=argnames)
-    outer = _outer(slope, f)
-    return jacobian(outer, argnums, argnames=argnames, chunk_size=chunk_size)
-
-
-def _outer(slope: Function, f: Any) -> Callable[..., Any]:
-    return functools.wraps(f)(lambda *args, **kwargs: slope(*args, **kwargs))
+    python = callable_of("hessian", f)
+    request = request_of("hessian", argnums, argnames, has_aux)
+    slope: Function[P, Any] = Function(python, request, options_of(f))
+    return _jacobian("hessian", slope, argnums, argnames, "auto", has_aux, chunk_size)

@@ -343,7 +343,7 @@ def gradients(
     zeros = wants_zeros(unconnected_gradients)
     recording = current_recording()
     if recording is None:
-        raise fail("no-recording", places.here())
+        raise fail("no-recording", places.here(), call="tj.gradients")
     call = "tj.gradients"
     targets, structure = leaves_of(ys, "ys", call)
     sources = leaves_of(xs, "xs", call)[0]

@@ -8,79 +8,119 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
-from tracejit.differentiate import Request, like
-from tracejit.errors import fail
+from tracejit.differentiate import Request, like, request_of
+from tracejit.errors import RuleTypeError, fail
 from tracejit.function import Function
-from tracejit.gradients import grad
-from tracejit.sources import Sources, kept_for, named, python_of, recorded_as, request_of, strong
+from tracejit.ir.types import type_of
+from tracejit.sources import (
+    Sources,
+    callable_of,
+    derived_from,
+    kept_for,
+    options_of,
+    recorded_as,
+    strong,
+)
 from tracejit.trace import places
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
+
+P = ParamSpec("P")
 
 # Forward mode
 
 
-def _moved(f: Any, has_aux: bool) -> Callable[..., Any]:
+def _moved(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
     """The function (primals, tangents) -> (result, its tangent)."""
 
     def pushed(primals: Any, tangents_in: Any) -> Any:
-        request = Request("grad", tuple(range(len(primals))))
-        sources = Sources(f, request, "jvp", primals, {})
-        dots = flatten(tuple(tangents_in))[0]
-        leaves, structure, auxiliary = sources.call(has_aux)
-        found = tangents_of(leaves, sources.tensors, dots, sources.recording)
-        value = unflatten(structure, leaves)
-        answer = value, unflatten(structure, found)
+        request = Request(transform, tuple(range(len(primals))), has_aux=has_aux)
+        dots, structure = flatten(tangents_in)
+        if not structure.is_like(flatten(primals)[1]):
+            problem = "primals and tangents differ in their structure"
+            raise fail("primals", places.here(), call=f"tj.{transform}", problem=problem)
+        sources = Sources(f, request, primals, {})
+        given = [
+            _given(dot, x, sources.recording, "primals", f"tj.{transform}")
+            for x, dot in zip(sources.tensors, dots, strict=True)
+        ]
+        leaves, structure, auxiliary = sources.call()
+        try:
+            found = tangents_of(leaves, sources.tensors, given)
+        except RuleTypeError:
+            if transform != "hvp":
+                raise
+            found = cotangents_of(leaves, sources.tensors, given)  # a Hessian is symmetric
+        answer = unflatten(structure, leaves), unflatten(structure, found)
         return (*answer, auxiliary) if has_aux else answer
 
     return pushed
 
 
-def tangents_of(
-    ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any], recording: Recording
-) -> list[Any]:
+def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> Any:
+    """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
+    leaf = read_leaf(given)
+    what, whose = ("tangent", "primal") if row == "primals" else ("cotangent", "result")
+    problem = ""
+    if type(leaf) is not Tensor and type_of(leaf) is None:
+        problem = f"a {what} is a {type(leaf).__name__}"
+    else:
+        tensor = strong(leaf, recording)
+        if tensor.shape != like.shape:
+            problem = f"a {what} has shape {tensor.shape}, its {whose} {like.shape}"
+        elif tensor.dtype.kind == "c" and like.dtype.kind != "c":
+            problem = f"a {what} is complex, its {whose} {like.dtype}"
+    if problem:
+        raise fail(row, places.here(), call=call, problem=problem)
+    return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
+
+
+def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
     """The tangents of the ys, zeros where they do not move."""
-    if len(dots) != len(xs):
-        problem = f"there are {len(dots)} tangents for {len(xs)} arrays"
-        raise fail("primals", places.here(), problem=problem)
-    given = []
-    for x, dot in zip(xs, dots, strict=True):
-        tensor = strong(read_leaf(dot), recording)
-        if tensor.shape != x.shape:
-            problem = f"a tangent has shape {tensor.shape}, its primal {x.shape}"
-            raise fail("primals", places.here(), problem=problem)
-        given.append(tensor if tensor.dtype == x.dtype else tensor.astype(x.dtype))
-    found = tangents(ys, xs, given)
-    return [like(dot, y) for dot, y in zip(found, ys, strict=True)]
+    return [like(dot, y) for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """The result of f(*primals) and its derivative when the primals move along `tangents`.
 
-    Answers (result, tangent), with `has_aux`, where `f` returns (result, auxiliary), (result,
-    tangent, auxiliary). Tangents have the shapes of their primals.
+    `primals` is a tuple or list of arguments, `tangents` one of their structure and shapes; what is
+    neither is the only argument. Answers (result, tangent), with `has_aux`, where `f` returns
+    (result, auxiliary), (result, tangent, auxiliary).
+
+    Raises SeedError (a ValueError) for tangents that do not fit, GradientError (a TypeError) where
+    a primal is not floating, and NoGradientError (a LookupError) where an operation on the path has
+    no rule.
 
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
-    python = python_of(f)
-    made = kept_for(python, ("jvp", has_aux), lambda: Function(named(f, _moved(python, has_aux))))
-    return made(tuple(primals), tuple(tangents))
+    return _jvp(f, "jvp", primals, tangents, has_aux)
+
+
+def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    python = callable_of(transform, f)
+    key = transform, has_aux, options_of(f)
+    made = kept_for(python, key, lambda: derived_from(f, _moved(python, transform, has_aux)))
+    if type(primals) not in (tuple, list):
+        return made((primals,), (tangents,))
+    return made(tuple(primals), tuple(tangents) if type(tangents) is list else tangents)
 
 
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The result of f(*primals), and the function that takes tangents of the primals to that of
     the result.
+
+    The function can be called again and again; it keeps the primals as they are now.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -88,10 +128,15 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     >>> push(1.0), push(10.0)
     (np.float64(6.0), np.float64(60.0))
     """
+    python = callable_of("linearize", f)
+    key = "linearize", options_of(f)
+    forward = kept_for(python, key, lambda: derived_from(f, _value(python, "linearize", False)))
     held = map_tree(_snapshot, primals)
-    zeros = map_tree(np.zeros_like, held)
-    value = jvp(f, held, zeros)[0]
-    return value, lambda *moves: jvp(f, held, moves)[1]
+    return forward(held), functools.partial(_push, f, held)
+
+
+def _push(f: Any, held: Any, /, *moves: Any) -> Any:
+    return _jvp(f, "linearize", held, moves)[1]
 
 
 def _snapshot(leaf: Any) -> Any:
@@ -105,42 +150,64 @@ def _snapshot(leaf: Any) -> Any:
 # Reverse mode
 
 
+def _value(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
+    """The function primals -> result, for primals that have derivatives."""
+
+    def valued(primals: Any) -> Any:
+        request = Request(transform, tuple(range(len(primals))), has_aux=has_aux)
+        leaves, structure, auxiliary = Sources(f, request, primals, {}).call()
+        value = unflatten(structure, leaves)
+        return (value, auxiliary) if has_aux else value
+
+    return valued
+
+
 def _pulled(f: Any, has_aux: bool) -> Callable[..., Any]:
     """The function (primals, cotangents) -> cotangents of the primals."""
 
     def pulled(primals: Any, cotangents: Any) -> Any:
-        request = Request("grad", tuple(range(len(primals))), single=False)
-        sources = Sources(f, request, "vjp", primals, {})
-        ys, _, _ = sources.call(has_aux)
-        seeds = [strong(read_leaf(leaf), sources.recording) for leaf in flatten(cotangents)[0]]
-        return sources.rebuilt(cotangents_of(ys, sources, seeds), single=False)
+        numbers = tuple(range(len(primals)))
+        sources = Sources(f, Request("vjp", numbers, single=False, has_aux=has_aux), primals, {})
+        ys, structure, _ = sources.call()
+        seeds = _seeds(cotangents, ys, structure, sources.recording)
+        return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
 
     return pulled
 
 
-def cotangents_of(ys: Sequence[Any], sources: Sources, seeds: Sequence[Any]) -> list[Any]:
-    """The cotangents of the sources, zeros where unconnected."""
-    if len(seeds) != len(ys):
-        problem = f"there are {len(seeds)} cotangents for {len(ys)} results"
-        raise fail("primals", places.here(), problem=problem)
-    for y, seed in zip(ys, seeds, strict=True):
-        if seed.shape != y.shape:
-            problem = f"a cotangent has shape {seed.shape}, its result {y.shape}"
-            raise fail("primals", places.here(), problem=problem)
-    there = [k for k, y in enumerate(ys) if y.type.is_inexact]
-    kinds = [
-        seeds[k] if seeds[k].dtype == ys[k].dtype else seeds[k].astype(ys[k].dtype) for k in there
+def _seeds(
+    cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recording
+) -> list[Any]:
+    """One cotangent per result; of results that are not floating none."""
+    leaves, given = flatten(cotangents)
+    call = "the pullback of tj.vjp"
+    if not given.is_like(structure):
+        problem = "results and cotangents differ in their structure"
+        raise fail("seeds", places.here(), call=call, problem=problem)
+    return [
+        _given(leaf, y, recording, "seeds", call) if y.type.is_inexact else None
+        for leaf, y in zip(leaves, ys, strict=True)
     ]
-    found = gradients([ys[k] for k in there], sources.tensors, kinds)
-    return [like(g, x) for g, x in zip(found, sources.tensors, strict=True)]
+
+
+def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    """The cotangents of the xs, zeros where unconnected; results without a seed have no part."""
+    pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
+    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs])
+    return [like(g, x) for g, x in zip(found, xs, strict=True)]
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of f(*primals), and the pullback: the function that takes a cotangent of the
-    result, in its structure, to a tuple of those of the primals.
+    result, in its structure and shapes, to a tuple of those of the primals.
 
-    The pullback can be called again and again; it keeps the primals as they are now. With
+    The pullback can be called again and again; it keeps the primals as they are now, and computes
+    the result again. A result that is not floating has no cotangent: None, or anything. With
     `has_aux`, where `f` returns (result, auxiliary), answers (result, pullback, auxiliary).
+
+    Raises GradientError (a TypeError) where a primal is not floating; the pullback raises SeedError
+    (a ValueError) for cotangents that do not fit, and NoGradientError (a LookupError) where an
+    operation on the path has no rule.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -148,9 +215,14 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> y, pullback(1.0)
     (np.float64(10.0), (np.float64(5.0), np.float64(2.0)))
     """
-    python = python_of(f)
-    forward = kept_for(python, ("value",), lambda: Function(named(f, _value(python))))
-    pull = kept_for(python, ("vjp", has_aux), lambda: Function(named(f, _pulled(python, has_aux))))
+    python = callable_of("vjp", f)
+    options = options_of(f)
+    forward = kept_for(
+        python, ("value", has_aux, options), lambda: derived_from(f, _value(python, "vjp", has_aux))
+    )
+    pull = kept_for(
+        python, ("vjp", has_aux, options), lambda: derived_from(f, _pulled(python, has_aux))
+    )
     held = map_tree(_snapshot, primals)
     value = forward(held)
     if has_aux:
@@ -158,65 +230,74 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return value, functools.partial(pull, held)
 
 
-def _value(f: Any) -> Callable[..., Any]:
-    return lambda primals: f(*primals)
-
-
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The Hessian of `f`, which returns one real float, times `tangents`, in the structure of the
-    primals; for one argument that may stand for itself.
+    primals: a tuple or list of arguments, or the only argument.
+
+    Forward over reverse, about the work of two gradients; reverse over reverse where a gradient
+    rule of the user's is not linear. Raises as `jvp` does, and GradientError
+    where the result is no real scalar.
 
     >>> import numpy as np
     >>> import tracejit as tj
-    >>> tj.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
-    (array([ 6., 12.]),)
+    >>> tj.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    array([ 6., 12.])
     """
-    python = python_of(f)
-    numbers = tuple(range(len(primals)))
-    slope = kept_for(python, ("grad", numbers), lambda: grad(python, numbers))
-    return jvp(slope, primals, tangents)[1]
+    python = callable_of("hvp", f)
+    alone = type(primals) not in (tuple, list)
+    numbers = (0,) if alone else tuple(range(len(primals)))
+    request = Request("hvp", numbers, single=alone)
+    key = request, options_of(f)
+    slope = kept_for(python, key, lambda: Function(python, request, options_of(f)))
+    return _jvp(slope, "hvp", primals, tangents)[1]
 
 
 def elementwise_grad(
-    f: Callable[..., Any],
+    f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
     *,
     argnames: str | tuple[str, ...] | None = None,
-) -> Function:
+) -> Function[P, Any]:
     """The derivative of each element of the result by the element of the argument in its place,
     for functions that keep elements apart: the gradient of the sum of the result.
 
     >>> import numpy as np
     >>> import tracejit as tj
-    >>> tj.elementwise_grad(np.square)(np.array([1.0, 2.0]))
+    >>> tj.elementwise_grad(lambda x: x**2)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    python, request = python_of(f), request_of(argnums, argnames)
+    python = callable_of("elementwise_grad", f)
+    request = request_of("elementwise_grad", argnums, argnames)
 
     def slopes(*args: Any, **kwargs: Any) -> Any:
-        sources = Sources(python, request, "elementwise_grad", args, kwargs)
+        sources = Sources(python, request, args, kwargs)
         ys, _, _ = sources.call()
-        seeds = [np.ones_like(y) for y in ys]
-        return sources.rebuilt(cotangents_of(ys, sources, seeds), request.single)
+        seeds = [np.ones_like(y) if y.type.is_inexact else None for y in ys]
+        return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
 
-    return recorded_as("elementwise_grad", f, slopes)
+    return recorded_as(f, slopes)
 
 
-def deriv(f: Callable[..., Any], argnums: int = 0) -> Function:
-    """The derivative of the result, of any shape, by one argument that moves as a whole: in
-    forward mode, along ones.
+def deriv(
+    f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None
+) -> Function[P, Any]:
+    """The derivative of the result, of any shape and structure, by one argument that moves as a
+    whole: in forward mode, along ones.
 
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.deriv(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
     array([-0.,  1.])
     """
-    python, request = python_of(f), request_of(argnums, None)
+    python, request = callable_of("deriv", f), request_of("deriv", argnums, argnames)
+    if not request.single:
+        problem = f"one argument moves, got argnums={argnums!r} and argnames={argnames!r}"
+        raise fail("transform-option", places.here(), transform="tj.deriv", problem=problem)
 
     def slopes(*args: Any, **kwargs: Any) -> Any:
-        sources = Sources(python, request, "deriv", args, kwargs)
+        sources = Sources(python, request, args, kwargs)
         ys, structure, _ = sources.call()
         dots = [np.ones_like(x) for x in sources.tensors]
-        return unflatten(structure, tangents_of(ys, sources.tensors, dots, sources.recording))
+        return unflatten(structure, tangents_of(ys, sources.tensors, dots))
 
-    return recorded_as("deriv", f, slopes)
+    return recorded_as(f, slopes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from types import FrameType
 
 from tracejit.trace import places
@@ -69,3 +71,11 @@ class Namer:
                 continue
             if local._held.derived is None or frame not in self._rules:
                 local._held.label = name
+
+
+def identifier(name: str) -> str:
+    """`name` as a name in Python: lambda_ for <lambda>."""
+    word = re.sub(r"\W", "_", name.strip("<>"))
+    if not word.isidentifier():
+        return f"_{word}"
+    return f"{word}_" if keyword.iskeyword(word) else word

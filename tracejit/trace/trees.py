@@ -111,6 +111,23 @@ def _restored(cls: type, /, **fields: Any) -> Any:
     return made
 
 
+def spread(prefix: Any, structure: Structure) -> list[Any]:
+    """For every leaf of a structure what `prefix` has in its place: a container of the same keys,
+    in which a leaf may stand for a whole container. LookupError where the keys differ.
+
+    >>> spread({"a": 0, "b": None}, flatten({"b": 1.0, "a": (2.0, 3.0)})[1])
+    [0, 0, None]
+    """
+    keys = _keys(prefix)
+    if keys is None:
+        return [prefix] * structure.size
+    if keys != structure.keys:
+        wanted = "one leaf" if structure.cls is None else f"the keys {list(structure.keys)}"
+        raise LookupError(f"{prefix!r} stands for {wanted}")
+    pairs = zip(keys, structure.children, strict=True)
+    return [leaf for key, child in pairs for leaf in spread(_child(prefix, key), child)]
+
+
 def map_tree(function: Callable[[Any], Any], value: Any) -> Any:
     """`value` with every leaf replaced by function(leaf)."""
     leaves, structure = flatten(value)
