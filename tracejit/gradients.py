@@ -9,11 +9,13 @@ from typing import Any, ParamSpec, TypeVar
 from tracejit.differentiate import request_of
 from tracejit.function import Function
 from tracejit.sources import callable_of, options_of
+from tracejit.trace import places
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@places.at_the_users_line
 def grad(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -40,6 +42,7 @@ def grad(
     return _transform("grad", f, argnums, argnames, has_aux)
 
 
+@places.at_the_users_line
 def value_and_grad(
     f: Callable[P, R],
     argnums: int | tuple[int, ...] = 0,

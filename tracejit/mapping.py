@@ -23,6 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@places.at_the_users_line
 def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, R]:
     """`f` for every element of a batch at once.
 

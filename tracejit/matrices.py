@@ -24,6 +24,7 @@ P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]
 
 
+@places.at_the_users_line
 def jacobian(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -168,6 +169,7 @@ def _block(whole: Any, y: Any, x: Any) -> Any:
     return block
 
 
+@places.at_the_users_line
 def jacfwd(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -180,6 +182,7 @@ def jacfwd(
     return _jacobian("jacfwd", f, argnums, argnames, "fwd", has_aux, chunk_size)
 
 
+@places.at_the_users_line
 def jacrev(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -192,6 +195,7 @@ def jacrev(
     return _jacobian("jacrev", f, argnums, argnames, "rev", has_aux, chunk_size)
 
 
+@places.at_the_users_line
 def hessian(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,

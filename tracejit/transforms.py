@@ -88,6 +88,7 @@ def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> li
     return [like(dot, y) for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
 
 
+@places.at_the_users_line
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """The result of f(*primals) and its derivative when the primals move along `tangents`.
 
@@ -116,6 +117,7 @@ def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = Fa
     return made(tuple(primals), tuple(tangents) if type(tangents) is list else tangents)
 
 
+@places.at_the_users_line
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The result of f(*primals), and the function that takes tangents of the primals to that of
     the result.
@@ -197,6 +199,7 @@ def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) ->
     return [like(g, x) for g, x in zip(found, xs, strict=True)]
 
 
+@places.at_the_users_line
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of f(*primals), and the pullback: the function that takes a cotangent of the
     result, in its structure and shapes, to a tuple of those of the primals.
@@ -230,6 +233,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return value, functools.partial(pull, held)
 
 
+@places.at_the_users_line
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """The Hessian of `f`, which returns one real float, times `tangents`, in the structure of the
     primals: a tuple or list of arguments, or the only argument.
@@ -252,6 +256,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     return _jvp(slope, "hvp", primals, tangents)[1]
 
 
+@places.at_the_users_line
 def elementwise_grad(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -278,6 +283,7 @@ def elementwise_grad(
     return recorded_as(f, slopes)
 
 
+@places.at_the_users_line
 def deriv(
     f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None
 ) -> Function[P, Any]:
