@@ -50,6 +50,7 @@ RANKS = {
     "random": 9,
     "markers": 9,
     "transforms": 9,
+    "checks": 9,
     "__init__": 10,
     "arguments": 9,
     "arrays": 9,

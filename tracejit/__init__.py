@@ -14,6 +14,7 @@ array([0., 0., 0.])
 from tracejit import ops, random
 from tracejit.accumulator import ForwardAccumulator
 from tracejit.callbacks import callback
+from tracejit.checks import check_grads
 from tracejit.errors import TracejitError
 from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
@@ -44,6 +45,7 @@ __all__ = [
     "Variable",
     "__version__",
     "callback",
+    "check_grads",
     "checkpoint",
     "constant",
     "custom_gradient",

@@ -4,7 +4,6 @@ from then on."""
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable
 from types import MethodType
@@ -31,6 +30,7 @@ from tracejit.trace.signature import (
     bind_arguments,
     inside_method,
     signature_of,
+    static_names,
     take_apart,
 )
 from tracejit.trace.tensor import Tensor
@@ -86,7 +86,8 @@ class Function(Generic[P, R_co]):
         known = options.name or getattr(python, "__name__", None) or type(python).__name__
         self.name = identifier(known)
         self.options = options
-        self._static = _static_names(self.signature, options)
+        self.is_derived = bool(request.transform)  # its Python is for recordings alone
+        self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
         self.kernels: list[Kernel] = []
         self.tracing_count = 0
         self._entries: tuple[Callable[..., Any], ...] = ()
@@ -107,7 +108,7 @@ class Function(Generic[P, R_co]):
         except TracejitError as error:
             raise _shown(error) from None
         except NotApart as problem:
-            if not self.request.transform and current_recording() is None:
+            if not self.is_derived and current_recording() is None:
                 result = self.python(*args, **kwargs)
                 return result
             refusal = fail("not-apart", places.here(), function=self.name, problem=problem)
@@ -176,7 +177,7 @@ class Function(Generic[P, R_co]):
         recording = _recording_among(arguments) or current_recording()
         if recording is not None:
             return self._inline(arguments, recording)
-        if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.request.transform:
+        if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.is_derived:
             return self.python(*args, **kwargs)
         space = Space(self.signature.parameters)
         call, tensors = self._plain(self._take_apart(self._read_sources(arguments), space))
@@ -323,7 +324,7 @@ class Function(Generic[P, R_co]):
         """Whether a call that raises is made again as plain Python: it has effects, none of which
         has taken place."""
         called = CALLBACK.name in self._effects
-        return bool(self._effects) and not called and not self.request.transform
+        return bool(self._effects) and not called and not self.is_derived
 
     def _origin(self) -> str:
         """The user's function as module.qualname."""
@@ -385,13 +386,6 @@ def _shown(error: TracejitError) -> BaseException:
     """`error` as users see it: at the line that called, if none was known, and without frames of
     tracejit."""
     return without_frames(placed(error, places.here()), PACKAGE)
-
-
-def _static_names(signature: inspect.Signature, options: Options) -> frozenset[str]:
-    numbers, names = options.static_argnums, options.static_argnames
-    parameters = list(signature.parameters)
-    chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
-    return frozenset(chosen).union((names,) if isinstance(names, str) else names)
 
 
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:

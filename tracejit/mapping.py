@@ -81,9 +81,8 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, 
 
 def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:
     """The axis of every leaf of a structure; `axes` is a prefix of it."""
-    prefix = tuple(axes) if type(axes) is list and structure.cls is tuple else axes
     try:
-        found = spread(prefix, structure)
+        found = spread(axes, structure)
     except LookupError as error:
         raise fail("batch", places.here(), problem=f"in {name} {error}") from None
     for axis in found:

@@ -40,7 +40,9 @@ def options_of(f: Any) -> Options:
 
 def recorded_as(f: Callable[P, Any], python: Callable[..., R]) -> Function[P, R]:
     """The Function that records `python`, and looks like `f`."""
-    return Function(_looking_like(f, python), options=options_of(f))
+    made: Function[P, R] = Function(_looking_like(f, python), options=options_of(f))
+    made.is_derived = True
+    return made
 
 
 def derived_from(f: Any, python: Callable[..., Any]) -> Function[..., Any]:
@@ -49,7 +51,9 @@ def derived_from(f: Any, python: Callable[..., Any]) -> Function[..., Any]:
     made: Any = _looking_like(f, python)
     made.__signature__ = signature
     options = options_of(f)._replace(static_argnums=(), static_argnames=())
-    return Function(made, options=options)
+    derived: Function[..., Any] = Function(made, options=options)
+    derived.is_derived = True
+    return derived
 
 
 def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:

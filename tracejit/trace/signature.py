@@ -93,6 +93,15 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.Signature([parameter])
 
 
+def static_names(
+    signature: inspect.Signature, numbers: int | tuple[int, ...], names: str | tuple[str, ...]
+) -> frozenset[str]:
+    """The parameters that are chosen by number or name."""
+    parameters = list(signature.parameters)
+    chosen = [parameters[k] for k in ((numbers,) if isinstance(numbers, int) else numbers)]
+    return frozenset(chosen).union((names,) if isinstance(names, str) else names)
+
+
 def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:
     """A staticmethod or classmethod object with the function in it decorated; None of anything
     else."""
