@@ -916,3 +916,48 @@ def test_a_constant_of_a_tensor_or_variable_is_off_the_tape() -> None:
     close(z, 2.0 * X)
     assert tape.gradient(z, v) is None
     assert tape.watched_variables() == ()
+
+
+def rows_of_jacobians(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that grows with every row of a Jacobian that is computed by itself."""
+    rows: list[int] = []
+    one = tj.GradientTape._gradients
+
+    def counted(self: Any, *args: Any, **options: Any) -> Any:
+        rows.append(1)
+        return one(self, *args, **options)
+
+    monkeypatch.setattr(tj.GradientTape, "_gradients", counted)
+    return rows
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_a_jacobian_is_one_pass(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = np.tanh(x) * np.sum(x)
+        return tape.jacobian(y, x)
+
+    rows = rows_of_jacobians(monkeypatch)
+    x = np.array([0.5, -1.0, 2.0])
+    found = program(tj.constant(x)).numpy() if mode == "eager" else tj.function(program)(x)
+    slope = np.diag((1.0 - np.tanh(x) ** 2) * np.sum(x)) + np.tanh(x)[:, None]
+    np.testing.assert_allclose(found, slope, rtol=1e-14)
+    assert not rows
+
+
+def test_a_jacobian_by_rules_that_need_values_goes_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @tj.custom_gradient
+    def looked_at(x: Any) -> Any:
+        return x * 2.0, lambda upstream: upstream * (2.0 if float(np.sum(upstream)) > 0 else 0.0)
+
+    rows = rows_of_jacobians(monkeypatch)
+    x = tj.constant(np.array([0.5, -1.0]))
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = looked_at(x)
+    np.testing.assert_array_equal(tape.jacobian(y, x).numpy(), 2.0 * np.eye(2))
+    assert len(rows) == 2

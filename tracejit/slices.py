@@ -11,9 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.batch import Batch
 from tracejit.differentiate import like, ones_like
+from tracejit.errors import UnsupportedError
 from tracejit.ir.graph import NOWHERE, Constant, Node, Value
+from tracejit.ir.types import ArrayType
 from tracejit.kernel import make_kernel
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE, inputs_of
 from tracejit.ops.op import Joint
@@ -58,21 +63,24 @@ def compiled_gradients(
     seeds: Sequence[Any],
     names: Names,
     known_so_far: Sequence[Any] = (),
+    units: np.ndarray | None = None,
 ) -> list[Tensor | None] | None:
     """The gradients of ys with respect to xs along an eager window's nodes; None where they are to
     be computed by rules of the user's. A seed is a Tensor, or None for ones; `names` says what the
-    user calls values; `known_so_far` are as `gradients` takes them."""
+    user calls values; `known_so_far` are as `gradients` takes them. For `units`, which hold one
+    seed of the only y after another, the gradients for each, along a first axis."""
     places = [window.place(value) for value in (*ys, *xs)]
     extra = (*seeds, *known_so_far)
     extra_types = tuple([None if one is None else one.type for one in extra])
-    key = (tuple(window.words), tuple(places), len(ys), extra_types)
+    kind = None if units is None else (units.shape, units.tobytes())
+    key = (tuple(window.words), tuple(places), len(ys), extra_types, kind)
     known = _compiled.get(key)
     if known is None or (known is not BY_RULE and not _fits(known, window.numbers)):
         dynamic = frozenset() if known is None else known.dynamic | _changed(known, window.numbers)
         if len(_compiled) >= LIMIT:
             _compiled.clear()
         ends = ys, xs, seeds, known_so_far
-        known = _compiled[key] = _compile(window, *ends, names(), dynamic)
+        known = _compiled[key] = _compile(window, *ends, units, names(), dynamic)
     if known is BY_RULE:
         return None
     if known.kernel is None:
@@ -84,9 +92,32 @@ def compiled_gradients(
     )
     results = (found,) if sum(place is not None for place in known.results) == 1 else found
     return [
-        None if place is None else eager_tensor(results[place], x.type)
+        None if place is None else eager_tensor(results[place], _type_of(x, units))
         for place, x in zip(known.results, xs, strict=True)
     ]
+
+
+def _type_of(x: Value, units: np.ndarray | None) -> ArrayType:
+    """The type of a gradient with respect to x, or of those for all units."""
+    return x.type if units is None else ArrayType((len(units), *x.type.shape), x.type.dtype)
+
+
+def gradients_for(
+    units: np.ndarray,
+    y: Tensor,
+    xs: Sequence[Tensor],
+    recording: Recording,
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The gradients of y with respect to xs for each cotangent in `units`, along a first axis; None
+    where unconnected. UnsupportedError where something on the way cannot be batched."""
+    batch = Batch(recording, len(units))
+    given = Tensor(recording.graph.constant(units), recording)
+    with batch.recorded():
+        found = gradients([y], xs, [batch.placeholder(given)], nodes)
+        pairs = zip(found, xs, strict=True)
+        answers = [None if g is None else like(g, x) for g, x in pairs]
+    return [None if g is None else batch.everywhere(g) for g in answers]
 
 
 def _fits(known: Compiled, numbers: Sequence[Any]) -> bool:
@@ -122,6 +153,7 @@ def _compile(
     xs: Sequence[Value],
     seeds: Sequence[Any],
     known_so_far: Sequence[Any],
+    units: np.ndarray | None,
     names: Mapping[Value, str],
     dynamic: frozenset[int],
 ) -> Any:
@@ -152,8 +184,15 @@ def _compile(
         None if one is None else given(x, one) for x, one in zip(xs, known_so_far, strict=False)
     ]
     with recording, recording.at(NOWHERE):
-        found = gradients(targets, sources, cotangents, known=so_far)
-        answers = [None if g is None else like(g, x) for g, x in zip(found, sources, strict=True)]
+        if units is None:
+            found = gradients(targets, sources, cotangents, known=so_far)
+            pairs = zip(found, sources, strict=True)
+            answers = [None if g is None else like(g, x) for g, x in pairs]
+        else:
+            try:
+                answers = gradients_for(units, targets[0], sources, recording)
+            except UnsupportedError:
+                return BY_RULE
     outputs = [g._value for g in answers if g is not None]
     count = iter(range(len(outputs)))
     results = [None if g is None else next(count) for g in answers]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients as differentiate
-from tracejit.errors import fail
+from tracejit.errors import UnsupportedError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
-from tracejit.slices import compiled_gradients
+from tracejit.slices import compiled_gradients, gradients_for
 from tracejit.targets import (
     UnconnectedGradients,
     filled,
@@ -22,12 +22,13 @@ from tracejit.targets import (
     leaves_of,
     one_leaf,
     seeds_of,
+    sums_by,
     tensor_of,
     wants_zeros,
 )
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
-from tracejit.trace.record import current_recording
+from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
@@ -35,6 +36,10 @@ from tracejit.trace.variable import Variable, current_recorder, strong_array
 from tracejit.trace.windows import Window
 
 NONE = UnconnectedGradients.NONE
+
+
+class NotBatched(Exception):
+    """Unit cotangents are taken one after another."""
 
 
 class GradientTape:
@@ -184,15 +189,17 @@ class GradientTape:
         recorder = self._use()
         y = tensor_of(one_leaf(target, "target", "tape.jacobian"), recorder)
         leaves, source_structure = leaves_of(sources, "sources", "tape.jacobian")
-        rows = [
-            self._gradients(recorder, [y], leaves, [seed], zeros)
-            for seed in _unit_seeds(y.type.shape, y, recorder)
-        ]
+        wholes = self._rows(recorder, y, leaves, y.type.shape)
         self._release()
-        found = [
-            _stacked([row[k] for row in rows], y.shape, leaf, recorder)
-            for k, leaf in enumerate(leaves)
-        ]
+        found: list[Any] = []
+        for whole, leaf in zip(wholes, leaves, strict=True):
+            shape = (*y.shape, *leaf.shape)
+            if whole is not None:
+                found.append(np.reshape(whole, shape))
+            elif zeros or not y.size:
+                found.append(Tensor(recorder.lift(np.zeros(shape, leaf.dtype)), recorder))
+            else:
+                found.append(None)
         return unflatten(source_structure, found)
 
     @places.at_the_users_line
@@ -211,17 +218,14 @@ class GradientTape:
         if y.ndim < 2 or x.ndim < 2 or y.shape[0] != x.shape[0]:
             problem = f"target has shape {y.shape}, source {x.shape}"
             raise fail("seeds", places.here(), call="tape.batch_jacobian", problem=problem)
-        columns = [
-            self._gradients(recorder, [y], leaves, [seed], zeros)[0]
-            for seed in _unit_seeds(y.shape[1:], y, recorder)
-        ]
+        columns = self._rows(recorder, y, leaves, y.shape[1:])[0]
         self._release()
-        if not columns:
-            return Tensor(recorder.lift(np.zeros((*y.shape, *x.shape[1:]), x.dtype)), recorder)
-        if any(column is None for column in columns):
-            return None
-        stacked = np.stack(columns, axis=1)
-        return np.reshape(stacked, (*y.shape, *x.shape[1:]))
+        shape = (*y.shape, *x.shape[1:])
+        if columns is not None:
+            return np.reshape(np.moveaxis(columns, 0, 1), shape)
+        if zeros or not math.prod(y.shape[1:]):
+            return Tensor(recorder.lift(np.zeros(shape, x.dtype)), recorder)
+        return None
 
     def _use(self) -> Recorder:
         """Begin to answer: what it recorded."""
@@ -249,9 +253,6 @@ class GradientTape:
     ) -> list[Any]:
         window = self._window
 
-        def reads(variable: Variable) -> Sequence[Value]:
-            return window.reads.get(id(variable), (variable, []))[1]
-
         def found(
             ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
         ) -> Sequence[Tensor | None]:
@@ -259,7 +260,51 @@ class GradientTape:
             answers = iter(_differentiated(recorder, window, ys, known, seeds))
             return [next(answers) if x._value in window.known else None for x in xs]
 
-        return gradients_by(found, recorder, ys, sources, seeds, reads, zeros)
+        return gradients_by(found, recorder, ys, sources, seeds, self._reads, zeros)
+
+    def _rows(
+        self, recorder: Recorder, y: Tensor, sources: Sequence[Any], shape: tuple[int, ...]
+    ) -> list[Any]:
+        """Per source the gradients of y for each unit cotangent over its last axes, `shape`, along
+        a first axis: in one pass, or, where something cannot be batched, one after another; None
+        where unconnected."""
+        window, units = self._window, _units(shape, y)
+        if not len(units):
+            return [None] * len(sources)
+
+        def batched(
+            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+        ) -> Sequence[Tensor | None]:
+            known = [x for x in xs if x._value in window.known]
+            if not (ys and known and y._value in window.known):
+                return [None] * len(xs)
+            found: Sequence[Any] | None
+            if isinstance(recorder, Recording):
+                found = gradients_for(units, y, known, recorder, window.nodes)
+            elif recorder is EAGER and current_recording() is None and not EAGER.windows:
+                values = [x._value for x in known]
+                found = compiled_gradients(window, [y._value], values, [None], _names, (), units)
+                if found is None:
+                    raise NotBatched
+            else:
+                raise NotBatched
+            answers = iter(found)
+            return [next(answers) if x._value in window.known else None for x in xs]
+
+        try:
+            return sums_by(batched, recorder, [y], sources, [None], self._reads)
+        except (NotBatched, UnsupportedError):
+            pass
+        rows = []
+        for unit in units:
+            seed = Tensor(recorder.lift(unit if y.type.form == "array" else unit[()]), recorder)
+            rows.append(self._gradients(recorder, [y], sources, [seed], zeros=False))
+        return [
+            None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)
+        ]
+
+    def _reads(self, variable: Variable) -> Sequence[Value]:
+        return self._window.reads.get(id(variable), (variable, []))[1]
 
     def __repr__(self) -> str:
         return f"<GradientTape, {len(self._window.nodes)} operations>"
@@ -298,24 +343,12 @@ def _names() -> Mapping[Value, str]:
     return named
 
 
-def _unit_seeds(shape: tuple[int, ...], y: Tensor, recorder: Recorder) -> Iterator[Tensor]:
+def _units(shape: tuple[int, ...], y: Tensor) -> np.ndarray:
     """For each element of an array of this shape, which the last axes of y have, its cotangent: one
     there, zero elsewhere."""
     size = math.prod(shape)
-    for place in range(size):
-        seed = np.zeros(y.shape, y.dtype)
-        seed.reshape(-1, size)[:, place] = 1
-        given = seed if y.type.form == "array" else seed[()]
-        yield Tensor(recorder.lift(given), recorder)
-
-
-def _stacked(rows: Sequence[Any], shape: tuple[int, ...], leaf: Any, recorder: Recorder) -> Any:
-    """The rows of a Jacobian in its shape; None where they are."""
-    if not rows:
-        return Tensor(recorder.lift(np.zeros((*shape, *leaf.shape), leaf.dtype)), recorder)
-    if any(row is None for row in rows):
-        return None
-    return np.reshape(np.stack(rows), (*shape, *leaf.shape))
+    units = np.eye(size, dtype=y.dtype).reshape(size, *[1] * (y.ndim - len(shape)), *shape)
+    return np.ascontiguousarray(np.broadcast_to(units, (size, *y.shape)))
 
 
 @places.at_the_users_line

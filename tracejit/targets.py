@@ -131,7 +131,28 @@ def gradients_by(
     reads: Reads,
     zeros: bool,
 ) -> list[Any]:
-    """One gradient per source; a Variable's is the sum over its reads."""
+    """One gradient per source, of its type, or None, or zeros; a Variable's is the sum over its
+    reads."""
+    answers = []
+    totals = sums_by(differentiate, recorder, ys, sources, seeds, reads)
+    for source, total in zip(sources, totals, strict=True):
+        if total is None and zeros:
+            total = zeros_like(tensor_of(source, recorder))
+        elif total is not None and total.type is not source.type:
+            total = like(total, tensor_of(source, recorder))
+        answers.append(total)
+    return answers
+
+
+def sums_by(
+    differentiate: Differentiate,
+    recorder: Recorder,
+    ys: Sequence[Tensor],
+    sources: Sequence[Any],
+    seeds: Sequence[Any],
+    reads: Reads,
+) -> list[Any]:
+    """What `differentiate` answers per source, a Variable's summed over its reads; or None."""
     xs: list[Tensor] = []
     groups: list[range] = []
     for source in sources:
@@ -140,18 +161,14 @@ def gradients_by(
         xs += [Tensor(value, recorder) for value in values]
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y.type.is_inexact]
     found = differentiate([y for y, _ in pairs], xs, [seed for _, seed in pairs])
-    answers = []
-    for source, group in zip(sources, groups, strict=True):
+    totals = []
+    for group in groups:
         total: Any = None
         for g in [found[k] for k in group]:
             if g is not None:
                 total = g if total is None else total + g
-        if total is None and zeros:
-            total = zeros_like(tensor_of(source, recorder))
-        elif total is not None and total.type is not source.type:
-            total = like(total, tensor_of(source, recorder))
-        answers.append(total)
-    return answers
+        totals.append(total)
+    return totals
 
 
 def zeros_like(tensor: Any) -> Any:
