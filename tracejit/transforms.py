@@ -28,10 +28,11 @@ from tracejit.sources import (
     strong,
 )
 from tracejit.trace import places
-from tracejit.trace.record import Recording
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
-from tracejit.trace.variable import read_leaf
+from tracejit.trace.variable import Variable, read_leaf
 
 P = ParamSpec("P")
 
@@ -39,7 +40,8 @@ P = ParamSpec("P")
 
 
 def _moved(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
-    """The function (primals, tangents) -> (result, its tangent)."""
+    """The function (primals, tangents) -> (result, its tangent), of others than jvp the tangent
+    alone."""
 
     def pushed(primals: Any, tangents_in: Any) -> Any:
         request = Request(transform, tuple(range(len(primals))), has_aux=has_aux)
@@ -59,8 +61,11 @@ def _moved(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
             if transform != "hvp":
                 raise
             found = cotangents_of(leaves, sources.tensors, given)  # a Hessian is symmetric
-        answer = unflatten(structure, leaves), unflatten(structure, found)
-        return (*answer, auxiliary) if has_aux else answer
+        moved = unflatten(structure, found)
+        if transform != "jvp":
+            return moved
+        value = unflatten(structure, leaves)
+        return (value, moved, auxiliary) if has_aux else (value, moved)
 
     return pushed
 
@@ -138,11 +143,13 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
 
 
 def _push(f: Any, held: Any, /, *moves: Any) -> Any:
-    return _jvp(f, "linearize", held, moves)[1]
+    return _jvp(f, "linearize", held, moves)
 
 
 def _snapshot(leaf: Any) -> Any:
     """A leaf that does not change any more."""
+    if type(leaf) is Variable and current_recording() is None and not EAGER.is_watched:
+        return leaf.numpy()
     leaf = read_leaf(leaf)
     if type(leaf) is np.ndarray:
         return leaf.copy()
@@ -253,7 +260,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     request = Request("hvp", numbers, single=alone)
     key = request, options_of(f)
     slope = kept_for(python, key, lambda: Function(python, request, options_of(f)))
-    return _jvp(slope, "hvp", primals, tangents)[1]
+    return _jvp(slope, "hvp", primals, tangents)
 
 
 @places.at_the_users_line
