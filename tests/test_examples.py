@@ -172,6 +172,27 @@ def test_custom_variables(capsys):
     assert "clipped" in capsys.readouterr().out
 
 
+# Transforms
+
+
+def test_enzyme_kinetics(capsys):
+    fit, errors = example("enzyme_kinetics").main()
+    # As published: Bates and Watts, table 2.1 and section 2.3.
+    np.testing.assert_allclose(fit.x, [212.6837, 0.06412128], rtol=1e-6)
+    np.testing.assert_allclose(errors, [6.947, 0.00828], rtol=1e-3)
+    out = capsys.readouterr().out
+    assert "1 kernel" in out and "def forward" in out
+
+
+def test_o_rings(capsys):
+    fit, errors, risk = example("o_rings").main()
+    assert fit.success and np.max(np.abs(fit.jac)) < 1e-5
+    np.testing.assert_allclose(fit.x, [15.0429, -0.2322], rtol=1e-3)
+    np.testing.assert_allclose(errors, [7.3786, 0.1082], rtol=1e-3)
+    assert risk > 0.99
+    assert "at 31 degrees" in capsys.readouterr().out
+
+
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 

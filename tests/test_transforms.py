@@ -191,7 +191,7 @@ def test_structures_of_arguments_and_results() -> None:
     close(second["q"].x["q"].y, 3.0 * np.eye(3))
     close(second["a"]["q"].x, Y)
     close(second["a"]["a"], np.float64(0.0))
-    out, dots = tj.jvp(f, (Layer(X, 2.0),), (Layer(Y, 1.0),))
+    _, dots = tj.jvp(f, (Layer(X, 2.0),), (Layer(Y, 1.0),))
     close(dots["out"][0], 2.0 * Y + X)
     _, pullback = tj.vjp(f, Layer(X, 2.0))
     (bars,) = pullback({"sum": 1.0, "out": (Y, 1.0)})
