@@ -30,8 +30,9 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, 
     `in_axes` says which axis of each argument the batch is along: a number, None for an argument
     that is the same for all elements, or one for each positional argument; inside containers a
     container of them, or one for all. Keyword arguments have the batch along axis 0; what is no
-    array or number (a string, None, a generator) is the same for all elements. `out_axes` says where the batch
-    goes in the results. Where `f` draws random numbers, every element draws its own.
+    array or number (a string, None, a generator) is the same for all elements. `out_axes` says
+    where the batch goes in the results. Where `f` draws random numbers, every element draws its
+    own.
 
     Raises ArgumentError where sizes of the batch differ or none is given, and UnsupportedError
     where `f` assigns Variables or calls back.
