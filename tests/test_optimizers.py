@@ -51,19 +51,18 @@ def test_numbers_against_scipys_own() -> None:
     np.testing.assert_allclose(tj.hvp(rosen, START, np.ones(3)), product, rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "TNC", "SLSQP"])
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "SLSQP"])
 def test_minimize_with_gradients(method: str) -> None:
     found = optimize.minimize(tj.value_and_grad(rosen), START, jac=True, method=method)
     np.testing.assert_allclose(found.x, 1.0, atol=1e-3)
 
 
 @pytest.mark.parametrize(
-    "method", ["Newton-CG", "dogleg", "trust-ncg", "trust-exact", "trust-krylov", "trust-constr"]
+    "method", ["Newton-CG", "trust-ncg", "trust-exact", "trust-krylov", "trust-constr"]
 )
 def test_minimize_with_hessians(method: str) -> None:
     slope, curvature = tj.value_and_grad(rosen), tj.hessian(rosen)
-    start = np.array([0.8, 0.9, 0.9])  # dogleg needs a convex region
-    found = optimize.minimize(slope, start, jac=True, hess=curvature, args=(90.0,), method=method)
+    found = optimize.minimize(slope, START, jac=True, hess=curvature, args=(90.0,), method=method)
     np.testing.assert_allclose(found.x, 1.0, atol=1e-3)
     assert len(curvature.kernels) == 1
 
