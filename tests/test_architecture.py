@@ -51,6 +51,7 @@ RANKS = {
     "markers": 9,
     "transforms": 9,
     "checks": 9,
+    "differences": 9,
     "__init__": 10,
     "arguments": 9,
     "arrays": 9,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.differences import Entry, Settings, Slopes, in_form, inner
 from tracejit.errors import fail
 from tracejit.function import Function, Options
 from tracejit.ir.graph import Node, Value
@@ -32,12 +33,6 @@ from tracejit.transforms import jvp, vjp
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 MOST_ELEMENTS = 256
-COMPLEX_STEP = 1e-30
-SHORTER = (1.0, 0.1, 0.01, 0.001)
-# By the precision of what is computed: the step of differences, and what is demanded.
-STEPS = {2: 4e-2, 4: 4e-2, 8: 2e-3}
-DEMANDS = {2: 2e-2, 4: 2e-3, 8: 2e-6}
-EXACT = 1e-9  # where the complex step answers
 ORDINALS = ("", "first", "second", "third")
 
 
@@ -50,17 +45,6 @@ class Level(NamedTuple):
     function: Callable[..., Any]
     words: str
     plain: Callable[..., Any] | None = None
-
-
-class Entry(NamedTuple):
-    """One element of one argument: both derivatives, and how the numeric one was found."""
-
-    leaf: int
-    at: tuple[int, ...]
-    analytic: complex
-    numeric: complex
-    by: str
-    excess: float
 
 
 @places.at_the_users_line
@@ -201,7 +185,15 @@ class Check:
         seeds = self._seeds(level)
         if not seeds:
             return
-        slopes = Slopes(self, level, seeds)
+        plain = level.plain
+        settings = Settings(self.eps, self.rtol, self.atol, self.itemsize)
+
+        def results(xs: Sequence[Any]) -> list[Any]:
+            if plain is None:
+                return list(level.function(*xs))
+            return [y for y in plain(xs) if _moves(y)]
+
+        slopes = Slopes(results, self.xs, seeds, settings, plain is not None)
         pull = vjp(level.function, *self.xs)[1](seeds) if mode == "rev" else None
         wrong: list[Entry] = []
         for leaf, x in enumerate(self.xs):
@@ -229,9 +221,9 @@ class Check:
         for unit in (1.0, 1.0j) if self.xs[leaf].dtype.kind == "c" else (1.0,):
             dots = [np.zeros_like(x) for x in self.xs]
             dots[leaf][index] = unit
-            moved = tuple(_in_form(dot, x) for dot, x in zip(dots, self.xs, strict=True))
+            moved = tuple(in_form(dot, x) for dot, x in zip(dots, self.xs, strict=True))
             tangents = jvp(level.function, tuple(self.xs), moved)[1]
-            found += unit * sum(map(_inner, seeds, tangents))
+            found += unit * sum(map(inner, seeds, tangents))
         return found
 
     def _fail(
@@ -279,107 +271,6 @@ class Check:
         return list(dict.fromkeys(lines))
 
 
-class Slopes:
-    """Derivatives of one real number made of a level's results, by differences."""
-
-    def __init__(self, check: Check, level: Level, seeds: Sequence[Any]) -> None:
-        """The inner product with `seeds`."""
-        self.check = check
-        self.level = level
-        self.seeds = seeds
-        self.complex_works = level.plain is not None and not any(
-            array.dtype.kind == "c" for array in (*check.xs, *seeds)
-        )
-
-    def wrong(self, leaf: int, indices: Sequence[Any], found: Sequence[complex]) -> list[Entry]:
-        """The elements of an argument whose derivatives are not these."""
-        largest = max((abs(g) for g in found if np.isfinite(g)), default=0.0)
-        entries = [self._entry(leaf, *pair, largest) for pair in zip(indices, found, strict=True)]
-        return [entry for entry in entries if entry.excess > 1.0]
-
-    def _entry(self, leaf: int, index: Any, analytic: complex, largest: float) -> Entry:
-        """One element: the first numeric derivative that agrees, or the one that is nearest."""
-        tried = []
-        rough = DEMANDS[self.check.itemsize]
-        exact = self._complex_step(leaf, index) if self.complex_works else None
-        for shorter in SHORTER:
-            numeric, floor = self._difference(leaf, index, shorter)
-            if exact is not None and abs(exact - numeric) <= rough * abs(exact) + floor:
-                tight = EXACT if self.check.itemsize == 8 else rough
-                entry = self._judged(leaf, index, analytic, exact, largest, tight, 0.0)
-                return entry._replace(by="by complex step")
-            entry = self._judged(leaf, index, analytic, numeric, largest, rough, floor)
-            if entry.excess <= 1.0:
-                return entry
-            tried.append(entry)
-        return min(tried, key=lambda entry: entry.excess)
-
-    def _judged(
-        self,
-        leaf: int,
-        index: Any,
-        analytic: complex,
-        numeric: complex,
-        largest: float,
-        demand: float,
-        floor: float,
-    ) -> Entry:
-        check = self.check
-        relative = demand if check.rtol is None else check.rtol
-        absolute = max(floor, 1e-14) if check.atol is None else check.atol
-        allowed = relative * max(largest, abs(numeric)) + absolute
-        excess = abs(analytic - numeric) / allowed if allowed else np.inf
-        if analytic == numeric:
-            excess = 0.0
-        elif not np.isfinite(excess):
-            excess = np.inf
-        return Entry(leaf, index, analytic, numeric, "by differences", excess)
-
-    def _results(self, leaf: int, index: Any, step: complex) -> list[Any]:
-        """The results where one element has moved by `step`."""
-        xs = [_doubled(x) for x in self.check.xs] if self.level.plain else list(self.check.xs)
-        moved = np.array(xs[leaf], dtype=np.result_type(xs[leaf], type(step)))
-        moved[index] += step
-        xs[leaf] = _in_form(moved, self.check.xs[leaf])
-        if self.level.plain is None:
-            return list(self.level.function(*xs))
-        return [y for y in self.level.plain(xs) if _moves(y)]
-
-    def _complex_step(self, leaf: int, index: Any) -> float | None:
-        try:
-            results = self._results(leaf, index, 1j * COMPLEX_STEP)
-        except Exception:
-            self.complex_works = False  # something on the way is for real numbers
-            return None
-        if any(np.asarray(y).dtype.kind != "c" for y in results):
-            return None
-        pairs = zip(self.seeds, results, strict=True)
-        return float(sum(np.sum(seed * np.imag(y)) for seed, y in pairs) / COMPLEX_STEP)
-
-    def _difference(self, leaf: int, index: Any, shorter: float) -> tuple[complex, float]:
-        """By differences at three steps; and what rounding may have made of it."""
-        x = self.check.xs[leaf]
-        size = 8 if self.level.plain is not None else self.check.itemsize
-        eps = STEPS[size] if self.check.eps is None else self.check.eps
-        step = eps * shorter * max(1.0, float(abs(x[index])))
-        found, magnitude = 0.0 + 0.0j, 0.0
-        for unit in (1.0, 1.0j) if x.dtype.kind == "c" else (1.0,):
-            slopes = []
-            for part in (1.0, 0.5, 0.25):
-                ahead = self._results(leaf, index, unit * step * part)
-                behind = self._results(leaf, index, -unit * step * part)
-                both = zip(self.seeds, ahead, behind, strict=True)
-                total = sum(_inner(seed, np.subtract(a, b)) for seed, a, b in both)
-                slopes.append(total / (2 * step * part))
-            one, half, quarter = slopes
-            coarse, fine = (4 * half - one) / 3, (4 * quarter - half) / 3
-            found += unit * (16 * fine - coarse) / 15
-            pairs = zip(self.seeds, ahead, strict=True)
-            magnitude += sum(float(np.sum(np.abs(seed * y))) for seed, y in pairs)
-        rounding = {2: 1e-3, 4: 1.2e-7, 8: 2.2e-16}[size]
-        return found, 20 * rounding * magnitude / step
-
-
 def _settled(leaf: Any) -> Any:
     """A Variable or eager Tensor as its value."""
     if type(leaf) is Variable or type(leaf) is Tensor:
@@ -416,16 +307,6 @@ def _array(leaf: Any) -> Any:
     return leaf if isinstance(leaf, (np.ndarray, np.generic)) else np.asarray(leaf)[()]
 
 
-def _in_form(array: Any, like: Any) -> Any:
-    """An array of no axes as a NumPy scalar, where `like` is one."""
-    return array if type(like) is np.ndarray else np.asarray(array)[()]
-
-
-def _doubled(x: Any) -> Any:
-    """A copy in double precision."""
-    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-
-
 def _itemsize(dtype: np.dtype[Any]) -> int:
     """The bytes of a real number of its precision."""
     return min(dtype.itemsize // (2 if dtype.kind == "c" else 1), 8)
@@ -437,12 +318,7 @@ def _drawn(rng: np.random.Generator, y: Any) -> Any:
     values: Any = rng.uniform(0.5, 1.0, y.shape) * rng.choice([-1.0, 1.0], y.shape)
     if y.dtype.kind == "c":
         values = values * np.exp(1j * rng.uniform(0.0, 6.0, y.shape))
-    return _in_form(np.asarray(values).astype(y.dtype), y)
-
-
-def _inner(seed: Any, y: Any) -> float:
-    """Re(sum(conj(seed) * y))."""
-    return float(np.sum(np.conj(seed) * y).real)
+    return in_form(np.asarray(values).astype(y.dtype), y)
 
 
 def _number(value: complex) -> str:
