@@ -36,6 +36,13 @@ def log1pexp(x: Any) -> Any:
     return np.log(1.0 + e), lambda upstream: upstream * (1.0 - 1.0 / (1.0 + e))
 
 
+def taped(x: Any) -> Any:
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sum(np.sin(x) * x)
+    return tape.gradient(y, x)
+
+
 RIGHT: dict[str, tuple[Callable[..., Any], Any]] = {
     "analytic": (lambda x, y: np.sin(x) @ y, (X, Y)),
     "scalar": (lambda x: x**3, 2.0),
@@ -51,6 +58,8 @@ RIGHT: dict[str, tuple[Callable[..., Any], Any]] = {
     "real to complex": (lambda x: np.exp(1j * x), X),
     "complex to real": (lambda z: np.angle(z) * np.real(z), Z),
     "single precision": (lambda x: np.sum(np.tanh(x) ** 2), X.astype("f4")),
+    "single precision inside": (lambda x: np.sum(x.astype("f4") ** 2) * x, X),
+    "a tape": (lambda x: taped(x), X),
     "mixed precision": (lambda x, y: np.sum(np.tanh(x) * y), (X.astype("f4"), Y)),
     "dict": (lambda p: np.sum(p["w"] ** 2) * p["b"], {"w": X, "b": 2.0}),
     "named tuple": (lambda p: np.sum(p.left**2) * p.right, Pair(X, Y)),

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.differences import Entry, Settings, Slopes, in_form, inner
-from tracejit.errors import fail
+from tracejit.errors import TracejitError, fail
 from tracejit.function import Function, Options
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import type_of
@@ -92,9 +92,9 @@ def check_grads(
         python = f
     check = Check(python, tuple(args) if type(args) in (tuple, list) else (args,))
     check.eps, check.rtol, check.atol = eps, rtol, atol
-    levels = [check.first()]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        levels = [check.first()]
         for number in range(1, order + 1):
             for level in levels:
                 for mode in modes:
@@ -145,7 +145,15 @@ class Check:
         core.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [inspect.Parameter("xs", inspect.Parameter.VAR_POSITIONAL)]
         )
-        return Level(Function(core, options=Options(cache=False)), "", self._results)
+        self.function: Function[..., Any] = Function(core, options=Options(cache=False))
+        values = self.function.kernel(*self.xs).graph.values()
+        sizes = [_itemsize(v.type.dtype) for v in values if v.type.is_inexact]
+        self.itemsize = min([self.itemsize, *sizes])
+        try:
+            self._results(self.xs)
+        except TracejitError:  # it takes Tensors alone, as a tape does
+            return Level(self.function, "", lambda xs: list(self.function(*xs)))
+        return Level(self.function, "", self._results)
 
     def _results(self, xs: Sequence[Any]) -> list[Any]:
         """The leaves of the result where the moving arrays are these."""
@@ -251,8 +259,7 @@ class Check:
 
     def _markers(self, leaf: int) -> list[str]:
         """The markers that the first order meets between an argument and the result."""
-        function: Any = self.first().function
-        graph = function.kernel(*self.xs).graph
+        graph = self.function.kernel(*self.xs).graph
         reached: set[Value] = {graph.inputs[leaf]}
         met: list[Node] = []
         for node in graph.nodes:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 COMPLEX_STEP = 1e-30
+LONGER = 20.0  # where the function may go through lower precision than its arguments have
 SHORTER = (1.0, 0.1, 0.01, 0.001)
 # By the precision of what is computed: the step of differences, and what is demanded.
 STEPS = {2: 4e-2, 4: 4e-2, 8: 2e-3}
@@ -68,7 +69,8 @@ class Slopes:
         tried = []
         rough = DEMANDS[self.settings.itemsize]
         exact = self._complex_step(leaf, index) if self.complex_works else None
-        for shorter in SHORTER:
+        lower = self.plain and self.settings.itemsize < 8
+        for shorter in (LONGER, *SHORTER) if lower else SHORTER:
             numeric, floor = self._difference(leaf, index, shorter)
             if exact is not None and abs(exact - numeric) <= rough * abs(exact) + floor:
                 tight = EXACT if self.settings.itemsize == 8 else rough
