@@ -496,6 +496,13 @@ def test_batches_must_fit(options: Any, args: Any, words: str) -> None:
         tj.vmap(wave, **options)(*args)
 
 
+def test_the_line_of_the_call_is_not_in_the_code() -> None:
+    slope, mapped = tj.jacobian(np.sin), tj.vmap(np.cumsum, in_axes=1, out_axes=1)
+    slope(X)  # from here
+    mapped(np.ones((2, 3)))  # and here
+    assert "here" not in slope.source + mapped.source
+
+
 # Around them
 
 

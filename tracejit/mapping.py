@@ -10,6 +10,7 @@ import numpy as np
 from tracejit.autodiff.batch import Batch
 from tracejit.errors import fail
 from tracejit.function import Function
+from tracejit.ir.graph import NOWHERE
 from tracejit.ir.types import type_of
 from tracejit.sources import callable_of, recorded_as, running
 from tracejit.trace import places
@@ -104,7 +105,8 @@ def _in_front(leaf: Any, axis: int, recording: Recording) -> Any:
     if not -whole.ndim <= axis < whole.ndim:
         problem = f"an argument of shape {whole.shape} has no axis {axis}"
         raise fail("batch", places.here(), problem=problem)
-    return whole if axis == 0 else np.moveaxis(whole, axis, 0)
+    with recording.at(NOWHERE):  # no line of the user's is about the batch
+        return whole if axis == 0 else np.moveaxis(whole, axis, 0)
 
 
 def _element(whole: Any, batch: Batch) -> Tensor:
@@ -121,5 +123,6 @@ def _out(leaf: Any, axis: int | None, batch: Batch) -> Any:
             problem = "a result with out_axes=None differs between the elements"
             raise fail("batch", places.here(), problem=problem)
         return leaf
-    whole = batch.everywhere(leaf)
-    return whole if axis == 0 else np.moveaxis(whole, 0, axis)
+    with batch.recording.at(NOWHERE):
+        whole = batch.everywhere(leaf)
+        return whole if axis == 0 else np.moveaxis(whole, 0, axis)

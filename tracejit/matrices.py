@@ -13,6 +13,7 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like, request_of
 from tracejit.errors import NoGradientError, RuleTypeError, fail
 from tracejit.function import Function
+from tracejit.ir.graph import NOWHERE
 from tracejit.ops.forms import as_element
 from tracejit.sources import Sources, callable_of, options_of, recorded_as
 from tracejit.trace import places
@@ -132,7 +133,7 @@ def forward_rows(
             found.append([batch.everywhere(dot) for dot in moved])
         wholes = [_joined(parts) for parts in zip(*found, strict=True)]
         columns.append(
-            [_block(np.moveaxis(whole, 0, -1), y, x) for whole, y in zip(wholes, ys, strict=True)]
+            [_block(whole, y, x, recording, last=True) for whole, y in zip(wholes, ys, strict=True)]
         )
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -151,7 +152,7 @@ def reverse_rows(
                 moved = [like(g, x) for g, x in zip(pulled, xs, strict=True)]
             found.append([batch.everywhere(g) for g in moved])
         wholes = [_joined(parts) for parts in zip(*found, strict=True)]
-        rows.append([_block(whole, y, x) for whole, x in zip(wholes, xs, strict=True)])
+        rows.append([_block(whole, y, x, recording) for whole, x in zip(wholes, xs, strict=True)])
     return rows
 
 
@@ -159,14 +160,16 @@ def _joined(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _block(whole: Any, y: Any, x: Any) -> Any:
-    """The Jacobian of y by x in its shape, dtype and form."""
-    block = np.reshape(whole, (*y.shape, *x.shape))
-    if block.dtype != x.dtype and block.dtype.kind != "c":
-        block = block.astype(x.dtype)
-    if not block.shape and "array" not in (x.type.form, y.type.form):
-        block = as_element(block)
-    return block
+def _block(whole: Any, y: Any, x: Any, recording: Recording, last: bool = False) -> Any:
+    """The Jacobian of y by x in its shape, dtype and form; `last` says that the first axis of
+    `whole` is that of x."""
+    with recording.at(NOWHERE):  # no line of the user's is about shapes
+        block = np.reshape(np.moveaxis(whole, 0, -1) if last else whole, (*y.shape, *x.shape))
+        if block.dtype != x.dtype and block.dtype.kind != "c":
+            block = block.astype(x.dtype)
+        if not block.shape and "array" not in (x.type.form, y.type.form):
+            block = as_element(block)
+        return block
 
 
 @places.at_the_users_line
