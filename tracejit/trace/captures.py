@@ -347,7 +347,6 @@ class Captures:
         hidden.update(vars(cls))
 
 
-@functools.lru_cache(4096)
 def _is_tool(function: Any) -> bool:
     """Whether a function is a library's, whose names nobody rebinds."""
     if not isinstance(function, FunctionType):
@@ -356,6 +355,7 @@ def _is_tool(function: Any) -> bool:
     return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
 
 
+@functools.lru_cache(4096)
 def code_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The global names and the attribute names that `code` and the functions inside it read."""
     names: set[str] = set()
