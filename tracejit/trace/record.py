@@ -112,7 +112,9 @@ class Recording(Recorder):
         value = self.graph.add_input(name, type)
         if type.form == "weak":
             self.known[value] = known
-        elif type(known) is not np.ndarray or known.flags.c_contiguous:
+        elif isinstance(known, Tensor) or not isinstance(known, np.ndarray):
+            self.in_order.add(value)
+        elif known.flags.c_contiguous:
             self.in_order.add(value)
         return Tensor(value, self)
 
