@@ -69,7 +69,12 @@ RANK = [
     *each("matrix_rank", lambda a: np.linalg.matrix_rank(a, 0.5), spread(3, 2) * 0.3),
     *each("matrix_rank", lambda a: np.linalg.matrix_rank(a, hermitian=True), symmetric(3, 3)),
     *each("matrix_rank", lambda a: np.linalg.matrix_rank(a, rtol=0.4), complex_normal(2, 3, 3)),
-    *each("matrix_rank", np.linalg.matrix_rank, normal(2, 2), zero_size=(EMPTY,)),
+    *each(
+        "matrix_rank",
+        np.linalg.matrix_rank,
+        normal(2, 2),
+        zero_size=(EMPTY,) if RANK_OF_NOTHING else None,
+    ),
 ]
 COND = [
     Sample("cond", lambda a, p=p: np.linalg.cond(a, p), (array,), holomorphic=False, order=order)

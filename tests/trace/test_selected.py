@@ -39,7 +39,7 @@ def moments(x):
 
 def counts(x):
     r = x[x > 0]
-    return x * np.count_nonzero(r > 0.8) + np.any(r > 2) + r.all()
+    return x * np.sum(r > 0.8) + np.any(r > 2) + r.all()
 
 
 def narrowed(x):
