@@ -9,6 +9,8 @@ from samples_linalg import EMPTY, INTEGERS, NONE, definite, each, regular, singl
 from table import Sample, complex_normal, normal
 
 TALL = (np.zeros((3, 0)), np.zeros(3))
+# NumPy before 2.3 has no maximum of no singular values.
+RANK_OF_NOTHING = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
 LEAST_SQUARES = [
     Sample("lstsq", lambda a, b: np.linalg.lstsq(a, b), (a, b), holomorphic=False)
     for a, b in (
@@ -153,5 +155,8 @@ QR = [
     *each("qr_r", lambda a: np.linalg.qr(a, mode="r"), complex_normal(3, 3), INTEGERS),
 ]
 QR = [Sample(s.op, s.call, s.args, s.differentiable, holomorphic=False) for s in QR]
+
+# NumPy before 2.3 has no maximum of no singular values.
+RANK_OF_NOTHING = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
 
 SAMPLES = [*LEAST_SQUARES, *PINV, *RANK, *COND, *EIGENVALUES, *HERMITIAN, *QR]
