@@ -156,7 +156,5 @@ QR = [
 ]
 QR = [Sample(s.op, s.call, s.args, s.differentiable, holomorphic=False) for s in QR]
 
-# NumPy before 2.3 has no maximum of no singular values.
-RANK_OF_NOTHING = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
 
 SAMPLES = [*LEAST_SQUARES, *PINV, *RANK, *COND, *EIGENVALUES, *HERMITIAN, *QR]

@@ -59,6 +59,7 @@ def namespace(
             other = wrapped(value) if wrapped is not None else None
             if other is None and type(value) is FunctionType:
                 other = recordable(value)
+            if type(other) is FunctionType:
                 other.__name__ = name
             known[name] = value if other is None else other
         return known[name]
