@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.errors import TracejitError
+from tracejit.ops.op import Op
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -153,6 +154,20 @@ def test_a_long_comprehension_is_broken_where_it_may_be() -> None:
     grid = np.sort(ROWS)
     expected = np.stack([f(*row) for row in zip(ROWS, grid, ROWS, strict=True)])
     np.testing.assert_array_equal(tj.vmap(f)(ROWS, grid, ROWS), expected)
+
+
+def test_a_parameter_of_a_mapped_op_may_be_called_as_one_of_its_rules() -> None:
+    op = Op(
+        name="shifted",
+        infer=lambda x, k: x,
+        vjp=lambda g, y, x, k: g * 2.0,
+        jvp="linear",
+        source=lambda types, k: "2.0 * {0}",
+    )
+    found = tj.vmap(tj.grad(lambda x: np.sum(op(x, k=3) ** 2)))(ROWS)
+    np.testing.assert_allclose(found, 8.0 * ROWS, rtol=1e-15)
+    found = tj.grad(lambda x: np.sum(tj.vmap(lambda row: op(row, k=3))(x) ** 2))(ROWS)
+    np.testing.assert_allclose(found, 8.0 * ROWS, rtol=1e-15)
 
 
 # Random numbers

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import HANDLE, ArrayType, Shape, type_of
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, is_recorded, type_in_call
-from tracejit.ops.op import Op, Rules, answer, defop
+from tracejit.ops.op import OPS, Op, Rules, answer, defop
 
 Probe = Callable[..., Any]
 FREE = (
@@ -109,6 +110,7 @@ def linalg_op(
     handles: bool = True,
     module: str = "linalg",
     infer: Callable[..., ArrayType] | None = None,
+    batch: Any = None,
     cost: Callable[..., int] | None = None,
 ) -> Op:
     """The op of one function of scipy.linalg, or of another `module` of SciPy's.
@@ -116,8 +118,8 @@ def linalg_op(
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
     call; `source` replaces both. `infer` replaces
-    the probe. `handles` False: calls of
-    the function are read elsewhere.
+    the probe; `batch` is as in an Op, and functions of one matrix take a stack where SciPy
+    does. `handles` False: calls of the function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
     taken = hasattr(np.linalg, function.__name__)
@@ -135,6 +137,17 @@ def linalg_op(
         call = call_text(f"{module}.{function.__name__}", places, params)
         return call + (suffix(types, **params) if suffix is not None else "")
 
+    def stacked(moved: Moved, a: Any, **params: Any) -> Any:
+        """As a stack of matrices, which some functions and versions of SciPy take, but for an empty
+        one."""
+        if not a.size:
+            return NotImplemented
+        try:
+            op.result_types([a.type], params)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return op(a, **params)
+
     def call(*args: Any, **keywords: Any) -> Any:
         operands, params = op.canonical(*args, **keywords)
         results = op(*operands, **params)
@@ -142,12 +155,13 @@ def linalg_op(
             return in_its_container(function, operands, results)
         return results
 
-    op = defop(
+    op: Op = defop(
         name=name,
         canonical=read_call(function, operands, keywords),
         infer=infer or by_probe,
         vjp=vjp,
         jvp=jvp,
+        batch=batch or (stacked if shape in (matrix, square) and len(operands) == 1 else None),
         source=source or spelled,
         library="scipy",
         cost=cost or _cubic,
@@ -195,3 +209,16 @@ def checked(check_finite: bool, **overwrites: bool) -> dict[str, Any]:
         if value:
             raise TypeError(f"unexpected keyword argument '{name}'")
     return {} if check_finite else {"check_finite": False}
+
+
+def along_one_axis(name: str) -> Callable[..., Any]:
+    """The batching rule of the op `name` along one axis, the last one by default, whose other
+    operands are the same for all elements."""
+
+    def rule(moved: Moved, x: Any, *others: Any, axis: int = -1, **params: Any) -> Any:
+        if any(moved[1:]) or not x.size:
+            return NotImplemented
+        where = {} if axis == -1 else {"axis": axis + 1 if axis >= 0 else axis}
+        return OPS[name](x, *others, **where, **params)
+
+    return rule

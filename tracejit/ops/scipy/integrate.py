@@ -14,7 +14,7 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer, composite
 from tracejit.ops.reductions import along
-from tracejit.ops.scipy.calls import linalg_op
+from tracejit.ops.scipy.calls import along_one_axis, linalg_op
 
 
 def _spacing(y: Any, x: Any, dx: Any, axis: int) -> Any:
@@ -102,6 +102,7 @@ simpson = linalg_op(
     infer=_integral_type,
     vjp=_even_vjp,
     jvp="linear",
+    batch=along_one_axis("simpson"),
     module="integrate",
     handles=False,
 )
@@ -124,6 +125,7 @@ simpson_at: Op = linalg_op(
         ),
         _by_places,
     ),
+    batch=along_one_axis("simpson_at"),
     jvp=(lambda v, s, y, x, axis=-1: simpson_at(v, x, axis=axis), _by_places),
     module="integrate",
     handles=False,

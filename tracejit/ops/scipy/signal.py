@@ -12,7 +12,7 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer
 from tracejit.ops.scipy import convolutions
-from tracejit.ops.scipy.calls import linalg_op
+from tracejit.ops.scipy.calls import along_one_axis, linalg_op
 
 __all__ = ["convolutions"]
 
@@ -31,6 +31,7 @@ detrend: Op = linalg_op(
     shape=_kept_shape,
     vjp=lambda g, y, x, **params: detrend(g, **params),
     jvp="linear",
+    batch=along_one_axis("detrend"),
     probe=lambda x, axis=-1, type="linear", bp=0: ss.detrend(x, type=type),
     module="signal",
     cost=lambda x, **params: 4 * x.size,
@@ -124,6 +125,7 @@ savgol_filter = linalg_op(
     shape=_savgol_shape,
     vjp=_savgol_vjp,
     jvp="linear",
+    batch=along_one_axis("savgol_filter"),
     probe=lambda x, **params: ss.savgol_filter(np.ones((3,) * x.ndim, x.dtype), 1, 0),
     module="signal",
 )
