@@ -265,12 +265,51 @@ def assert_near(actual: Any, expected: Any, dtype: Any = None) -> None:
 
 
 # Ops that are mapped over one element after the other, and why.
-MAPPED = dict.fromkeys(
-    ("histogram", "histogram_bin_edges", "histogram_of_weights"),
-    "NumPy makes one at a time",
-)
+MAPPED = {
+    **dict.fromkeys(
+        ("histogram", "histogram_bin_edges", "histogram_of_weights", "lstsq", "vander"),
+        "NumPy makes one at a time",
+    ),
+    **dict.fromkeys(
+        ("residuals_of_full_rank", "roots", "without_leading_zeros"),
+        "the data of each element decide whether it is refused",
+    ),
+    **dict.fromkeys(
+        (name for name in OPS if name.startswith("weighted_")), "weights of each element's own"
+    ),
+    **dict.fromkeys(
+        ("solve_banded", "solveh_banded", "solve_toeplitz", "solve_circulant", "scipy_solve",
+         "solve_triangular", "solve_sylvester", "solve_continuous_lyapunov",
+         "solve_discrete_lyapunov", "scipy_cholesky", "cho_factor", "cho_solve", "scipy_inv",
+         "scipy_det", "scipy_pinv", "pinvh", "scipy_lstsq", "lstsq_residuals", "lstsq_rank",
+         "lstsq_values", "scipy_norm", "scipy_matrix_norm", "lu", "lu_factor", "lu_solve", "expm",
+         "logm", "cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm", "fractional_matrix_power",
+         "sqrtm", "expm_frechet", "expm_beside_frechet", "scipy_qr", "polar",
+         "orthogonal_procrustes", "solve_continuous_are", "solve_discrete_are", "scipy_eigh",
+         "scipy_eigvalsh", "eigh_pair", "eigvalsh_pair", "eigenbasis", "scipy_eigvals",
+         "scipy_eig", "scipy_svd", "scipy_svdvals", "eigh_tridiagonal", "eigvalsh_tridiagonal"),
+        "not every SciPy takes stacks of matrices",
+    ),
+    **dict.fromkeys(
+        ("simpson", "simpson_at", "signal_convolve", "signal_fftconvolve", "signal_oaconvolve",
+         "signal_convolve2d", "signal_correlate", "signal_correlate2d", "detrend", "lfilter",
+         "savgol_filter"),
+        "no rule yet",
+    ),
+    **dict.fromkeys(
+        ("polynomial_polyder", "polynomial_polyint", "polynomial_polyadd", "polynomial_polysub",
+         "polynomial_polymul", "chebder", "chebint", "chebadd", "chebsub", "chebmul", "legder",
+         "legint", "legadd", "legsub", "legmul", "hermder", "hermint", "hermadd", "hermsub",
+         "hermmul", "hermeder", "hermeint", "hermeadd", "hermesub", "hermemul", "lagder", "lagint",
+         "lagadd", "lagsub", "lagmul"),
+        "NumPy makes one series at a time",
+    ),
+}  # fmt: skip
 # Ops whose rules do not cover every case, and which.
 MAPPED_IN_PART = {
+    **dict.fromkeys(("nanquantile", "nanpercentile"), "q of two dimensions together with keepdims"),
+    **dict.fromkeys((name for name in OPS if name.endswith("e_at")), "q of each element's own"),
+    "gradient_at": "places of each element's own",
     "digitize": "bins of each element's own",
     "interp": "a curve of each element's own",
     "isin": "test elements of each element's own",
@@ -281,11 +320,7 @@ MAPPED_IN_PART = {
 WITHOUT_RULES = {
     "full": "has no operands",
     "override": "is handed over with its rule, in autodiff/batch.py",
-    **dict.fromkeys(("draw", "normal", "uniform"), "effects: each element draws its own"),
-    **dict.fromkeys(("callback", "default_rng"), "effects: refused"),
-    **dict.fromkeys(
-        (name for name in OPS if name.startswith("python_")), "of Python numbers, same for all"
-    ),
+    "callback": "an effect, which is refused",
     **MAPPED,
 }
 

@@ -82,6 +82,7 @@ eig = defop(
     infer=_eig_type,
     vjp=_eig_vjp,
     jvp=_eig_jvp,
+    batch="leading",
     source="np.linalg.eig({0})",
     cost=_costs,
 )
@@ -118,6 +119,7 @@ eigvals = defop(
     infer=lambda a: ArrayType(a.shape[:-1], _check(a)),
     vjp=_eigvals_vjp,
     jvp=_eigvals_jvp,
+    batch="leading",
     source="np.linalg.eigvals({0})",
     cost=_costs,
 )

@@ -246,6 +246,7 @@ matrix_rank = defop(
     canonical=_rank_call,
     infer=_rank_type,
     vjp=(),
+    batch="leading",
     source=_rank_source,
     cost=_costs,
 )
@@ -317,6 +318,7 @@ cond = defop(
     infer=_cond_type,
     vjp=lambda g, y, x, p=2: each(np.real(g) if g.dtype.kind == "c" else g) * _cond_slope(y, x, p),
     jvp=lambda v, y, x, p=2: np.sum(np.real(_cond_slope(y, x, p) * v), axis=(-2, -1)),
+    batch="leading",
     source=lambda types, p=2: (
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"
     ),

@@ -366,7 +366,8 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         return f"np.{function.__name__}({', '.join(arguments)})"
 
     def batch(moved: Moved, x: Any, axis: Axes, q: Any, **params: Any) -> Any:
-        if not x.size:  # NumPy takes none of several axes
+        refused = np.ndim(q) > 1 and "keepdims" in params and "nan" in function.__name__
+        if refused or not x.size:  # NumPy takes none of several axes
             return NotImplemented
         return np.moveaxis(op(x, axis=behind(axis), q=q, **params), np.ndim(q), 0)
 
@@ -393,9 +394,16 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
         arguments += ["keepdims=True"] if keepdims else []
         return f"np.{function.__name__}({', '.join(arguments)})"
 
+    def recorded_batch(moved: Moved, x: Any, q: Any, axis: Axes, **params: Any) -> Any:
+        refused = q.ndim > 1 and "keepdims" in params and "nan" in function.__name__
+        if moved[1] or refused or not x.size:
+            return NotImplemented
+        return np.moveaxis(at_recorded(x, q, axis=behind(axis), **params), q.ndim, 0)
+
     at_recorded = defop(
         name=f"{function.__name__}_at",
         infer=recorded_type,
+        batch=recorded_batch,
         source=recorded_source,
         **_recorded_rules(function),
     )

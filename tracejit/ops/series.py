@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved, element_ndim, spread
 from tracejit.ops.creation import as_array, cast, known, plain_number
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
 from tracejit.ops.joining import at_least
@@ -83,11 +84,12 @@ class Kind:
                 return np.zeros_like(y)
             return y[..., :deg] @ self.slopes(deg + 1, y.dtype)
 
-        op = self._op(
+        op: Op = self._op(
             "vander",
             infer=lambda x, deg: ArrayType((*(x.shape or (1,)), deg + 1), _inexact(x.dtype)),
             vjp=lambda g, y, x, deg: np.reshape(np.sum(g * moved(y, x, deg), axis=-1), x.shape),
             jvp=lambda v, y, x, deg: np.expand_dims(v, -1) * moved(y, x, deg),
+            batch=lambda _, x, deg: op(x if x.ndim > 1 else x[:, None], deg=deg),
             source=f"{self.path}.{self.prefix}vander({{0}}, {{deg}})",
             cost=lambda x, deg: 5 * x.size * deg,
         )
@@ -114,6 +116,13 @@ class Kind:
         return g * np.reshape(rows, (c.shape[0], *(1,) * (c.ndim - 1 - x.ndim), *x.shape))
 
     def _val(self) -> Op:
+        def batch(moved: Moved, x: Any, c: Any) -> Any:
+            rank = max(element_ndim(x, moved[0]), element_ndim(c, moved[1]) - 1)
+            if moved[1] or c.ndim > 1:  # the coefficients first, then the batch
+                c = np.moveaxis(c, 0, 1) if moved[1] else np.expand_dims(c, 1)
+                c = np.expand_dims(c, tuple(range(2, rank - c.ndim + 4)))
+            return op(spread(x, moved[0], rank), c)
+
         op: Op = self._op(
             "val",
             infer=self._val_type,
@@ -125,6 +134,7 @@ class Kind:
                 lambda v, y, x, c: v * op(x, self.der(c, m=1, axis=0)),
                 lambda v, y, x, c: op(x, v),
             ),
+            batch=batch,
             source=lambda types: (
                 f"{self.path}.{self.prefix}val({{0}}, {{1}}"
                 + (")" if types[1].ndim == 1 else ", tensor=False)")

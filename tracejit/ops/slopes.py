@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, is_recorded, settled
 from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import composite, defop
+from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.reductions import along
 
 TOO_SMALL = (
@@ -235,11 +236,16 @@ def _gradient_source(types: Any, axis: int, edge_order: int) -> str:
     return f"np.gradient({', '.join(['{0}', '{1}', *keywords])})"
 
 
-gradient_at = defop(
+def _gradient_batch(moved: Moved, f: Any, x: Any, axis: int, **params: Any) -> Any:
+    return NotImplemented if moved[1] else gradient_at(f, x, axis=axis + 1, **params)
+
+
+gradient_at: Op = defop(
     name="gradient_at",
     infer=_gradient_type,
     vjp=(_values_vjp, _places_vjp),
     jvp=(_values_jvp, _places_jvp),
+    batch=_gradient_batch,
     source=_gradient_source,
     cost=lambda f, x, **params: 8 * f.size,
 )

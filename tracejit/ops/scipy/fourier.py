@@ -15,6 +15,7 @@ import numpy as np
 import scipy.fft as sf
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import behind
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer, defop
@@ -152,11 +153,12 @@ def _transform(
         words = {} if norm == "backward" else {"norm": norm}
         return _call(function.__name__, types[0], sizes, axes, points, **words)
 
-    op = defop(
+    op: Op = defop(
         name=f"scipy_{function.__name__}",
         infer=infer,
         vjp=vjp,
         jvp="linear",
+        batch=lambda moved, x, axes, **params: op(x, axes=behind(axes), **params),
         source=source,
         library="scipy",
         cost=lambda x, sizes, **params: 5 * x.size * max(sizes).bit_length(),
@@ -253,11 +255,12 @@ def _trigonometric(function: Any) -> Op:
         words |= {} if norm == "backward" else {"norm": norm}
         return _call(name, types[0], sizes, axes, **words)
 
-    op = defop(
+    op: Op = defop(
         name=name,
         infer=infer,
         vjp=vjp,
         jvp="linear",
+        batch=lambda moved, x, axes, **params: op(x, axes=behind(axes), **params),
         source=source,
         library="scipy",
         cost=lambda x, sizes, **params: 5 * x.size * max(sizes).bit_length(),
