@@ -295,12 +295,12 @@ class ReversePass:
             self.cotangents[value] = cotangent
             return
         mine, other = (self.choices.get(g._value) for g in (known, cotangent))
-        total = known + cotangent
-        if mine is not None and other is not None and mine.has_the_mask_of(other):
-            both = mine._replace(inner=mine.inner + other.inner)
-            total = both.tensor()
-            self.choices[total._value] = both
-        self.cotangents[value] = total
+        if mine is None or other is None or not mine.has_the_mask_of(other):
+            self.cotangents[value] = known + cotangent
+            return
+        both = mine._replace(inner=mine.inner + other.inner)
+        self.cotangents[value] = total = both.tensor()
+        self.choices[total._value] = both
 
     def _tensors(self, values: Iterable[Value]) -> list[Tensor]:
         known = self.clones
