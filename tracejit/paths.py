@@ -21,8 +21,9 @@ from tracejit.kernel import Kernel
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
+from tracejit.trace.decisions import Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor, snapshot
-from tracejit.trace.record import Event, Hidden, Recording
+from tracejit.trace.record import Event, Recording
 from tracejit.trace.tensor import Tensor
 
 _reopening = threading.RLock()

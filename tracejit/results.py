@@ -16,8 +16,9 @@ from tracejit.kernel import Kernel
 from tracejit.paths import Path, run_event, tensor_of_hidden
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
+from tracejit.trace.decisions import Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
-from tracejit.trace.record import Event, Hidden, Recording
+from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import Tensor

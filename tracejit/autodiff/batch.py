@@ -31,6 +31,7 @@ from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
+from tracejit.ops.branches import DECIDE
 from tracejit.ops.creation import filled
 from tracejit.ops.infer import promote
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE, Marker
@@ -62,6 +63,7 @@ class Batch:
         else:
             zeros = Tensor(recording.graph.constant(kind.dtype.type(0)), recording)
         element = recording.distinct(zeros)
+        recording.decisions.prefix.hide(element._value)
         self.known[element._value] = whole._value
         return element
 
@@ -75,7 +77,7 @@ class Batch:
     def extend(self, nodes: Sequence[Node]) -> None:
         """Record these nodes, each applied to one element, for all elements; what has an effect
         takes place for all instead of for one."""
-        effects = {node for node in nodes if node.op.effect}
+        effects = {node for node in nodes if node.op.effect and node.op is not DECIDE}
         for node in list(nodes):
             if node in effects or any(operand in self.known for operand in node.operands):
                 self._step(node)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracejit.codegen.expressions import Expressions, import_lines
+from tracejit.codegen.flow import CLASS, UNRECORDED, Flow
 from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
@@ -23,7 +26,10 @@ from tracejit.codegen.release import releases
 from tracejit.codegen.source import COMMENT, to_source
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
+from tracejit.ops.branches import DECIDE, LEAVE
 from tracejit.schedule.plan import Plan
+
+Groups = Sequence[tuple[int, bool]]
 
 
 class Body(NamedTuple):
@@ -33,16 +39,20 @@ class Body(NamedTuple):
 
     `unpacked` are the inputs that arrive as the tuple `residuals`, before the other parameters.
     `groups` says how the plan's results, then what it keeps, are returned: each entry is the
-    number of values in a tuple, one alone written without the tuple where `bare`. `defaults` maps
-    inputs to NumPy scalars or 0-d arrays.
+    number of values in a tuple, one alone written without the tuple where `bare`; of a function
+    with several ways it does so for each. `defaults` maps inputs to NumPy scalars or 0-d arrays.
+
+    A function may be for one `path` alone, the first of its residuals: those that have one name are
+    written as one function.
     """
 
     name: str
     docstring: str
     plan: Plan
-    groups: Sequence[tuple[int, bool]]
+    groups: Groups | Mapping[int, Groups]
     unpacked: int | None = None
     defaults: Mapping[Value, Any] = {}
+    path: int | None = None
 
 
 class Module(NamedTuple):
@@ -63,11 +73,12 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
     """The module with these functions, the first of which is forward, and `facts` at its head."""
     imports: dict[str, str] = {}
     constants: dict[str, Constant] = {}
-    reserved = {"residuals", "SIGNATURE", "constants", "load"} | _library_names(bodies).keys()
+    reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
+    reserved |= _library_names(bodies).keys()
     names: Mapping[Value, str] = {}
-    functions = []
-    for body in bodies:
-        function = _function(body, reserved, imports, constants, names)
+    functions = [CLASS] if bodies[0].plan.branches.decisions else []
+    for _, group in groupby(bodies, key=attrgetter("name")):
+        function = _function(list(group), reserved, imports, constants, names)
         functions.append(function.source)
         names = names or function.names
     spell = Expressions(str, set())
@@ -114,12 +125,53 @@ def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
 
 
 def _function(
-    body: Body,
+    bodies: Sequence[Body],
     reserved: set[str],
     imports: dict[str, str],
     constants: dict[str, Constant],
     given: Mapping[Value, str],
 ) -> _Text:
+    """The function that `bodies` are, one for each path where there are several."""
+    written = [_written(body, reserved, imports, constants, given) for body in bodies]
+    first, one = bodies[0], written[0]
+    lines: list[str] = []
+    for body, text in zip(bodies[:-1], written[:-1], strict=True):
+        lines.append(f"if residuals[0] == {body.path}:")
+        lines += [f"    {line}" for line in text.lines]
+    lines += written[-1].lines
+    results = _first_results(first)
+    names = [one.names.get(value, "a constant") for value in results]
+    docstring = first.docstring.format(results=_listed(names))
+    if len(docstring) > WIDTH - 10:
+        docstring = textwrap.fill(docstring, WIDTH - 8, subsequent_indent="    ") + "\n    "
+    indented = "\n    ".join([repr(docstring), *lines])
+    head = f"def {first.name}({', '.join(one.parameters)}):"
+    return _Text(f"{head}\n    {indented}\n", one.names)
+
+
+def _first_results(body: Body) -> Sequence[Value]:
+    """What the function returns first, on its first way."""
+    if not isinstance(body.groups, Mapping):
+        return body.plan.results[: body.groups[0][0]]
+    end = next(node for node in body.plan.statements if node in body.plan.leaves)
+    return end.operands[: body.groups[end.params["path"]][0][0]]
+
+
+class _Written(NamedTuple):
+    """One body: the parameters of its function, its lines, and the names of its variables."""
+
+    parameters: list[str]
+    lines: list[str]
+    names: Mapping[Value, str]
+
+
+def _written(
+    body: Body,
+    reserved: set[str],
+    imports: dict[str, str],
+    constants: dict[str, Constant],
+    given: Mapping[Value, str],
+) -> _Written:
     plan = body.plan
     _gather_constants(plan, constants)
     names = variables(plan, reserved | set(constants), given)
@@ -133,31 +185,41 @@ def _function(
     lines = []
     if body.unpacked is not None:
         unpacked, parameters = parameters[: body.unpacked], parameters[body.unpacked :]
+        if body.path is not None:
+            unpacked = ["_", *unpacked]
         if unpacked:
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
     previous = None
     released = releases(plan, names)
+    flow = Flow(plan.branches)
     for number, node in enumerate(plan.statements):
+        between = flow.enter(node.segment)
+        if between:
+            lines += between
+            previous = None
+        statement = []
         if number in released:
             rows = textwrap.wrap(", ".join(released[number]), WIDTH - 8)
-            lines += [f"del {row.rstrip(',')}" for row in rows]
+            statement += [f"del {row.rstrip(',')}" for row in rows]
         if node.where is not None and node.where != previous:
-            lines.append(repr(COMMENT + location_text(node.where).rstrip()))
+            statement.append(repr(COMMENT + location_text(node.where).rstrip()))
             previous = node.where
-        lines += _statement(node, plan, names, spell)
-    lines.append("return " + _returned(body, spell))
+        if node.op is DECIDE:
+            flow.decide(node, spell.operand(node.operands[0]))
+        elif node.op is LEAVE:
+            statement.append("return " + _left(node, body, spell))
+        else:
+            statement += _statement(node, plan, names, spell)
+        lines += [f"{'    ' * flow.depth}{line}" for line in statement]
+    if not plan.leaves:
+        lines.append("return " + _returned(body, spell))
     imports |= spell.imports
-    docstring = body.docstring.format(results=_names(plan, names, body.groups[0][0]))
-    if len(docstring) > WIDTH - 10:
-        docstring = textwrap.fill(docstring, WIDTH - 8, subsequent_indent="    ") + "\n    "
-    indented = "\n    ".join([repr(docstring), *lines])
-    return _Text(f"def {body.name}({', '.join(parameters)}):\n    {indented}\n", names)
+    return _Written(parameters, lines, names)
 
 
-def _names(plan: Plan, names: Mapping[Value, str], count: int) -> str:
-    """What the first results are called."""
-    words = [names.get(value, "a constant") for value in plan.results[:count]]
+def _listed(words: Sequence[str]) -> str:
+    """What several are called together."""
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
@@ -195,15 +257,30 @@ def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expres
 
 
 def _returned(body: Body, spell: Expressions) -> str:
+    assert not isinstance(body.groups, Mapping)
+    plan = body.plan
+    return _grouped([*plan.results, *plan.kept], plan.copies, body.groups, spell)
+
+
+def _left(node: Node, body: Body, spell: Expressions) -> str:
+    """What is returned where a way ends."""
+    assert isinstance(body.groups, Mapping)
+    groups = body.groups[node.params["path"]]
+    return _grouped(node.operands, body.plan.leaves[node], groups, spell)
+
+
+def _grouped(
+    values: Sequence[Value], copies: Collection[int], groups: Groups, spell: Expressions
+) -> str:
     texts = [
-        f"({spell.operand(value)}).copy()" if position in body.plan.copies else spell.operand(value)
-        for position, value in enumerate((*body.plan.results, *body.plan.kept))
+        f"({spell.operand(value)}).copy()" if position in copies else spell.operand(value)
+        for position, value in enumerate(values)
     ]
-    groups = []
-    for count, bare in body.groups:
+    parts = []
+    for count, bare in groups:
         group, texts = texts[:count], texts[count:]
         if bare and count == 1:
-            groups += group
+            parts += group
         else:
-            groups.append(f"({', '.join(group)}{',' * (count == 1)})")
-    return ", ".join(groups)
+            parts.append(f"({', '.join(group)}{',' * (count == 1)})")
+    return ", ".join(parts)

@@ -26,6 +26,7 @@ class _Step(NamedTuple):
     results: tuple[Value, ...]
     new: int
     passing: int
+    segment: int
 
 
 def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
@@ -36,7 +37,16 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     allowed = fullest + max(fullest // SLACK, WORTH)
     holders: dict[str, Value] = {}
     deleted: dict[int, list[str]] = {}
+    precedes = plan.branches.precedes
+    here = 0
     for number, step in enumerate(steps):
+        if step.segment != here:
+            here = step.segment
+            holders = {
+                name: value
+                for name, value in holders.items()
+                if value.node is None or precedes(value.node.segment, here)
+            }
         held = {storages.root(value) for value in holders.values()}
         needed = sum(map(_bytes, held)) + step.new + step.passing
         if needed > allowed:
@@ -65,7 +75,7 @@ def _steps(plan: Plan, storages: Storages) -> Iterator[_Step]:
             for v in set(read_values(node, plan.inlined))
             if v.node in plan.inlined and storages.root(v) is v
         )
-        yield _Step(node.results, new, passing)
+        yield _Step(node.results, new, passing, node.segment)
 
 
 def _fullest(plan: Plan, steps: list[_Step], storages: Storages) -> int:

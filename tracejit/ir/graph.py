@@ -140,7 +140,7 @@ class Node:
     """One operation applied to operands, with its results, the user's line and where it may be
     shared."""
 
-    __slots__ = ("op", "operands", "params", "region", "results", "tapes", "where")
+    __slots__ = ("op", "operands", "params", "region", "results", "segment", "tapes", "where")
 
     def __init__(
         self,
@@ -151,6 +151,7 @@ class Node:
         where: Location | None,
         region: int,
         tapes: tuple[int, ...],
+        segment: int = 0,
     ) -> None:
         """Use `Graph.emit` instead."""
         self.op = op
@@ -159,6 +160,7 @@ class Node:
         self.where = where
         self.region = region
         self.tapes = tapes
+        self.segment = segment
         self.results = tuple(Value(type, self, index) for index, type in enumerate(types))
 
     @classmethod
@@ -173,22 +175,50 @@ class Node:
         """A node outside any graph, whose results were computed already and do not know it."""
         node: Node = cls.__new__(cls)
         node.op, node.operands, node.params = op, operands, params
-        node.results, node.where, node.region, node.tapes = results, where, 0, ()
+        node.results, node.where = results, where
+        node.region, node.tapes, node.segment = 0, (), 0
         return node
 
     def __repr__(self) -> str:
         return f"{self.op.name} {' '.join(map(repr, self.operands))}"
 
 
+class Decision(NamedTuple):
+    """A place where ways part: the segment it ends, and for each outcome the segment that follows,
+    in the order in which they stand in the graph."""
+
+    number: int
+    segment: int
+    sides: tuple[tuple[Any, int], ...]
+
+
+class Branches(NamedTuple):
+    """The segments of a graph in which ways part, numbered as they stand there: first a segment,
+    then all that follows it on some way. `ends` is, for each, the number after the last of these.
+    """
+
+    ends: tuple[int, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+    def precedes(self, first: int, second: int) -> bool:
+        """Whether every way through segment `second` comes through `first`, or it is the same."""
+        return first == second or first < second < self.ends[first]
+
+
+STRAIGHT = Branches()
+
+
 class Graph:
     """Nodes in program order from inputs to outputs.
 
     `files` maps a location to its file and the absolute line in it; it serves errors and is not
-    part of the printed form, of equality or of any key.
+    part of the printed form, of equality or of any key. `branches` say which way through the
+    function each segment of the nodes is on, where there are several.
     """
 
     def __init__(self, name: str) -> None:
         """An empty graph."""
+        self.branches = STRAIGHT
         self.name = name
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
@@ -232,15 +262,16 @@ class Graph:
         where: Location | None,
         region: int = 0,
         tapes: tuple[int, ...] = (),
+        segment: int = 0,
     ) -> Node:
         """The node that applies `op`: an equal one that is there already, or a new one at the
         end."""
         key = (op.name, operands, repr(params) if params else "", region, tapes)
         if not op.effect:
             known = self._consed.get(key)
-            if known is not None:
+            if known is not None and self.branches.precedes(known.segment, segment):
                 return known
-        node = Node(op, operands, params, types, where, region, tapes)
+        node = Node(op, operands, params, types, where, region, tapes, segment)
         self.nodes.append(node)
         self._consed[key] = node
         return node
@@ -248,7 +279,8 @@ class Graph:
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
         parts."""
-        parts = {"where": node.where, "region": node.region, "tapes": node.tapes} | changes
+        parts: dict[str, Any] = {"where": node.where, "region": node.region, "tapes": node.tapes}
+        parts |= {"segment": node.segment} | changes
         new = self.emit(node.op, operands, node.params, [v.type for v in node.results], **parts)
         for old, result in zip(node.results, new.results, strict=True):
             result.take_name(old)
@@ -256,7 +288,7 @@ class Graph:
 
     def adopt_constants(self, other: Graph) -> None:
         """Let constants of `other` be constants of this graph, too."""
-        self._constants.update(other._constants)
+        self._constants = other._constants | self._constants
 
     def values(self) -> Iterator[Value]:
         """Inputs, then the results of every node in order."""

@@ -35,7 +35,7 @@ def print_graph(graph: Graph) -> str:
     rows = [_cells(node) for node in graph.nodes]
     names = max((len(row[0]) for row in rows), default=0)
     types = max((len(row[1]) for row in rows), default=0)
-    lines = [f"graph {graph.name}({inputs}) -> {outputs}"]
+    lines = [f"graph {graph.name}({inputs}) -> {outputs}".rstrip()]
     lines += [
         f"  {constant.name} {constant.type!r} = constant {constant_text(constant)}"
         for constant in graph.constants()
@@ -97,7 +97,7 @@ def _cells(node: Node) -> tuple[str, str, str]:
     return names, types, body
 
 
-_HEAD = re.compile(r"graph (\S+)\((.*)\) -> (.*)")
+_HEAD = re.compile(r"graph (\S+)\((.*)\) ->(?: (.*))?")
 _CONSTANT = re.compile(r"  (\S+) (\S+) = constant (\S+)")
 _NODE = re.compile(r"  (.+?)  +(.+?) += (\w+)(?:@(\d+))?(.*)")
 _PARAMETER = re.compile(r"(?<=\s)(\w+)=")
@@ -150,7 +150,7 @@ def parse_graph(
             known[name] = value
     graph.outputs = [
         _value(graph, known, word.rpartition(": ")[0])
-        for word in re.split(r", (?=[^\]]*?: )", head[3])
+        for word in re.split(r", (?=[^\]]*?: )", head[3] or "")
         if word
     ]
     return graph

@@ -42,7 +42,7 @@ def detach(graph: Graph) -> Graph:
         if node not in chosen:
             return None
         types = [value.type for value in node.results]
-        place = node.where, node.region, node.tapes
+        place = node.where, node.region, node.tapes, node.segment
         part = new.emit(node.op, operands, node.params, types, *place)
         return new.emit(OPS["copy"], part.results, {"order": "K"}, types, *place).results
 

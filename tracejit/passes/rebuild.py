@@ -36,6 +36,7 @@ def rebuild(
     """`graph` with every node rewritten; inputs in `substitutes` become constants."""
     new = Graph(graph.name)
     new.files = graph.files
+    new.branches = graph.branches
     new.adopt_constants(graph)
     known: dict[Value, Value] = {}
     for value in graph.inputs:

@@ -63,7 +63,8 @@ def _emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **para
     folded = _fold(graph, OPS[op], operands, params, types[0])
     if folded is not None:
         return folded
-    node = graph.emit(OPS[op], operands, params, types, like.where, like.region, like.tapes)
+    place = like.where, like.region, like.tapes, like.segment
+    node = graph.emit(OPS[op], operands, params, types, *place)
     value = node.results[0]
     value.base = value.base or like.results[0].base
     return value

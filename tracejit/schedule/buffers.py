@@ -82,14 +82,9 @@ def overwritten_operands(
     return overwrites
 
 
-def shared_results(
-    inputs: Sequence[Value],
-    nodes: Sequence[Node],
-    results: Sequence[Value],
-    kept: Sequence[Value],
-) -> set[int]:
-    """The positions of results that must be copied to be fresh, distinct, writeable arrays."""
-    storages = Storages(inputs, nodes)
+def shared_results(storages: Storages, results: Sequence[Value], kept: Sequence[Value]) -> set[int]:
+    """The positions of results that must be copied to be fresh, distinct, writeable arrays;
+    `storages` without what statements take over."""
     taken = {storages.root(value) for value in kept}
     copies: set[int] = set()
     for position, value in enumerate(results):

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
+from tracejit.ops.branches import LEAVE
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
@@ -26,7 +27,8 @@ class Plan(NamedTuple):
     `readers` how often it is read. `overwrites` maps a statement's node to the operand whose
     buffer its result takes over; `copies` holds the positions in `results` that are copied.
     `kept` is returned besides the results and never copied: residuals. `storages` say which values
-    share memory, statements in place included.
+    share memory, statements in place included. Where ways part as `branches` say, each ends in a
+    statement that returns: `leaves` holds the positions of what such a one copies.
     """
 
     inputs: list[Value]
@@ -39,6 +41,8 @@ class Plan(NamedTuple):
     overwrites: dict[Node, Value]
     copies: set[int]
     storages: Storages
+    leaves: dict[Node, set[int]]
+    branches: Branches
 
 
 def plan_body(
@@ -47,6 +51,7 @@ def plan_body(
     results: Sequence[Value],
     kept: Sequence[Value] = (),
     in_place: bool = True,
+    branches: Branches = STRAIGHT,
 ) -> Plan:
     """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
 
@@ -54,8 +59,9 @@ def plan_body(
     what is kept. With `in_place` False no statement overwrites a buffer: every array has the memory
     layout that NumPy gives it, which later sums may show in the last bit.
     """
+    ends = [node for node in nodes if node.op is LEAVE]
     returned = [*results, *kept]
-    inlined = inlined_nodes(nodes, returned)
+    inlined = inlined_nodes(nodes, [*returned, *[value for end in ends for value in end.operands]])
     for last_round in (False, True):
         statements = [node for node in nodes if node not in inlined]
         last_use = last_uses(statements, inlined, returned)
@@ -64,8 +70,11 @@ def plan_body(
         )
         if not last_round:
             inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
-    copies = shared_results(inputs, nodes, results, kept)
     storages = Storages(inputs, nodes)
+    copies = shared_results(storages, results, kept)
+    leaves = {
+        end: shared_results(storages, *split(end.operands, end.params["results"])) for end in ends
+    }
     for node, operand in overwrites.items():
         storages.take_over(node.results[0], operand)
     readers = Counter(value for node in nodes for value in node.operands)
@@ -81,4 +90,11 @@ def plan_body(
         overwrites,
         copies,
         storages,
+        leaves,
+        branches,
     )
+
+
+def split(values: Sequence[Value], count: int) -> tuple[Sequence[Value], Sequence[Value]]:
+    """The first `count` values, and the others."""
+    return values[:count], values[count:]

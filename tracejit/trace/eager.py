@@ -364,6 +364,11 @@ class Eager(threading.local, Recorder):
             raise fail("taped", self.here(), call=call.format(name), name=name)
         return value.data
 
+    def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """Of the data; an integer of an array of floating numbers only where no tape records it."""
+        decides = convert is bool or not value.type.is_inexact
+        return convert(self.value_of(value, call, fix, decides))
+
     def numpy(self, value: Value) -> np.ndarray:
         """A copy of the data; a NumPy scalar is its own."""
         data: np.ndarray = value.data

@@ -20,15 +20,15 @@ import numpy as np
 
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
-from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
-from tracejit.passes.dce import needed_nodes
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
+from tracejit.trace.decisions import Decisions, Hidden, Unknown
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
@@ -62,15 +62,6 @@ def outside_recordings() -> Iterator[None]:
         active.stack = outer
 
 
-class Hidden(NamedTuple):
-    """An argument of the kernel that is none of the user's: the input that stands for it, the
-    object that holds it, and the path from the object to the array."""
-
-    value: Value
-    holder: Any
-    path: str = ""
-
-
 class Event(NamedTuple):
     """What takes place when the call has succeeded: a Variable gets a value, or an array that is an
     argument, by name; or `run` is called with several."""
@@ -84,11 +75,15 @@ class Event(NamedTuple):
 class Recording(Recorder):
     """One run of a function under the recorder."""
 
-    def __init__(self, name: str, captures: Captures | None = None) -> None:
-        """A recording of the function `name`, which reads `captures` besides its arguments."""
+    def __init__(
+        self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
+    ) -> None:
+        """A recording of the function `name`, which reads `captures` besides its arguments. The
+        first decisions have the outcomes `forced`."""
         super().__init__(Graph(name))
-        self.captures = captures
         self.hidden: dict[int, Hidden] = {}
+        self.decisions = Decisions(self.graph, self.hidden, forced)
+        self.captures = captures
         self.versions: dict[int, list[Value]] = {}
         self.events: list[Event] = []
         self.thread = threading.get_ident()
@@ -108,8 +103,10 @@ class Recording(Recorder):
         active.stack.remove(self)
 
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
-        """A new input as a Tensor; `known` is the number a weak one stands for in this run."""
+        """A new input as a Tensor; `known` is what it stands for in this run."""
         value = self.graph.add_input(name, type)
+        if type_of(known) is type or type is HANDLE:
+            self.decisions.given[value] = known
         if type.form == "weak":
             self.known[value] = known
         elif isinstance(known, Tensor) or not isinstance(known, np.ndarray):
@@ -302,17 +299,9 @@ class Recording(Recorder):
         if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
         if self._is_constant(value):
-            return self._constant(value)
-        name = self.name_of(value)
+            return self.decisions.prefix[value]
         instead = "keep computing with NumPy, or return it and convert it outside the function."
-        raise fail(
-            "value-needed",
-            self.here(),
-            call=call.format(name if name != "an array" else "t"),
-            name=name,
-            type=value.type,
-            fix=fix or instead,
-        )
+        raise self._needed(value, call, fix or instead)
 
     @staticmethod
     def _is_constant(value: Value) -> bool:
@@ -328,15 +317,26 @@ class Recording(Recorder):
             met.update(one.node.operands)
         return True
 
-    def _constant(self, value: Value) -> Any:
-        """The number or array that a value made of constants alone is."""
-        known: dict[Value, Any] = {}
-        for node in needed_nodes(self.graph.nodes, [value]):
-            operands = [x.data if isinstance(x, Constant) else known[x] for x in node.operands]
-            answer = node.op.evaluate(*operands, **node.params)
-            answers = (answer,) if len(node.results) == 1 else answer
-            known.update(zip(node.results, answers, strict=True))
-        return value.data if isinstance(value, Constant) else known[value]
+    def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
+        name = self.name_of(value)
+        call = call.format(name if name != "an array" else "t")
+        return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
+
+    def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`convert` of what `value` is in this call: what is recorded from here on is recorded for
+        that outcome.
+
+        Raises ValueNeededError where it is not known: of what is only described, of one element of
+        a batch, of a cotangent.
+        """
+        if value.type.form == "weak" and self._knows(IDENTITY, [value]):
+            return convert(self.read(value))
+        if self._is_constant(value):
+            return convert(self.decisions.prefix[value])
+        try:
+            return self.decisions.decide(Tensor(value, self), convert)
+        except Unknown:
+            raise self._needed(value, call, fix) from None
 
     def numpy(self, value: Value) -> np.ndarray:
         """Refused: there is no array yet."""

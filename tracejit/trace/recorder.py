@@ -7,7 +7,7 @@ program is, and the errors that say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
@@ -81,9 +81,13 @@ class Recorder:
     def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
         """The number or array that `value` stands for, which `call` of Python's needs.
 
-        Raises ValueNeededError where it is not known or reading it would lose a dependence; a
-        decision (`bool`) loses none.
+        Raises ValueNeededError where it is not known or reading it would lose a dependence; what
+        only `decides` loses none.
         """
+        raise NotImplementedError
+
+    def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
 
     def numpy(self, value: Value) -> np.ndarray:

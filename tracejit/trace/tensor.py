@@ -184,21 +184,28 @@ class Tensor(ArrayMethods):
         recorder.check_alive()
         return convert(recorder.value_of(self._value, call, fix, decides))
 
-    def __bool__(self) -> bool:
+    @places.at_the_users_line
+    def _decided(self, convert: Callable[[Any], Any], call: str) -> Any:
+        """`convert` of the value, a truth value or an integer that Python goes by from here."""
+        recorder = self._recording
+        recorder.check_alive()
         fix = "choose with np.where(condition, a, b), which records both sides, or decide outside."
-        return bool(self._number(bool, "bool({})", fix, decides=True))
+        return recorder.decide(self._value, convert, call, fix)
+
+    def __bool__(self) -> bool:
+        return bool(self._decided(bool, "bool({})"))
 
     def __float__(self) -> float:
         return float(self._number(float, "float({})"))
 
     def __int__(self) -> int:
-        return int(self._number(int, "int({})"))
+        return int(self._decided(int, "int({})"))
 
     def __complex__(self) -> complex:
         return complex(self._number(complex, "complex({})"))
 
     def __index__(self) -> int:
-        return int(self._number(operator.index, "using {} as an index or size"))
+        return int(self._decided(operator.index, "using {} as an index or size"))
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if self.type.form == "weak":

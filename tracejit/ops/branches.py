@@ -1,0 +1,34 @@
+"""What Python looked at: decisions, and the ends of the ways through a function.
+
+decide(x, outcome=True) is a place where Python asked for a value while a function was recorded, and
+what the answer was. Everything after it in the graph was recorded for that answer alone. Where the
+ways of several recordings are joined (`passes/join.py`), it has the `outcomes` of all, in the order
+in which what follows them stands, and a `number`.
+
+leave(*values, path=0, results=2) is the end of one way: its results, and after them what is kept.
+
+Both are written by `codegen/flow.py`; neither has an expression of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.ops.op import defop
+
+
+def _outcome(x: ArrayType, **params: Any) -> ArrayType:
+    outcomes = params.get("outcomes") or (params["outcome"],)
+    return WEAK_TYPES[type(outcomes[0])]
+
+
+DECIDE = defop(name="decide", infer=_outcome, vjp=(), source="{0}", effect=True)
+LEAVE = defop(
+    name="leave",
+    infer=lambda *values, **params: WEAK_TYPES[bool],
+    vjp=(),
+    source="{operands}",
+    effect=True,
+)
+AS_INTEGER = defop(name="as_integer", infer=lambda x: WEAK_TYPES[int], vjp=(), source="int({0})")

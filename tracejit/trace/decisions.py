@@ -1,0 +1,160 @@
+"""What Python looks at while a function is recorded: `if t > 0`, `range(n)`.
+
+What the value is computed from, the prefix, is computed then on the arguments of the call: node by
+node, by the lines that the ops are spelled with, nothing twice, and nothing that nobody asked for.
+Random numbers are drawn from copies of the generators. The outcome is recorded, a `decide`: what
+follows in the recording is one way through the function.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.types import HANDLE
+from tracejit.ops.branches import AS_INTEGER, DECIDE
+from tracejit.ops.effects import CALLBACK
+
+
+class Hidden(NamedTuple):
+    """An argument of the kernel that is none of the user's: the input that stands for it, the
+    object that holds it, and the path from the object to the array."""
+
+    value: Value
+    holder: Any
+    path: str = ""
+
+
+class Unknown(Exception):
+    """What a value depends on is not known: an argument that was only described, a cotangent, or
+    one element of a batch. The argument is that value."""
+
+
+class Failed(Exception):
+    """Computing it raised (the cause), or what it depends on can be asked only once: the call is
+    for plain Python."""
+
+
+class Prefix:
+    """The values of a recording that were computed."""
+
+    def __init__(self, nodes: Sequence[Node], read: Callable[[Value], Any]) -> None:
+        """Nothing computed yet; `read(input)` answers an argument, or raises Unknown."""
+        self._nodes = nodes
+        self._read = read
+        self._known: dict[Value, Any] = {}
+        self._unknown: set[Value] = set()
+        self._effects = 0
+        self._generators: dict[int, Any] = {}
+
+    def hide(self, value: Value) -> None:
+        """`value` stands for more than what it is computed from."""
+        self._unknown.add(value)
+
+    def __getitem__(self, value: Value) -> Any:
+        """What `value` is in this call.
+
+        Raises Unknown or Failed.
+        """
+        pending = [value]
+        while pending:
+            one = pending[-1]
+            if self._is_known(one):
+                pending.pop()
+                continue
+            if one in self._unknown:
+                raise Unknown(one)
+            if one.node is None:
+                self._known[one] = self._argument(one)
+                continue
+            missing = [x for x in one.node.operands if not self._is_known(x)]
+            if one.node.op.effect and not missing:
+                missing = self._before(one.node)
+            if missing:
+                pending += missing
+            else:
+                self._compute(one.node)
+        return self._data(value)
+
+    def _is_known(self, value: Value) -> bool:
+        return isinstance(value, Constant) or value in self._known
+
+    def _data(self, value: Value) -> Any:
+        return value.data if isinstance(value, Constant) else self._known[value]
+
+    def _argument(self, value: Value) -> Any:
+        found = self._read(value)
+        if value.type is HANDLE and isinstance(found, np.random.Generator):
+            found = self._generators.setdefault(id(found), copy.deepcopy(found))
+        return found
+
+    def _before(self, node: Node) -> list[Value]:
+        """The first draw before `node` that was not made yet."""
+        while self._nodes[self._effects] is not node:
+            earlier = self._nodes[self._effects]
+            is_draw = earlier.op.effect and bool(earlier.operands)
+            if is_draw and earlier.operands[0].type is HANDLE and earlier.op is not CALLBACK:
+                if not self._is_known(earlier.results[0]):
+                    return [earlier.results[0]]
+            self._effects += 1
+        return []
+
+    def _compute(self, node: Node) -> None:
+        if node.op is CALLBACK:
+            raise Failed
+        operands = [self._data(value) for value in node.operands]
+        try:
+            with np.errstate(all="ignore"):
+                answer = node.op.evaluate(*operands, **node.params)
+        except Exception as error:
+            raise Failed from error
+        answers = (answer,) if len(node.results) == 1 else answer
+        self._known.update(zip(node.results, answers, strict=True))
+
+
+class Decisions:
+    """What was decided in a recording. `given` is what its inputs are in this call."""
+
+    def __init__(self, graph: Graph, hidden: Mapping[int, Hidden], forced: Sequence[Any]) -> None:
+        """Nothing yet; the first outcomes will be those `forced`, whatever is computed here: those
+        that the kernel itself has met, which may round otherwise."""
+        self.given: dict[Value, Any] = {}
+        self.prefix = Prefix(graph.nodes, self._argument)
+        self._hidden = hidden
+        self._forced = forced
+        self._outcomes: dict[tuple[Value, type], Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def decide(self, tensor: Any, convert: Callable[[Any], Any]) -> Any:
+        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed."""
+        kind: type = bool if convert is bool else int
+        key = tensor._value, kind
+        if key in self._outcomes:
+            return self._outcomes[key]
+        if len(self._outcomes) < len(self._forced):
+            outcome = self._forced[len(self._outcomes)]
+        else:
+            outcome = convert(self.prefix[tensor._value])
+        self._outcomes[key] = outcome
+        if kind is int:
+            tensor = AS_INTEGER(tensor)
+            tensor._value.label = "count"
+        DECIDE(tensor, outcome=outcome)
+        return outcome
+
+    def _argument(self, value: Value) -> Any:
+        """What an input of the graph is in this call."""
+        if value in self.given:
+            return self.given[value]
+        for hidden in self._hidden.values():
+            if hidden.value is value:
+                path, holder = hidden.path, hidden.holder
+                return operator.attrgetter(path[1:])(holder) if path else holder
+        raise Unknown(value)
