@@ -5,28 +5,28 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
-from tracejit.arguments import check_containers, write_back
+from tracejit.arguments import write_back
 from tracejit.differentiate import Request, rebuild, run, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
+from tracejit.joined import Ways, is_unrecorded, raised_by_kernel
 from tracejit.kernel import Kernel, make_kernel
 from tracejit.ops.effects import CALLBACK
-from tracejit.results import CommitFailed, apart, call_path, finish
+from tracejit.results import CommitFailed, apart
 from tracejit.runtime.dispatch import MISS, Entry, NotApart, Space, make_entry
 from tracejit.runtime.notes import add_note
+from tracejit.specialise import Run
 from tracejit.trace import places
-from tracejit.trace.captures import Captures
+from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
-from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.naming import identifier
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
     Call,
-    Leaf,
     bind_arguments,
     inside_method,
     signature_of,
@@ -58,6 +58,7 @@ class Options(NamedTuple):
     cache: bool = True
     exact: bool = False
     name: str | None = None
+    max_paths: int = 64
 
 
 class Function(Generic[P, R_co]):
@@ -105,28 +106,9 @@ class Function(Generic[P, R_co]):
                     return result
             result = self._first_call(args, kwargs)
             return result
-        except TracejitError as error:
-            raise _shown(error) from None
-        except NotApart as problem:
-            if not self.is_derived and current_recording() is None:
-                result = self.python(*args, **kwargs)
-                return result
-            refusal = fail("not-apart", places.here(), function=self.name, problem=problem)
-            raise _shown(refusal) from None
-        except CommitFailed as failed:
-            assert failed.__cause__ is not None
-            raise failed.__cause__ from None
-        except Exception as error:
-            if isinstance(error.__cause__, TracejitError):  # NumPy wrote t into an array
-                raise _shown(plain_write(error.__cause__)) from None
-            misfit = self._misfit(error, args, kwargs)
-            if misfit is not None:
-                raise _shown(misfit) from None
-            if self._can_fall_back() and current_recording() is None:
-                result = self.python(*args, **kwargs)
-                return result
-            add_note(error)
-            raise
+        except (Exception, Failed) as error:
+            result = self._after(error, args, kwargs)
+            return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, as a Python function does."""
@@ -185,13 +167,76 @@ class Function(Generic[P, R_co]):
             found = (made for made, *_ in list(self._made) if made.fits(call))
             made = next(found, None) or self._specialise(call, space)[1]
             watched = EAGER.is_watched and made.unwatched is not None
-            if made.call_path is not None and (tensors or watched):
-                return made.call_path([tensors.get(leaf.name, leaf.value) for leaf in call.leaves])
+            if tensors or watched:
+                leaves = [tensors.get(leaf.name, leaf.value) for leaf in call.leaves]
+                return self._by_path(made, leaves, call, space)
         entry, made, _ = self._specialise(call, space)
         result = entry(*args, **kwargs)
         if result is MISS:  # another thread has changed what was read while recording
             result = make_entry(made._replace(guard=None), space, self.name)(*args, **kwargs)
         return result
+
+    def _by_path(self, made: Entry, leaves: Sequence[Any], call: Call, space: Space) -> Any:
+        """The call on eager Tensors; recorded once more where it takes a way of its own."""
+        while True:
+            found, outcomes = made.ways.tried(leaves)
+            if outcomes is None:
+                return found
+            made = self._specialise(call, space, made, outcomes)[1]
+
+    def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that takes a way through the function which its kernel has not recorded."""
+        arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
+        space = Space(self.signature.parameters)
+        call = self._take_apart(arguments, space)
+        while True:
+            onto: Entry | None = None
+            outcomes: Sequence[Any] = ()
+            for made, _, entry in reversed(self._made):
+                if not made.fits(call):
+                    continue
+                try:
+                    result = entry(*args, **kwargs)
+                except NotImplementedError as error:
+                    if not is_unrecorded(error):
+                        raise
+                    if onto is None:
+                        onto, outcomes = made, made.ways.outcomes(error)
+                else:
+                    if result is not MISS:
+                        return result
+            if onto is not None and onto.ways.is_full(self.options.max_paths):
+                return self._eagerly(args, kwargs)
+            self._specialise(call, space, onto, outcomes)
+
+    def _after(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call answers after an error: where Python itself may know better, what it does."""
+        if is_unrecorded(error):
+            try:
+                return self._other_way(args, kwargs)
+            except (Exception, Failed) as other:
+                error = other
+        if isinstance(error, TracejitError):
+            raise _shown(error) from None
+        if isinstance(error, NotApart):
+            if not self.is_derived and current_recording() is None:
+                return self.python(*args, **kwargs)
+            line = places.here()
+            refusal = fail("not-apart", line, function=self.name, problem=error)
+            raise _shown(refusal) from None
+        if isinstance(error, CommitFailed):
+            assert error.__cause__ is not None
+            raise error.__cause__ from None
+        if isinstance(error.__cause__, TracejitError):  # NumPy wrote t into an array
+            raise _shown(plain_write(error.__cause__)) from None
+        misfit = self._misfit(error, args, kwargs)
+        if misfit is not None:
+            raise _shown(misfit) from None
+        if self._can_fall_back(error) and current_recording() is None:
+            return self._eagerly(args, kwargs)
+        if isinstance(error, Exception):
+            add_note(error)
+        raise error
 
     @staticmethod
     def _plain(call: Call) -> tuple[Call, dict[str, Tensor]]:
@@ -215,7 +260,7 @@ class Function(Generic[P, R_co]):
         return {name: map_tree(read_leaf, value) for name, value in arguments.items()}
 
     def _misfit(
-        self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> TracejitError | None:
         """The ArityError for a TypeError of calling an entry, which has the user's parameters."""
         trace = error.__traceback__
@@ -253,98 +298,94 @@ class Function(Generic[P, R_co]):
                     self._dynamic.add(leaf.path)
         return call
 
-    def _specialise(self, call: Call, space: Space) -> tuple[Callable[..., Any], Entry, Kernel]:
-        """Record for `call`, make its kernel, and enter it in front of the others."""
-        objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-        captures = Captures([self.python, *objects])
-        captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
-        recording = Recording(self.name, captures)
-        recording.exact = self.options.exact
+    def _specialise(
+        self, call: Call, space: Space, onto: Entry | None = None, forced: Sequence[Any] = ()
+    ) -> tuple[Callable[..., Any], Entry, Kernel]:
+        """Record for `call`, make its kernel, and enter it in front of the others.
+
+        The first decisions have the outcomes `forced`; the kernel of `onto` is joined, if it is for
+        the same calls, and no more.
+        """
         fixed, differentiated = self._roles(call)
+        runner = Run(self.python, self.signature, self.request, self.name, self._origin())
         try:
-            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
-                values = [
-                    self._argument(leaf, recording, fixed, differentiated) for leaf in call.leaves
-                ]
-                arguments = call.rebuild(values)
-                answer = run(
-                    self.python, self.signature, self.request, arguments, recording, top=True
-                )
-                check_containers(self.signature, arguments, call, values)
-                recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
-                names = (leaf.name for leaf in call.leaves)
-                recording.write_arguments(dict(zip(names, values, strict=True)))
-                finished = finish(answer, recording, self.request, self.name, self._origin())
-        except BaseException:
-            recording.abandon()
-            raise
+            one = runner.record(call, fixed, differentiated, self.options.exact, forced)
         finally:
-            self._effects |= recording.effects()
+            self._effects |= runner.effects
         self.tracing_count += 1
-        recorded = finished.recorded
-        baked = frozenset(fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None})
         make = functools.partial(make_kernel, cache=self.options.cache, exact=self.options.exact)
-        kernel = make(recorded)
-        inputs = dict(zip((leaf.name for leaf in call.leaves), values, strict=True))
-        for name, tensor in inputs.items():
-            if type(tensor) is Tensor and tensor._value in recording.reads:
-                fixed[name] = recording.reads[tensor._value]
-        target = kernel.value_and_grad if self.request.transform else kernel.forward
-        path = finished.path(recording, target, make)
-        hidden = list(recording.hidden.values())
-        held = [one for one in hidden if one.path]
-        guard = captures.guard()
+        target = "value_and_grad" if self.request.transform else "forward"
+        alone = Ways.of(one, make, target)
+        ways = alone if onto is None else alone.joined_to(onto.ways)
+        kernel = make(ways.recorded())
+        answers, which = ways.answers()
+        guard = one.captures.guard()
         # A function that changes what it reads (a counter, a list that it appends to) has a kernel
         # for this one call.
         lasting = guard is None or guard()
         made = Entry(
             signature=self.signature,
             call=call,
-            target=target,
-            fixed=fixed,
-            baked=baked,
+            target=getattr(kernel, target),
+            fixed=one.fixed,
+            baked=one.baked,
             differentiated=differentiated,
-            hidden=[(one.holder, one.path) for one in hidden],
-            captured=[array for _, array in captures.arrays.values()],
+            hidden=[(each.holder, each.path) for each in ways.hidden],
+            captured=[array for _, array in one.captures.arrays.values()],
             guard=guard if lasting else None,
-            in_order=frozenset([value.name for value in recording.relied_on]),
-            outputs=finished.outputs,
-            commits=finished.commits,
-            unwatched=nobody_watches if held else None,
-            call_path=lambda leaves: call_path(path, made, leaves, finished, hidden, set(log)),
+            in_order=ways.in_order,
+            answers=answers,
+            which=which,
+            ways=ways,
+            unwatched=nobody_watches if any(each.path for each in ways.hidden) else None,
         )
         entry = make_entry(made, space, self.name)
         if lasting:
-            kernel = self._enter(made, kernel, entry)
+            kernel = self._enter(made, kernel, entry, None if ways is alone else onto)
         elif not self.kernels or self.kernels[-1].key != kernel.key:
             self.kernels.append(kernel)
         return entry, made, kernel
 
-    def _can_fall_back(self) -> bool:
-        """Whether a call that raises is made again as plain Python: it has effects, none of which
-        has taken place."""
-        called = CALLBACK.name in self._effects
-        return bool(self._effects) and not called and not self.is_derived
+    def _can_fall_back(self, error: BaseException) -> bool:
+        """Whether a call that raised is made again by Python itself: where a kernel raised, or a
+        recording with effects, none of which has taken place."""
+        if self.is_derived and not isinstance(error, Failed):
+            return False
+        if CALLBACK.name in self._effects:
+            return False
+        return bool(self._effects) or isinstance(error, Failed) or raised_by_kernel(error)
+
+    def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call made by Python itself."""
+        if not self.is_derived:
+            return self.python(*args, **kwargs)
+        raise NotImplementedError
 
     def _origin(self) -> str:
         """The user's function as module.qualname."""
         module = getattr(self.python, "__module__", None) or type(self.python).__module__
         return f"{module}.{getattr(self.python, '__qualname__', self.name)}"
 
-    def _enter(self, made: Entry, kernel: Kernel, entry: Callable[..., Any]) -> Kernel:
-        """Put an entry in front of the others; the kernel that it calls.
+    def _enter(
+        self, made: Entry, kernel: Kernel, entry: Callable[..., Any], onto: Entry | None
+    ) -> Kernel:
+        """Put an entry in front of the others, in the place of `onto`; the kernel that it calls.
 
         One for the same call that computes the same has read what is different now, to no effect:
         the new guard takes its place.
         """
-        others = []
+        others, known = [], None
         for one in self._made:
-            if one[1].key == kernel.key and one[0].is_for(made.call):
-                kernel = one[1]
+            if one[0] is onto:
+                known = one[1]
+            elif one[1].key == kernel.key and one[0].is_for(made.call):
+                kernel = known = one[1]
             else:
                 others.append(one)
-        if len(others) == len(self._made):
+        if known is None:
             self.kernels.append(kernel)
+        elif known is not kernel:
+            self.kernels[self.kernels.index(known)] = kernel
         self._made = [*others, (made, kernel, entry)]
         self._entries = tuple(one for *_, one in reversed(self._made))
         return kernel
@@ -366,20 +407,6 @@ class Function(Generic[P, R_co]):
             and (leaf.path not in self._dynamic or leaf.argument in self._static)
         }
         return fixed, differentiated
-
-    @staticmethod
-    def _argument(
-        leaf: Leaf, recording: Recording, fixed: dict[str, Any], differentiated: frozenset[str]
-    ) -> Any:
-        """What the user's function receives for a leaf."""
-        if leaf.role in ("static", "variable") or leaf.name in fixed:
-            return leaf.value
-        assert leaf.type is not None
-        if leaf.role == "generator":
-            return RecordedGenerator(recording.argument(leaf.name, leaf.type))
-        if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
-            return recording.argument(leaf.name, leaf.type.with_form("scalar"))
-        return recording.argument(leaf.name, leaf.type, leaf.value)
 
 
 def _shown(error: TracejitError) -> BaseException:

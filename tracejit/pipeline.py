@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from tracejit.passes.erase import erase_markers
 from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body
 from tracejit.version import __version__
+from tracejit.ways import Differentiated, joined_both, joined_forward, ways_of
 
 IR_VERSION = 3
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
@@ -39,6 +40,9 @@ class Recorded(NamedTuple):
     The first `outputs` outputs of the graph are the function's, the others the gradients of the
     inputs `sources`; `seed` is the input that stands for the cotangent of the first output, None
     where nothing is differentiated. `origin` is the function as module.qualname.
+
+    Where several recordings are joined, `ways` are the numbers of outputs of each; the gradients
+    are outputs of each, too.
     """
 
     graph: Graph
@@ -46,6 +50,7 @@ class Recorded(NamedTuple):
     outputs: int
     sources: tuple[Value, ...] = ()
     seed: Value | None = None
+    ways: tuple[int, ...] = ()
 
 
 def dump(stage: str, text: Callable[[], str]) -> None:
@@ -60,7 +65,8 @@ def key_of(recorded: Recorded, options: str) -> str:
     graph = print_graph(recorded.graph)
     dump("adjoint" if recorded.seed else "trace", lambda: graph)
     versions = f"tracejit {__version__} {made_for(recorded.graph)}"
-    shape = f"{recorded.origin} {recorded.outputs} {recorded.seed is not None}"
+    outputs = recorded.ways or recorded.outputs
+    shape = f"{recorded.origin} {outputs} {recorded.seed is not None}"
     return digest(graph, shape, options, versions)
 
 
@@ -122,12 +128,24 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     """The module of a recorded function; `in_place` as plan_body takes it."""
     graph = optimise(recorded.graph, in_place)
     arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
+    residuals: Sequence[Value] | None = None
+    results = graph.outputs[: recorded.outputs]
+    if recorded.ways:
+        ways = ways_of(graph, recorded.ways)
+        results = ways[0].graph.outputs[: ways[0].results]
     if recorded.seed is None:
-        bodies = [_forward_only(graph, arguments, in_place)]
-        residuals = None
+        if recorded.ways:
+            bodies = [joined_forward(graph, arguments, ways, in_place)]
+        else:
+            bodies = [_forward_only(graph, arguments, in_place)]
     else:
         seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
-        bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded, in_place)
+        bars = [f"{value.name}_bar" for value in recorded.sources]
+        if recorded.ways:
+            given = Differentiated(arguments, seed, one_of(seed.type), bars)
+            bodies, residuals = joined_both(graph, given, ways, in_place)
+        else:
+            bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded, in_place)
     facts = Facts(
         graph.name,
         recorded.origin,
@@ -135,9 +153,10 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         made_for(recorded.graph),
         key,
         arguments,
-        graph.outputs[: recorded.outputs],
+        results,
         None if recorded.seed is None else recorded.sources,
         residuals,
+        len(recorded.ways),
     )
     module = render(facts, bodies)
     dump("source", lambda: module.text)

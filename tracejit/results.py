@@ -3,7 +3,7 @@ returns them, and how they are put together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CoroutineType, GeneratorType
 from typing import Any, NamedTuple
 
@@ -11,19 +11,16 @@ import numpy as np
 
 from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
-from tracejit.ir.types import HANDLE
 from tracejit.kernel import Kernel
-from tracejit.paths import Path, run_event, tensor_of_hidden
+from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
-from tracejit.runtime.dispatch import Entry, Output, drawing, numpy_generator
-from tracejit.trace.decisions import Hidden
-from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.runtime.dispatch import Answers, Output
+from tracejit.trace.captures import PLAIN
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import LEAF, flatten, labels, unflatten
-from tracejit.trace.variable import Variable
+from tracejit.trace.trees import LEAF, flatten, labels
 
 Indices = tuple[int, ...]
 
@@ -65,14 +62,48 @@ class Commit(NamedTuple):
 class Finished(NamedTuple):
     """A recording that has ended.
 
-    `places` say where in what the kernel returns each output of the graph is; `outputs` how the
-    user's results are built from there; `commits` are what takes place after the call, in order.
+    `places` say where in what the kernel returns each output of the graph is, those of the value
+    within its `group`; `outputs` how the user's results are built from there; `commits` are what
+    takes place after the call, in order.
     """
 
     recorded: Recorded
     outputs: list[Output]
     places: list[Indices]
     commits: list[Commit]
+    group: Indices
+
+    @property
+    def answers(self) -> Answers:
+        """What the call answers."""
+        return Answers(self.outputs, self.commits)
+
+    def numbered(self) -> tuple[Answers, Indices]:
+        """The same of a kernel that answers the number of the way after the results; and where that
+        is."""
+        count = self.recorded.outputs
+
+        def moved(indices: Indices) -> Indices:
+            return (*indices, 0) if count == 1 and indices == self.group else indices
+
+        outputs = [
+            Output(
+                output.structure,
+                [(kind, moved(x) if kind == "result" else x) for kind, x in output.leaves],
+            )
+            for output in self.outputs
+        ]
+        commits = [
+            commit._replace(places=[moved(indices) for indices in commit.places])
+            for commit in self.commits
+        ]
+        return Answers(outputs, commits), _place(self.group, count, count + 1)
+
+    def answers_like(self, other: Finished) -> bool:
+        """Whether the user's results are built as those of `other` are, and that is all."""
+        if self.commits or other.commits or len(self.outputs) != len(other.outputs):
+            return False
+        return all(map(_alike, self.outputs, other.outputs))
 
     def path(
         self,
@@ -135,6 +166,23 @@ def finish(
         _outputs(answer, request, value_leaves, gradients),
         [*values, *gradients],
         commits,
+        group,
+    )
+
+
+def _alike(one: Output, other: Output) -> bool:
+    """Whether two outputs are built alike: fixed parts are the same objects, or equal numbers and
+    strings of one type."""
+    if one.structure != other.structure:
+        return False
+    return all(
+        kind == other_kind
+        and (
+            x is y
+            or (kind == "result" and x == y)
+            or (type(x) is type(y) and type(x) in PLAIN and repr(x) == repr(y))
+        )
+        for (kind, x), (other_kind, y) in zip(one.leaves, other.leaves, strict=True)
     )
 
 
@@ -154,56 +202,6 @@ def _outputs(
     if request.has_aux:
         return [found, Output(answer.value_structure.children[1], value_leaves[1:])]
     return [found]
-
-
-def call_path(
-    path: Path,
-    entry: Entry,
-    leaves: Sequence[Any],
-    finished: Finished,
-    hidden: Sequence[Hidden],
-    read: set[int],
-) -> Any:
-    """Call a kernel by its path: leaves and results are eager Tensors; `read` are the Variables,
-    by id, whose values reach Python or a result."""
-    operands = [*_operands(entry, leaves), *[_hidden(one, read) for one in hidden]]
-    generators = [x._value.data for x in operands if x.type is HANDLE]
-    tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
-    by_name = {leaf.name: value for leaf, value in zip(entry.call.leaves, leaves, strict=True)}
-    for commit in finished.commits:
-        commit.run_eagerly([tensors[indices] for indices in commit.places], by_name)
-    built = [
-        unflatten(
-            output.structure,
-            [tensors[value] if kind == "result" else value for kind, value in output.leaves],
-        )
-        for output in finished.outputs
-    ]
-    return built[0] if len(built) == 1 else tuple(built)
-
-
-def _operands(entry: Entry, values: Sequence[Any]) -> Iterator[Tensor]:
-    """The arguments of the kernel as eager Tensors."""
-    for leaf, value in zip(entry.call.leaves, values, strict=True):
-        if leaf.name in entry.baked:
-            continue
-        if type(value) is Tensor:
-            yield value
-            continue
-        if leaf.role == "generator":
-            yield handle_tensor(numpy_generator(value))
-            continue
-        if leaf.role == "number" and leaf.name in entry.differentiated and leaf.type is not None:
-            value = leaf.type.dtype.type(value)
-        yield Tensor(EAGER.lift(value), EAGER)
-
-
-def _hidden(hidden: Hidden, read: set[int]) -> Tensor:
-    """A hidden argument as an eager Tensor; a Variable that is only assigned is not read."""
-    holder = hidden.holder
-    if type(holder) is Variable and id(holder) not in read:
-        return Tensor(EAGER.version(holder), EAGER)
-    return tensor_of_hidden(hidden)
 
 
 def apart(leaf: Any) -> Any:

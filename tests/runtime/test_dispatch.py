@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
-from tracejit.runtime.dispatch import MISS, Entry, Output, Space, make_entry
+from tracejit.runtime.dispatch import MISS, Answers, Entry, Output, Space, make_entry
 from tracejit.trace.signature import bind_arguments, signature_of, take_apart
 from tracejit.trace.trees import LEAF, flatten
 
@@ -48,7 +48,7 @@ def entry_of(
         differentiated=fields.get("differentiated", frozenset()),
         hidden=fields.get("hidden", ()),
         guard=fields.get("guard"),
-        outputs=fields.get("outputs", [Output(LEAF, [("result", ())])]),
+        answers=[Answers(fields.get("outputs", [Output(LEAF, [("result", ())])]))],
     )
     return make_entry(made, space, "f"), made
 
@@ -195,7 +195,7 @@ def test_a_number_that_was_read_is_checked_and_passed_on() -> None:
     signature = signature_of(lambda x, n: x)
     space = Space()
     call = take_apart({"x": A, "n": 3}, "f", space.bind)
-    output = [Output(LEAF, [("result", ())])]
+    output = [Answers([Output(LEAF, [("result", ())])])]
     made = Entry(
         signature, call, lambda *g: g, {"n": 3}, frozenset(), frozenset(), (), None, output
     )

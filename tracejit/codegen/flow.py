@@ -48,7 +48,7 @@ class Flow:
 
     def enter(self, segment: int) -> list[str]:
         """The lines between what stood before and `segment`."""
-        if segment == self.segment:
+        if segment == self.segment or not self._branches.decisions:
             return []
         self.segment = segment
         lines, outer, deeper = self._sides[segment]

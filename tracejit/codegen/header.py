@@ -16,7 +16,8 @@ class Facts(NamedTuple):
 
     `origin` is the user's function as module.qualname. `sources` are the differentiated arguments,
     `residuals` what forward keeps; both are None where there is no gradient. `made_for` names the
-    versions that the text depends on.
+    versions that the text depends on. `ways` is the number of ways through the function, 0 where
+    nothing was decided.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Facts(NamedTuple):
     results: Sequence[Value]
     sources: Sequence[Value] | None
     residuals: Sequence[Value] | None
+    ways: int = 0
 
 
 def header(facts: Facts, names: Mapping[Value, str]) -> str:
@@ -52,6 +54,9 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
         fits = len(line) <= WIDTH - INDENT
         lines += _entry("gradient", [line] if fits else line.split())
         lines += _entry("residuals", [names[v] for v in facts.residuals] or ["none"])
+    if facts.ways:
+        taken = "1 recorded" if facts.ways == 1 else f"{facts.ways} recorded"
+        lines += _entry("ways", f"{taken}; any other raises BranchNotRecorded".split(" "))
     lines += _entry("key", [facts.key])
     lines += _entry("made for", [facts.made_for])
     return "\n".join(lines) + "\n"

@@ -202,7 +202,7 @@ class Branches(NamedTuple):
 
     def precedes(self, first: int, second: int) -> bool:
         """Whether every way through segment `second` comes through `first`, or it is the same."""
-        return first == second or first < second < self.ends[first]
+        return first == second or not self.ends or first < second < self.ends[first]
 
 
 STRAIGHT = Branches()
@@ -304,14 +304,14 @@ class Graph:
         used.update(dict.fromkeys(self.outputs))
         return [value for value in used if isinstance(value, Constant)]
 
-    def assign_names(self) -> None:
-        """Give every value its base and its unique name.
+    def assign_names(self, results: Iterable[Value] = ()) -> None:
+        """Give every value its base and its unique name; `results` are outputs, too.
 
         A value is called what the user called it; else after the value it is derived from
         (`h_bar`); else, as a temporary, after the named value that its statement makes (`h_1`,
         `h_2`); else after its op.
         """
-        outputs = set(self.outputs)
+        outputs = {*self.outputs, *results}
         names = _Names({value.name for value in self.inputs})
         for _, statement in groupby(self.nodes, key=attrgetter("where")):
             temporaries: list[Value] = []

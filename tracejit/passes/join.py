@@ -159,8 +159,9 @@ class Tree:
         """How many nodes there are."""
         return sum(len(segment.nodes) for segment in _segments(self._root))
 
-    def graph(self) -> Graph:
-        """All ways in one graph; what is longer stands last, so that it need not be indented."""
+    def graph(self, numbered: Sequence[int] = ()) -> Graph:
+        """All ways in one graph; what is longer stands last, so that it need not be indented.
+        Each way answers its number after so many of its outputs as `numbered` says."""
         graph = Graph(self.name)
         graph.files = self._graph.files
         graph.adopt_constants(self._graph)
@@ -186,11 +187,15 @@ class Tree:
                     known[old] = result
                     result.take_name(old)
             if segment.path is not None:
-                operands = tuple(known.get(value, value) for value in segment.outputs)
+                outputs = list(segment.outputs)
+                if numbered:
+                    outputs.insert(numbered[segment.path], graph.constant(segment.path))
+                operands = tuple(known.get(value, value) for value in outputs)
                 params = {"path": segment.path, "results": len(operands)}
                 kinds = list(LEAVE.result_types([value.type for value in operands], params))
                 graph.nodes.append(Node(LEAVE, operands, params, kinds, None, 0, (), number))
-        graph.assign_names()
+        ends = [node for node in graph.nodes if node.op is LEAVE]
+        graph.assign_names([value for end in ends for value in end.operands])
         return graph
 
 

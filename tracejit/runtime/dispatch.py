@@ -19,6 +19,7 @@ from tracejit.ir.types import PYTHON_TYPES
 from tracejit.trace.signature import Call, Leaf
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
+ENTRY = "<tracejit entry"
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 
@@ -31,6 +32,14 @@ class Output(NamedTuple):
     leaves: Sequence[tuple[str, Any]]
 
 
+class Answers(NamedTuple):
+    """What a call answers on one way: the results, and what takes place after it (`commits`, each
+    with values at its `places` in what the kernel returns)."""
+
+    outputs: Sequence[Output]
+    commits: Sequence[Any] = ()
+
+
 class Entry(NamedTuple):
     """What the entry of one kernel checks, calls and returns.
 
@@ -39,9 +48,9 @@ class Entry(NamedTuple):
     to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
     further arguments of the kernel, each an object and the path from it to the array; `captured`
     are all arrays from outside that Python may read. `guard` decides whether captured names still
-    hold. `commits` take place after the call, each with values at its `places` in what the kernel
-    returns. `unwatched` says whether no tape has to see what Variables it reads. `call_path` calls
-    it on eager Tensors.
+    hold. `answers` are those of every way, by its number, which stands at `which` in what the
+    kernel returns; of all ways, where they are the same. `ways` are what the kernel has joined.
+    `unwatched` says whether no tape has to see what Variables it reads.
     """
 
     signature: inspect.Signature
@@ -52,12 +61,12 @@ class Entry(NamedTuple):
     differentiated: frozenset[str]
     hidden: Sequence[tuple[Any, str]]
     guard: Callable[[], bool] | None
-    outputs: Sequence[Output]
+    answers: Sequence[Answers]
+    which: Sequence[int] = ()
+    ways: Any = None
     in_order: frozenset[str] = frozenset()
     captured: Sequence[np.ndarray] = ()
-    commits: Sequence[Any] = ()
     unwatched: Callable[[], bool] | None = None
-    call_path: Callable[[Sequence[Any]], Any] | None = None
 
     def fits(self, call: Call) -> bool:
         """Whether a call like `call`, some of whose arrays may be specs, would be taken now."""
@@ -139,7 +148,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     if generators:
         words = [space.bind(entry.target), f"({', '.join(generators)},)", *arguments]
         called = f"{space.bind(drawing)}({', '.join(words)})"
-    written = [spelled[one.event.argument] for one in entry.commits if one.event.argument]
+    commits = [commit for answer in entry.answers for commit in answer.commits]
+    names = dict.fromkeys(one.event.argument for one in commits if one.event.argument)
+    written = [spelled[name] for name in names]
     if written:
         arrays = [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "array"]
         arrays += [space.bind(x) for x, _ in entry.hidden if type(x) is np.ndarray]
@@ -150,7 +161,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     lines.append(f"    if {' and '.join(checks) or 'True'}:")
     lines += [f"        {line}" for line in _run(called, entry, space, spelled)]
     lines.append(f"    return {space.bind(MISS)}")
-    exec(compile("\n".join(lines), f"<tracejit entry of {name}>", "exec"), space.names)
+    exec(compile("\n".join(lines), f"{ENTRY} of {name}>", "exec"), space.names)
     made: Callable[..., Any] = space.names.pop(f"{space.prefix}entry")
     made.__name__ = made.__qualname__ = name
     return made
@@ -241,17 +252,29 @@ def _number_check(text: str, value: Any, space: Space) -> str:
 
 def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) -> Iterator[str]:
     """The statements that call the kernel and return the user's result."""
-    if entry.outputs == [Output(LEAF, [("result", ())])] and not entry.commits:
+    first = entry.answers[0]
+    if entry.answers == [Answers([Output(LEAF, [("result", ())])])]:
         yield f"return {called}"
         return
     result = f"{space.prefix}result"
     yield f"{result} = {called}"
-    for commit in entry.commits:
+    for number, answers in enumerate(entry.answers[1:], 1):
+        yield f"if {result}{_indexed(entry.which)} == {number}:"
+        for line in _answer(answers, result, space, spelled):
+            yield f"    {line}"
+    yield from _answer(first, result, space, spelled)
+
+
+def _answer(
+    answers: Answers, result: str, space: Space, spelled: Mapping[str, str]
+) -> Iterator[str]:
+    """The statements that follow the call on one way."""
+    for commit in answers.commits:
         array = f"{spelled[commit.event.argument]}, " if commit.event.argument else ""
         values = array + ", ".join(result + _indexed(indices) for indices in commit.places)
         yield f"{space.bind(commit)}.run({values})"
     parts = []
-    for output in entry.outputs:
+    for output in answers.outputs:
         leaves = (
             result + _indexed(value) if kind == "result" else space.bind(value)
             for kind, value in output.leaves

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ops.branches import LEAVE
 from tracejit.schedule.liveness import read_values
 
 INLINE_BELOW = 256
@@ -70,6 +71,8 @@ def inlined_in_the_next(
         if not _may_be_inlined(node) or last_use.get(value) != number + 1:
             continue
         if node in overwrites or value in buffers or following.op.statements is not None:
+            continue
+        if following.op is LEAVE:
             continue
         operations = _operations(node, inlined) + _operations(following, inlined)
         reads = list(read_values(following, inlined))

@@ -35,9 +35,9 @@ class Unknown(Exception):
     one element of a batch. The argument is that value."""
 
 
-class Failed(Exception):
+class Failed(BaseException):
     """Computing it raised (the cause), or what it depends on can be asked only once: the call is
-    for plain Python."""
+    for plain Python. No `except Exception` of the user's is meant."""
 
 
 class Prefix:
@@ -128,6 +128,7 @@ class Decisions:
         self._hidden = hidden
         self._forced = forced
         self._outcomes: dict[tuple[Value, type], Any] = {}
+        self.failed = False
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -141,7 +142,11 @@ class Decisions:
         if len(self._outcomes) < len(self._forced):
             outcome = self._forced[len(self._outcomes)]
         else:
-            outcome = convert(self.prefix[tensor._value])
+            try:
+                outcome = convert(self.prefix[tensor._value])
+            except Failed:
+                self.failed = True
+                raise
         self._outcomes[key] = outcome
         if kind is int:
             tensor = AS_INTEGER(tensor)

@@ -329,7 +329,7 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
-        if value.type.form == "weak" and self._knows(IDENTITY, [value]):
+        if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
         if self._is_constant(value):
             return convert(self.decisions.prefix[value])

@@ -1,0 +1,171 @@
+"""Ways: the recordings of one kind of call that are joined in one kernel.
+
+A call whose decisions fall as none has before raises BranchNotRecorded in the kernel. It is
+recorded once more, with the decisions that the kernel has met, and joined to the others; from then
+on the kernel knows that way, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit.codegen.flow import UNRECORDED
+from tracejit.kernel import Kernel
+from tracejit.passes.join import Misfit, Tree
+from tracejit.pipeline import Recorded
+from tracejit.runtime.dispatch import ENTRY, Answers
+from tracejit.specialise import RecordedCall
+from tracejit.trace.decisions import Hidden
+from tracejit.trace.record import Recording
+
+MAX_NODES = 50_000
+
+
+def input_keys(recording: Recording) -> list[Any]:
+    """What the inputs of a recording are known by: the names of arguments, and objects by id."""
+    hidden = {one.value: key for key, one in recording.hidden.items()}
+    return [hidden.get(value, value.name) for value in recording.graph.inputs]
+
+
+def raised_by_kernel(error: BaseException) -> bool:
+    """Whether an error comes out of a kernel that was called, not out of a recording."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith(ENTRY):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def is_unrecorded(error: BaseException) -> bool:
+    """Whether a kernel has met a decision that fell as it did in no recording."""
+    return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
+
+
+class Way:
+    """One recording, with a kernel of its own where it is called on eager Tensors: under a tape,
+    a call is one way."""
+
+    def __init__(
+        self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str, ways: Ways
+    ) -> None:
+        """`target` is the function of its kernel that is called; `ways` are this one alone."""
+        self.one = one
+        self.finished = one.finished
+        self.alone = ways.tree
+        compute = functools.cache(lambda: getattr(make(ways.recorded()), target))
+        self._path = one.finished.path(one.recording, lambda *arrays: compute()(*arrays), make)
+
+    def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
+        """What the call on eager Tensors and other leaves answers; or where it takes another way,
+        the decisions that lead there."""
+        try:
+            return self.one.call_by_path(self._path, leaves), None
+        except NotImplementedError as error:
+            if not is_unrecorded(error):
+                raise
+            return None, parted(self.alone, error)
+
+
+class Ways:
+    """The ways through a function that were recorded for one kind of call."""
+
+    def __init__(self, name: str) -> None:
+        """None yet."""
+        self.tree = Tree(name)
+        self.ways: list[Way] = []
+        self._hidden: dict[int, Hidden] = {}
+
+    @classmethod
+    def of(cls, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> Ways:
+        """What was recorded just now, alone; `make` and `target` as Way takes them."""
+        ways = cls(one.recording.graph.name)
+        ways.join(Way(one, make, target, ways))
+        return ways
+
+    @property
+    def in_order(self) -> frozenset[str]:
+        """The leaves that must lie in C order."""
+        return frozenset[str]().union(*[way.one.in_order for way in self.ways])
+
+    def joined_to(self, others: Ways | None) -> Ways:
+        """These ways and others; these alone, where they are not for the same calls or do not begin
+        as the others do."""
+        way = self.ways[0]
+        if others is None or not way.one.takes_what(others.ways[0].one):
+            return self
+        try:
+            others.join(way)
+        except Misfit:
+            return self
+        return others
+
+    def is_full(self, most: int) -> bool:
+        """Whether no more are joined."""
+        return len(self.ways) >= most or self.tree.size > MAX_NODES
+
+    def join(self, way: Way) -> None:
+        """Add a way. Raises Misfit where it does not begin as the others do."""
+        recording = way.one.recording
+        if len(recording.decisions):
+            self.tree.join(recording.graph, input_keys(recording))
+        self.ways.append(way)
+        for key, hidden in recording.hidden.items():
+            self._hidden.setdefault(key, hidden)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all ways answer in the same way, so that nobody need know which was taken."""
+        first = self.ways[0].finished
+        if len(self.ways) == 1:
+            return True
+        return all(way.finished.answers_like(first) for way in self.ways)
+
+    def recorded(self) -> Recorded:
+        """All ways as one graph; a recording in which nothing was decided as it is."""
+        first = self.ways[0].finished.recorded
+        if not self.tree.paths:
+            return first
+        counts = [way.finished.recorded.outputs for way in self.ways]
+        graph = self.tree.graph(() if self.is_uniform else counts)
+        inputs = dict(zip(self.tree.keys, graph.inputs, strict=True))
+        seed = None if first.seed is None else inputs[first.seed.label]
+        sources = tuple(inputs[value.label] for value in first.sources)
+        more = 0 if self.is_uniform else 1
+        return Recorded(
+            graph, first.origin, 0, sources, seed, tuple(count + more for count in counts)
+        )
+
+    @property
+    def hidden(self) -> list[Hidden]:
+        """What the kernel takes besides the arguments of the user's, in its order."""
+        return list(self._hidden.values())
+
+    def answers(self) -> tuple[list[Answers], Sequence[int]]:
+        """What the call answers on each way, or on all alike; and where the kernel says which."""
+        if self.is_uniform:
+            return [self.ways[0].finished.answers], ()
+        numbered = [way.finished.numbered() for way in self.ways]
+        return [answers for answers, _ in numbered], numbered[0][1]
+
+    def outcomes(self, error: NotImplementedError) -> list[Any]:
+        """The decisions of a call that the joined kernel does not know, up to the new one."""
+        return parted(self.tree, error)
+
+    def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
+        """As Way.tried, by the kernel of the way that the call takes, if it was recorded."""
+        longest: list[Any] = []
+        for way in reversed(self.ways):
+            found, outcomes = way.tried(leaves)
+            if outcomes is None:
+                return found, None
+            longest = max(longest, outcomes, key=len)
+        return None, longest
+
+
+def parted(tree: Tree, error: NotImplementedError) -> list[Any]:
+    """The decisions that led to BranchNotRecorded, the one that fell otherwise last."""
+    number, outcome, _ = error.args
+    return [*tree.outcomes(number), outcome]

@@ -1,0 +1,183 @@
+"""One run of a user's function under the recorder, for one call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tracejit.arguments import check_containers
+from tracejit.differentiate import Request, run
+from tracejit.ir.types import HANDLE
+from tracejit.paths import Path, tensor_of_hidden
+from tracejit.results import Finished, finish
+from tracejit.runtime.dispatch import drawing, numpy_generator
+from tracejit.trace.captures import Captures
+from tracejit.trace.decisions import Failed, Hidden
+from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.trace.generators import RecordedGenerator
+from tracejit.trace.record import Recording
+from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import unflatten
+from tracejit.trace.variable import Variable
+
+
+class RecordedCall(NamedTuple):
+    """A recording that has ended, and what it is for.
+
+    `fixed` are the numbers, by leaf name, that it holds for, those that Python has read among them;
+    the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
+    `read` are the Variables, by id, whose values reach Python or a result.
+    """
+
+    call: Call
+    recording: Recording
+    captures: Captures
+    finished: Finished
+    differentiated: frozenset[str]
+    fixed: dict[str, Any]
+    baked: frozenset[str]
+    in_order: frozenset[str]
+    read: set[int]
+
+    @property
+    def hidden(self) -> list[Hidden]:
+        """What the kernel takes besides the arguments of the user's."""
+        return list(self.recording.hidden.values())
+
+    def takes_what(self, other: RecordedCall) -> bool:
+        """Whether its kernel takes the same calls, but for the decisions in them."""
+        same = self.fixed.keys() == other.fixed.keys() and all(
+            repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
+        )
+        return same and self.baked == other.baked
+
+    def call_by_path(self, path: Path, leaves: Sequence[Any]) -> Any:
+        """Call a kernel by its path: leaves and results are eager Tensors."""
+        finished = self.finished
+        operands = [*self._operands(leaves), *[self._hidden_tensor(one) for one in self.hidden]]
+        generators = [x._value.data for x in operands if x.type is HANDLE]
+        tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
+        by_name = {leaf.name: x for leaf, x in zip(self.call.leaves, leaves, strict=True)}
+        for commit in finished.commits:
+            commit.run_eagerly([tensors[indices] for indices in commit.places], by_name)
+        built = [
+            unflatten(
+                output.structure,
+                [tensors[value] if kind == "result" else value for kind, value in output.leaves],
+            )
+            for output in finished.outputs
+        ]
+        return built[0] if len(built) == 1 else tuple(built)
+
+    def _operands(self, values: Sequence[Any]) -> Iterator[Tensor]:
+        """The arguments of the kernel as eager Tensors."""
+        for leaf, value in zip(self.call.leaves, values, strict=True):
+            if leaf.name in self.baked:
+                continue
+            if type(value) is Tensor:
+                yield value
+                continue
+            if leaf.role == "generator":
+                yield handle_tensor(numpy_generator(value))
+                continue
+            if leaf.role == "number" and leaf.name in self.differentiated:
+                assert leaf.type is not None
+                value = leaf.type.dtype.type(value)
+            yield Tensor(EAGER.lift(value), EAGER)
+
+    def _hidden_tensor(self, hidden: Hidden) -> Tensor:
+        """A hidden argument as an eager Tensor; a Variable that is only assigned is not read."""
+        holder = hidden.holder
+        if type(holder) is Variable and id(holder) not in self.read:
+            return Tensor(EAGER.version(holder), EAGER)
+        return tensor_of_hidden(hidden)
+
+
+class Run:
+    """A function to record, as `Function` knows it; `effects` are those of the last recording."""
+
+    def __init__(
+        self,
+        python: Callable[..., Any],
+        signature: inspect.Signature,
+        request: Request,
+        name: str,
+        origin: str,
+    ) -> None:
+        """`origin` is the function as module.qualname."""
+        self.python = python
+        self.signature = signature
+        self.request = request
+        self.name = name
+        self.origin = origin
+        self.effects: set[str] = set()
+
+    def record(
+        self,
+        call: Call,
+        fixed: dict[str, Any],
+        differentiated: frozenset[str],
+        exact: bool,
+        forced: Sequence[Any],
+    ) -> RecordedCall:
+        """Run the function on Tensors in place of the leaves of `call`, but for numbers that are
+        `fixed`. Raises what the function raises, and Failed."""
+        objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
+        captures = Captures([self.python, *objects])
+        captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
+        recording = Recording(self.name, captures, forced)
+        recording.exact = exact
+        try:
+            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
+                values = [_argument(leaf, recording, fixed, differentiated) for leaf in call.leaves]
+                arguments = call.rebuild(values)
+                answer = run(
+                    self.python, self.signature, self.request, arguments, recording, top=True
+                )
+                if recording.decisions.failed:
+                    raise Failed
+                check_containers(self.signature, arguments, call, values)
+                recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
+                names = (leaf.name for leaf in call.leaves)
+                recording.write_arguments(dict(zip(names, values, strict=True)))
+                finished = finish(answer, recording, self.request, self.name, self.origin)
+        except BaseException:
+            recording.abandon()
+            raise
+        finally:
+            self.effects |= recording.effects()
+        baked = fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None}
+        read = dict(fixed)
+        for leaf, value in zip(call.leaves, values, strict=True):
+            if type(value) is Tensor and value._value in recording.reads:
+                read[leaf.name] = recording.reads[value._value]
+        in_order = frozenset([value.name for value in recording.relied_on])
+        return RecordedCall(
+            call=call,
+            recording=recording,
+            captures=captures,
+            finished=finished,
+            differentiated=differentiated,
+            fixed=read,
+            baked=frozenset(baked),
+            in_order=in_order,
+            read=set(log),
+        )
+
+
+def _argument(
+    leaf: Leaf, recording: Recording, fixed: dict[str, Any], differentiated: frozenset[str]
+) -> Any:
+    """What the user's function receives for a leaf."""
+    if leaf.role in ("static", "variable") or leaf.name in fixed:
+        return leaf.value
+    assert leaf.type is not None
+    if leaf.role == "generator":
+        generator = numpy_generator(leaf.value)
+        return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
+    if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
+        kind = leaf.type.with_form("scalar")
+        return recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
+    return recording.argument(leaf.name, leaf.type, leaf.value)

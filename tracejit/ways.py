@@ -1,0 +1,141 @@
+"""The functions of a kernel with several ways: one text for what they have in common.
+
+`forward` and `value_and_grad` are the graph as it stands, with an `if` wherever ways part. What
+`forward` keeps for `backward` differs from way to way, and so `backward` has a part for each: the
+first of the residuals says which way was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tracejit.autodiff.partition import Partition, partition
+from tracejit.codegen.module import Body
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.branches import LEAVE
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.simplify import simplify
+from tracejit.schedule.plan import plan_body
+
+
+class Way(NamedTuple):
+    """One way through a graph: where it ends, its nodes and outputs as a graph, and how many of
+    these are `results`."""
+
+    end: Node
+    graph: Graph
+    results: int
+
+    @property
+    def path(self) -> int:
+        """Its number."""
+        number: int = self.end.params["path"]
+        return number
+
+
+class Differentiated(NamedTuple):
+    """The arguments of the function, the cotangent of its result with what it is by default, and
+    the names of the gradients."""
+
+    arguments: Sequence[Value]
+    seed: Value
+    one: Any
+    bars: Sequence[str]
+
+
+def ways_of(graph: Graph, counts: Sequence[int]) -> list[Way]:
+    """The ways through `graph`, which have that many results each, in the order of the text."""
+    precedes = graph.branches.precedes
+    ways = []
+    for end in graph.nodes:
+        if end.op is not LEAVE:
+            continue
+        way = Graph(graph.name)
+        way.inputs = graph.inputs
+        way.nodes = [
+            node
+            for node in graph.nodes
+            if node.op is not LEAVE and precedes(node.segment, end.segment)
+        ]
+        way.outputs = list(end.operands)
+        ways.append(Way(end, way, counts[end.params["path"]]))
+    return ways
+
+
+def joined_forward(
+    graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], in_place: bool
+) -> Body:
+    """The function of a kernel that is not differentiated."""
+    plan = plan_body(arguments, graph.nodes, [], (), in_place, graph.branches)
+    groups = {way.path: [(way.results, way.results == 1)] for way in ways}
+    return Body("forward", "Return {results}.", plan, groups)
+
+
+def joined_both(
+    graph: Graph, given: Differentiated, ways: Sequence[Way], in_place: bool
+) -> tuple[list[Body], list[Value]]:
+    """The functions of a kernel that is, and all residuals."""
+    names = given.bars[0] if len(given.bars) == 1 else f"({', '.join(given.bars)})"
+    gradients = len(given.bars), len(given.bars) == 1
+    parts = {way.path: partition(way.graph, way.results, [given.seed]) for way in ways}
+    results = {way.path: (way.results, way.results == 1) for way in ways}
+    nodes = _forward_nodes(graph, ways, parts)
+    forward = Body(
+        "forward",
+        "Return ({results}, residuals).",
+        plan_body(given.arguments, nodes, [], (), in_place, graph.branches),
+        {
+            path: [results[path], (len(part.residuals) + (len(ways) > 1), False)]
+            for path, part in parts.items()
+        },
+    )
+    backward = [
+        Body(
+            "backward",
+            f"Return {names}, the gradients, from forward's residuals.",
+            plan_body(
+                [*parts[way.path].residuals, given.seed],
+                parts[way.path].backward,
+                way.graph.outputs[way.results :],
+                in_place=in_place,
+            ),
+            [gradients],
+            len(parts[way.path].residuals),
+            {given.seed: given.one},
+            way.path if len(ways) > 1 else None,
+        )
+        for way in ways
+    ]
+    fused = drop_dead(simplify(graph, {given.seed: given.one}))
+    both = Body(
+        "value_and_grad",
+        f"Return {{results}} and {names}, as forward and backward in one.",
+        plan_body(fused.inputs, fused.nodes, [], (), in_place, fused.branches),
+        {path: [count, gradients] for path, count in results.items()},
+    )
+    residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
+    return [forward, *backward, both], list(residuals)
+
+
+def _forward_nodes(graph: Graph, ways: Sequence[Way], parts: dict[int, Partition]) -> list[Node]:
+    """What any way needs forward, each ending in its results and residuals."""
+    needed = {node for part in parts.values() for node in part.forward}
+    ends = {way.end: way for way in ways}
+    nodes = []
+    for node in graph.nodes:
+        way = ends.get(node)
+        if way is not None:
+            nodes.append(_end(graph, way, parts[way.path].residuals, len(ways) > 1))
+        elif node in needed:
+            nodes.append(node)
+    return nodes
+
+
+def _end(graph: Graph, way: Way, residuals: Sequence[Value], numbered: bool) -> Node:
+    """The end of `way` in forward."""
+    path = [graph.constant(way.path)] if numbered else []
+    operands = (*way.graph.outputs[: way.results], *path, *residuals)
+    params = {"path": way.path, "results": way.results}
+    types = [value.type for value in way.end.results]
+    return Node(LEAVE, operands, params, types, None, 0, (), way.end.segment)
