@@ -58,6 +58,13 @@ def without_a_rule() -> None:
     gradients(started.tensors, started.inputs, started.inputs)
 
 
+SPEC = tj.TensorSpec(())
+
+
+def asking(x: Any) -> Any:
+    return x if tj.callback(float, x, result=SPEC) else -x
+
+
 TRIGGERS: dict[str, Callable[[], Any]] = {
     "value-needed": lambda: run(lambda x: float(x), np.array(1.0)),
     "unsupported-function": lambda: run(lambda x: np.packbits(x), VECTOR),
@@ -241,6 +248,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "no-batch": lambda: tj.vmap(lambda x: tj.Variable(1.0).assign(2.0) * x)(VECTOR),
     "batch": lambda: tj.vmap(lambda x, y: x + y)(VECTOR, np.ones(2)),
     "update": lambda: tj.function(lambda x: operator.iadd(x, 1j))(VECTOR),
+    "not-compiled": lambda: tj.hessian(asking)(np.float64(1.0)),
     "not-apart": lambda: tj.grad(lambda x, y: [operator.iadd(x, y), np.sum(y)][1])(VECTOR, VECTOR),
     "written-later": a_rule_that_reads_what_was_written,
     "taped": a_number_from_a_tape,

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracejit.errors import fail
+from tracejit.ops.forms import as_scalar
 from tracejit.runtime.dispatch import NotApart
 from tracejit.trace import places
+from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.memory import Written
-from tracejit.trace.signature import Call
+from tracejit.trace.signature import Call, Leaf
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
@@ -41,3 +43,31 @@ def write_back(call: Call, values: Sequence[Any]) -> None:
             if type(leaf.value) is not Tensor:
                 raise fail("write", places.here(), call=leaf.name, target=PLAIN, fix=USE_NAMESPACE)
             leaf.value._write(value, leaf.name)
+
+
+def eager_source(leaf: Leaf, differentiated: bool) -> Any:
+    """An argument of a call that Python makes: to differentiate by, as an eager Tensor."""
+    if not differentiated or (leaf.type is not None and not leaf.type.is_inexact):
+        return leaf.value
+    tensor: Any = Tensor(snapshot(EAGER.lift(leaf.value)), EAGER)
+    if tensor.type.form == "weak":
+        tensor = as_scalar(tensor, dtype=tensor.dtype)
+    return EAGER.distinct(tensor)
+
+
+def write_plainly(call: Call, values: Sequence[Any]) -> None:
+    """Write into the arrays that are arguments what has been written into the eager Tensors that
+    stood for them."""
+    for leaf, value in zip(call.leaves, values, strict=True):
+        if value is not leaf.value and type(value._owner) is Written:
+            if type(leaf.value) is Tensor:
+                leaf.value._write(value, leaf.name)
+            else:
+                leaf.value[...] = value.numpy()
+
+
+def plain_leaf(leaf: Any) -> Any:
+    """What an eager Tensor is, as plain Python would have it."""
+    if type(leaf) is not Tensor:
+        return leaf
+    return leaf._value.data if leaf.type.form == "weak" else leaf.numpy()

@@ -19,7 +19,9 @@ from tracejit.ir.graph import NOWHERE
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
+from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, unflatten
@@ -136,10 +138,15 @@ def run(
         found = gradients([target], sources, [seed])
         answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
     leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
-    whole = structures[0] if request.single else Structure(
-        tuple, tuple(range(len(structures))), tuple(structures)
-    )  # fmt: skip
+    whole = _whole(structures, request)
     return Answer(leaves, structure, answers, whole, sources, seed if top else None)
+
+
+def _whole(structures: list[Structure], request: Request) -> Structure:
+    """The structure of the gradients."""
+    if request.single:
+        return structures[0]
+    return Structure(tuple, tuple(range(len(structures))), tuple(structures))
 
 
 def _sources(
@@ -189,7 +196,7 @@ def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, 
     )
 
 
-def _scalar(result: Any, request: Request, function: str, recording: Recording) -> Tensor:
+def _scalar(result: Any, request: Request, function: str, recording: Recorder) -> Tensor:
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
@@ -207,11 +214,11 @@ def _scalar(result: Any, request: Request, function: str, recording: Recording) 
     return scalar
 
 
-def _seed(type: ArrayType, recording: Recording, top: bool) -> Tensor:
+def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:
     if top:
+        assert isinstance(recording, Recording)
         return recording.argument("out_bar", type)
-    one = type.dtype.type(1.0)
-    return Tensor(recording.graph.constant(one), recording)
+    return Tensor(recording.lift(type.dtype.type(1.0)), recording)
 
 
 def like(gradient: Any, source: Tensor) -> Any:
@@ -246,3 +253,29 @@ def rebuild(answer: Answer, request: Request) -> Any:
     if request.transform == "value_and_grad":
         return value, found
     return (found, value[1]) if request.has_aux else found
+
+
+def run_eagerly(
+    python: Callable[..., Any],
+    signature: inspect.Signature,
+    request: Request,
+    arguments: dict[str, Any],
+) -> Any:
+    """Answer `request` for eager Tensors among the arguments, by what Python does in this call:
+    what the user sees, with eager Tensors for arrays."""
+    name = request.transform
+    chosen = selected(request, signature, arguments, name)
+    sources, structures = _sources(chosen, request, name)
+    positional, keywords = call_arguments(signature, arguments)
+    with EAGER.recording_from(sources) as nodes:
+        result = map_tree(read_leaf, python(*positional, **keywords))
+    result, auxiliary = split_auxiliary(result, request, name)
+    with EAGER.at(NOWHERE):
+        target = _scalar(result, request, name, EAGER)
+        seed = _seed(target.type, EAGER, top=False)
+        found = gradients([target], sources, [seed], nodes)
+        answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
+    value = (target, auxiliary) if request.has_aux else target
+    leaves, structure = flatten(value)
+    whole = _whole(structures, request)
+    return rebuild(Answer(leaves, structure, answers, whole, sources, None), request)

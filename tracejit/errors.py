@@ -158,6 +158,12 @@ ERRORS: dict[str, Row] = {
         "its gradient is computed from arrays that do not change; NumPy in place would see others.",
         "pass arrays that do not overlap, or a copy.",
     ),
+    "not-compiled": Row(
+        UnsupportedError,
+        "what Python decides in {function} cannot be known while it is recorded.",
+        "a callback answers once, and this transform cannot be computed by plain Python.",
+        "return what the callback answers, or choose with np.where(condition, a, b).",
+    ),
     "written-later": Row(
         InPlaceError,
         "{name} has been written to since the gradient rule that reads it was made.",

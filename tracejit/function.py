@@ -10,20 +10,18 @@ from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from tracejit.arguments import write_back
-from tracejit.differentiate import Request, rebuild, run, selected
-from tracejit.errors import TracejitError, fail, placed, without_frames
-from tracejit.joined import Ways, is_unrecorded, raised_by_kernel
+from tracejit.differentiate import Request, rebuild, run
+from tracejit.errors import TracejitError, fail
+from tracejit.joined import Ways, is_unrecorded
 from tracejit.kernel import Kernel, make_kernel
-from tracejit.ops.effects import CALLBACK
-from tracejit.results import CommitFailed, apart
-from tracejit.runtime.dispatch import MISS, Entry, NotApart, Space, make_entry
-from tracejit.runtime.notes import add_note
+from tracejit.recovery import Recovering, shown
+from tracejit.results import apart
+from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.specialise import Run
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.naming import identifier
-from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import (
     Call,
@@ -34,9 +32,7 @@ from tracejit.trace.signature import (
     take_apart,
 )
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, map_tree
-from tracejit.trace.variable import read_leaf
-from tracejit.trace.writes import plain_write
+from tracejit.trace.trees import flatten
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -61,7 +57,7 @@ class Options(NamedTuple):
     max_paths: int = 64
 
 
-class Function(Generic[P, R_co]):
+class Function(Recovering, Generic[P, R_co]):
     """A function compiled to generated NumPy, called like the one it wraps.
 
     Each call that no kernel fits records the function once more: another dtype, shape, structure
@@ -107,8 +103,10 @@ class Function(Generic[P, R_co]):
             result = self._first_call(args, kwargs)
             return result
         except (Exception, Failed) as error:
-            result = self._after(error, args, kwargs)
-            return result
+            result, problem = self._after(error, args, kwargs)
+        if problem is not None:
+            raise problem
+        return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind to an instance, as a Python function does."""
@@ -144,7 +142,7 @@ class Function(Generic[P, R_co]):
                     return kernel
             return self._specialise(call, space)[2]
         except TracejitError as error:
-            raise _shown(error) from None
+            raise shown(error) from None
 
     def cache_clear(self) -> None:
         """Forget every kernel of this function; files stay."""
@@ -209,35 +207,6 @@ class Function(Generic[P, R_co]):
                 return self._eagerly(args, kwargs)
             self._specialise(call, space, onto, outcomes)
 
-    def _after(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call answers after an error: where Python itself may know better, what it does."""
-        if is_unrecorded(error):
-            try:
-                return self._other_way(args, kwargs)
-            except (Exception, Failed) as other:
-                error = other
-        if isinstance(error, TracejitError):
-            raise _shown(error) from None
-        if isinstance(error, NotApart):
-            if not self.is_derived and current_recording() is None:
-                return self.python(*args, **kwargs)
-            line = places.here()
-            refusal = fail("not-apart", line, function=self.name, problem=error)
-            raise _shown(refusal) from None
-        if isinstance(error, CommitFailed):
-            assert error.__cause__ is not None
-            raise error.__cause__ from None
-        if isinstance(error.__cause__, TracejitError):  # NumPy wrote t into an array
-            raise _shown(plain_write(error.__cause__)) from None
-        misfit = self._misfit(error, args, kwargs)
-        if misfit is not None:
-            raise _shown(misfit) from None
-        if self._can_fall_back(error) and current_recording() is None:
-            return self._eagerly(args, kwargs)
-        if isinstance(error, Exception):
-            add_note(error)
-        raise error
-
     @staticmethod
     def _plain(call: Call) -> tuple[Call, dict[str, Tensor]]:
         """The call with the data of eager Tensors in their place, and these by leaf name."""
@@ -252,24 +221,6 @@ class Function(Generic[P, R_co]):
             for leaf in call.leaves
         ]
         return Call(leaves, call.structures), tensors
-
-    def _read_sources(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments with Variables that are differentiated read."""
-        if not self.request.transform:
-            return arguments
-        return {name: map_tree(read_leaf, value) for name, value in arguments.items()}
-
-    def _misfit(
-        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> TracejitError | None:
-        """The ArityError for a TypeError of calling an entry, which has the user's parameters."""
-        trace = error.__traceback__
-        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
-            try:
-                bind_arguments(self.signature, self.name, args, kwargs)
-            except TracejitError as misfit:
-                return misfit.with_traceback(None)
-        return None
 
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""
@@ -288,15 +239,6 @@ class Function(Generic[P, R_co]):
         if self.request.transform:
             write_back(call, values)
         return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
-
-    def _take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
-        call = take_apart(arguments, self.name, space.bind)
-        for leaf in call.leaves:
-            if leaf.role == "number":
-                spelled = repr(leaf.value)
-                if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
-                    self._dynamic.add(leaf.path)
-        return call
 
     def _specialise(
         self, call: Call, space: Space, onto: Entry | None = None, forced: Sequence[Any] = ()
@@ -346,21 +288,6 @@ class Function(Generic[P, R_co]):
             self.kernels.append(kernel)
         return entry, made, kernel
 
-    def _can_fall_back(self, error: BaseException) -> bool:
-        """Whether a call that raised is made again by Python itself: where a kernel raised, or a
-        recording with effects, none of which has taken place."""
-        if self.is_derived and not isinstance(error, Failed):
-            return False
-        if CALLBACK.name in self._effects:
-            return False
-        return bool(self._effects) or isinstance(error, Failed) or raised_by_kernel(error)
-
-    def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call made by Python itself."""
-        if not self.is_derived:
-            return self.python(*args, **kwargs)
-        raise NotImplementedError
-
     def _origin(self) -> str:
         """The user's function as module.qualname."""
         module = getattr(self.python, "__module__", None) or type(self.python).__module__
@@ -389,30 +316,6 @@ class Function(Generic[P, R_co]):
         self._made = [*others, (made, kernel, entry)]
         self._entries = tuple(one for *_, one in reversed(self._made))
         return kernel
-
-    def _roles(self, call: Call) -> tuple[dict[str, Any], frozenset[str]]:
-        """Numbers that are static, by leaf name, and the leaves that are differentiated."""
-        if self.request.transform:
-            numbers = call.rebuild(range(len(call.leaves)))
-            chosen = selected(self.request, self.signature, numbers, self.name)
-            found = [number for _, value in chosen for number in flatten(value)[0]]
-            differentiated = frozenset(call.leaves[number].name for number in found)
-        else:
-            differentiated = frozenset()
-        fixed = {
-            leaf.name: leaf.value
-            for leaf in call.leaves
-            if leaf.role == "number"
-            and leaf.name not in differentiated
-            and (leaf.path not in self._dynamic or leaf.argument in self._static)
-        }
-        return fixed, differentiated
-
-
-def _shown(error: TracejitError) -> BaseException:
-    """`error` as users see it: at the line that called, if none was known, and without frames of
-    tracejit."""
-    return without_frames(placed(error, places.here()), PACKAGE)
 
 
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:

@@ -112,8 +112,8 @@ class Ways:
         if len(recording.decisions):
             self.tree.join(recording.graph, input_keys(recording))
         self.ways.append(way)
-        for key, hidden in recording.hidden.items():
-            self._hidden.setdefault(key, hidden)
+        for hidden in way.one.hidden:
+            self._hidden.setdefault(id(hidden.holder), hidden)
 
     @property
     def is_uniform(self) -> bool:

@@ -28,7 +28,8 @@ class RecordedCall(NamedTuple):
 
     `fixed` are the numbers, by leaf name, that it holds for, those that Python has read among them;
     the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
-    `read` are the Variables, by id, whose values reach Python or a result.
+    `read` are the Variables, by id, whose values reach Python or a result; `hidden` is what the
+    kernel takes besides the arguments of the user's.
     """
 
     call: Call
@@ -40,11 +41,7 @@ class RecordedCall(NamedTuple):
     baked: frozenset[str]
     in_order: frozenset[str]
     read: set[int]
-
-    @property
-    def hidden(self) -> list[Hidden]:
-        """What the kernel takes besides the arguments of the user's."""
-        return list(self.recording.hidden.values())
+    hidden: list[Hidden]
 
     def takes_what(self, other: RecordedCall) -> bool:
         """Whether its kernel takes the same calls, but for the decisions in them."""
@@ -164,6 +161,7 @@ class Run:
             baked=frozenset(baked),
             in_order=in_order,
             read=set(log),
+            hidden=list(recording.hidden.values()),
         )
 
 

@@ -319,6 +319,9 @@ WITHOUT_RULES = {
     "full": "has no operands",
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
+    "decide": "is of what is the same for all elements: others are not known",
+    "as_integer": "is of what is the same for all elements: others are not known",
+    "leave": "stands in joined graphs alone, which are not batched",
     **MAPPED,
 }
 

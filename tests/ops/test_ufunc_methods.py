@@ -116,9 +116,6 @@ def test_methods_answer_as_numpy_does_or_refuse(call: Any, dtype: str) -> None:
         (lambda x: np.unwrap(x, period=x[0, 0]), UnsupportedError, "recorded period"),
         (lambda x: np.unwrap(x[0, 0]), ShapeError, "at least one dimensional"),
         (lambda x: np.real_if_close(x * 1j), UnsupportedError, "depends on the values"),
-        (lambda x: np.allclose(x, x), ValueNeededError, "bool"),
-        (lambda x: np.array_equal(x, x), ValueNeededError, "bool"),
-        (lambda x: np.array_equiv(x, x), ValueNeededError, "bool"),
     ],
 )
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:

@@ -69,15 +69,16 @@ def test_kernels_call_scipy() -> None:
     assert "from scipy.linalg import solve" in f.source
 
 
-def test_complex_values_of_real_matrices_are_refused_when_they_come() -> None:
+def test_complex_values_of_real_matrices_are_for_scipy() -> None:
     root = tj.function(lambda a: linalg.sqrtm(a))
     assert np.array_equal(root(A), scipy.linalg.sqrtm(A))
+    assert np.array_equal(root(-A), scipy.linalg.sqrtm(-A))
     with pytest.raises((tj.TracejitError, TypeError), match="complex128"):
-        root(-A)
+        root.kernels[0].forward(-A)
     assert np.array_equal(root(-A + 0j), scipy.linalg.sqrtm(-A + 0j))
 
 
-def test_residuals_of_a_lower_rank_are_refused_when_they_come() -> None:
+def test_residuals_of_a_lower_rank_are_for_scipy() -> None:
     off = tj.function(lambda a: linalg.lstsq(a, np.arange(3.0))[1])
     tall = np.array([[1.0, 2.0], [0.5, 1.5], [1.0, 0.0]])
     assert off(tall) == scipy.linalg.lstsq(tall, np.arange(3.0))[1]
@@ -85,5 +86,6 @@ def test_residuals_of_a_lower_rank_are_refused_when_they_come() -> None:
     if np.size(scipy.linalg.lstsq(flat, np.arange(3.0))[1]) == 1:
         assert np.isnan(off(flat))
     else:
+        assert off(flat).shape == (0,)
         with pytest.raises((tj.TracejitError, ValueError), match="reshape"):
-            off(flat)
+            off.kernels[-1].forward(flat)

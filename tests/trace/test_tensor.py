@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import interpret, record, run
 from tracejit.errors import (
     ArgumentError,
@@ -205,8 +206,10 @@ def test_a_number_is_read_when_python_needs_it() -> None:
 
 
 def test_only_the_numbers_that_are_read_are_noted() -> None:
-    started = run(lambda x, a, b: x * (a + b) if a * 2 > 1 else x, VECTOR, 1, 2)
+    started = run(lambda x, a, b: x * (a + b) * len(range(a * 2)), VECTOR, 1, 2)
     assert [value.name for value in started.recording.reads] == ["a"]
+    started = run(lambda x, a, b: x * (a + b) if a * 2 > 1 else x, VECTOR, 1, 2)
+    assert not started.recording.reads and len(started.recording.decisions) == 1
 
 
 def test_plain_arrays_are_constants() -> None:
@@ -244,13 +247,7 @@ def test_out_none_is_no_write() -> None:
 
 VALUES = {
     "float": (float, "float(x)"),
-    "int": (int, "int(x)"),
     "complex": (complex, "complex(x)"),
-    "bool": (bool, "bool(x)"),
-    "if": (lambda x: 1 if x > 0 else 2, "bool(t)"),
-    "and": (lambda x: x and 1, "bool(x)"),
-    "in": (lambda x: 3.0 in [x], "bool(t)"),
-    "max": (lambda x: max(x, 1.0), "bool(t)"),
     "asarray": (np.asarray, "np.asarray(x)"),
     "array": (lambda x: np.array([x, 1.0]), "np.asarray(x)"),
     "full": (lambda x: np.full(3, x), "np.asarray(x)"),
@@ -258,8 +255,6 @@ VALUES = {
     "item": (lambda x: x.item(), "x.item()"),
     "tolist": (lambda x: x.tolist(), "x.tolist()"),
     "numpy": (lambda x: x.numpy(), "x.numpy()"),
-    "range": (range, "using x as an index or size"),
-    "list index": (lambda x: [1, 2][x], "using x as an index or size"),
     "format": (lambda x: f"{x:.2f}", "format(x, '.2f')"),
 }
 
@@ -277,8 +272,34 @@ def test_what_needs_a_value_is_refused(call: Callable[[Any], Any], what: str) ->
     assert "\n  Why: the value used now would be frozen into every later call.\n" in str(error)
 
 
-def test_a_condition_is_advised_to_use_where() -> None:
-    error = refused(lambda x: x if np.sum(x) > 0 else -x, VECTOR)
+DECISIONS = {
+    "int": (int, "int(x)"),
+    "bool": (bool, "bool(x)"),
+    "if": (lambda x: 1 if x > 0 else 2, "bool(t)"),
+    "and": (lambda x: x and 1, "bool(x)"),
+    "in": (lambda x: 3.0 in [x], "bool(t)"),
+    "max": (lambda x: max(x, 1.0), "bool(t)"),
+    "range": (lambda x: range(np.sign(x).astype(int)), "using t as an index or size"),
+    "list index": (lambda x: [1, 2][np.sign(x).astype(int)], "using t as an index or size"),
+}
+
+
+@pytest.mark.parametrize(("call", "what"), DECISIONS.values(), ids=DECISIONS)
+def test_what_python_goes_by_is_recorded(call: Callable[[Any], Any], what: str) -> None:
+    """It needs the numbers of a call, and one that differs is recorded once more."""
+
+    def f(x: Any) -> Any:
+        decided = call(x)
+        return x * (sum(decided) if type(decided) is range else decided)
+
+    compiled = tj.function(f)
+    for x in map(np.array, (1.5, -1.5, 3.0, 1.5) if what[:5] != "using" else (1.5, 2.5, 1.5)):
+        found, expected = compiled(x), f(x)
+        assert found == expected and type(found) is type(expected)
+    with pytest.raises(ValueNeededError) as caught:
+        tj.function(f).kernel(tj.TensorSpec(()))
+    error = caught.value
+    assert str(error).startswith(f"{what} needs a value, but ")
     assert "Fix: choose with np.where(condition, a, b)" in str(error)
 
 

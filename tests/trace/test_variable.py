@@ -235,7 +235,11 @@ def test_python_reads_it() -> None:
 def test_leaving_a_tape_needs_numpy(call: Callable[[Any], Any], wrap: Any) -> None:
     v = tj.Variable(2.5, name="v")
     if wrap is tj.function:
-        refusal(ValueNeededError, lambda: tj.function(lambda: v * call(v))())
+        compiled = tj.function(lambda: v * call(v))
+        if type(call(v)) is int:  # what Python goes by is recorded
+            assert compiled() == 5.0
+        else:
+            refusal(ValueNeededError, compiled)
         return
     with tj.GradientTape() as tape:
         error = refusal(ValueNeededError, lambda: call(v))

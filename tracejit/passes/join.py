@@ -194,8 +194,8 @@ class Tree:
                 params = {"path": segment.path, "results": len(operands)}
                 kinds = list(LEAVE.result_types([value.type for value in operands], params))
                 graph.nodes.append(Node(LEAVE, operands, params, kinds, None, 0, (), number))
-        ends = [node for node in graph.nodes if node.op is LEAVE]
-        graph.assign_names([value for end in ends for value in end.operands])
+        leaving = [node for node in graph.nodes if node.op is LEAVE]
+        graph.assign_names([value for node in leaving for value in node.operands])
         return graph
 
 

@@ -1,0 +1,339 @@
+"""Ways through a function: what Python looks at while it is recorded."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.errors import TracejitError, ValueNeededError
+
+X = np.array([1.0, 2.5, 3.0])
+
+
+def signed(x: Any) -> Any:
+    if x.sum() > 0:
+        return np.sum(np.sin(x))
+    return np.sum(np.cos(x))
+
+
+def newton(a: Any) -> Any:
+    x = a
+    while abs(x * x - a) > 1e-10:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def nested(x: Any) -> Any:
+    if x[0] > 0:
+        y = x * 2.0
+        if x[1] > 0:
+            y = y + 1.0
+        else:
+            y = y * y
+    elif x[2] > 0:
+        y = np.exp(x)
+    else:
+        y = -x
+    return np.sum(y * x)
+
+
+def picked(x: Any) -> Any:
+    return x[int(np.argmax(x))] * x[0]
+
+
+def repeated(x: Any, n: Any) -> Any:
+    for _ in range(n[0]):
+        x = x * 1.5
+    return np.sum(x)
+
+
+def bounded(x: Any) -> Any:
+    return max(x[0] * 2.0, min(x[1], x[2] ** 2))
+
+
+def sorted_by_exchange(x: Any) -> Any:
+    items = [x[k] for k in range(3)]
+    for i in range(3):
+        for j in range(2 - i):
+            if items[j] > items[j + 1]:
+                items[j], items[j + 1] = items[j + 1], items[j]
+    return items[0] * 1.0 + items[1] * 2.0 + items[2] * 3.0
+
+
+def asserted(x: Any) -> Any:
+    assert np.all(np.isfinite(x)), "finite"
+    return np.sum(x**2)
+
+
+SIGNS = [
+    np.array(signs) * X for signs in ([1, 1, 1], [-1, -1, -1], [1, -1, 1], [-1, 1, 1], [-1, 1, -1])
+]
+
+PROGRAMS: list[tuple[Callable[..., Any], Sequence[tuple[Any, ...]]]] = [
+    (signed, [(x,) for x in SIGNS]),
+    (newton, [(np.float64(a),) for a in (2.0, 3.0, 5.0, 100.0, 1e4, 2.0)]),
+    (nested, [(x,) for x in SIGNS]),
+    (picked, [(x,) for x in SIGNS]),
+    (bounded, [(x,) for x in SIGNS]),
+    (sorted_by_exchange, [(x,) for x in (*SIGNS, X[::-1].copy(), X[[1, 0, 2]], X[[2, 0, 1]])]),
+    (asserted, [(x,) for x in SIGNS]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
+def test_every_way_answers_as_python_does(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+) -> None:
+    f, g = tj.function(function), tj.value_and_grad(function)
+    for _ in range(2):
+        for call in calls:
+            expected = function(*call)
+            assert type(f(*call)) is type(expected)
+            np.testing.assert_array_equal(f(*call), expected)
+            value, gradient = g(*call)
+            np.testing.assert_allclose(value, expected, rtol=1e-15)
+            np.testing.assert_allclose(gradient, differences(function, *call), rtol=2e-5)
+    count = f.tracing_count
+    for call in calls:
+        f(*call)
+    assert f.tracing_count == count and len(f.kernels) == len(g.kernels) == 1
+
+
+def differences(function: Callable[..., Any], x: Any) -> Any:
+    """The gradient by central differences."""
+    found = np.zeros(np.shape(x))
+    for place in np.ndindex(np.shape(x)):
+        step = np.zeros(np.shape(x))
+        step[place] = 1e-5 * max(1.0, abs(float(np.max(x))))
+        found[place] = (function(x + step) - function(x - step)) / (2 * step[place])
+    return found
+
+
+def test_gradients_of_loops_and_comparisons() -> None:
+    h = tj.value_and_grad(newton)
+    for a in (2.0, 3.0, 100.0, 1e4, 5.0, 2.0):
+        np.testing.assert_allclose(h(np.float64(a))[1], 0.5 / np.sqrt(a), rtol=1e-8)
+    g = tj.grad(sorted_by_exchange)
+    for x in (*SIGNS, X[::-1].copy()):
+        ranks = np.empty(3)
+        ranks[np.argsort(x)] = [1.0, 2.0, 3.0]
+        assert g(x).tolist() == ranks.tolist()
+
+
+def test_one_module_with_the_users_condition() -> None:
+    f = tj.function(signed)
+    f(X)
+    assert "raise BranchNotRecorded(0, False, 'signed:1')".replace("'", '"') in f.source
+    f(-X)
+    lines = [line.strip() for line in f.source.splitlines()]
+    place = lines.index("# signed:1  if x.sum() > 0:")
+    assert lines[place + 1].startswith("if add.reduce(x") and "else:" in lines[place:]
+    assert f.source.count("add.reduce(x, axis=None)") == 1
+    namespace: dict[str, Any] = {}
+    exec(f.source, namespace)
+    assert namespace["forward"](X) == signed(X) and namespace["forward"](-X) == signed(-X)
+
+
+def test_alone_a_module_says_which_way_is_missing() -> None:
+    f = tj.function(signed)
+    with pytest.raises(NotImplementedError) as caught:
+        f.kernel_of = f(X)  # type: ignore[attr-defined]
+        f.kernels[-1].forward(-X)
+    assert caught.value.args == (0, False, "signed:1")
+
+
+def test_forward_and_backward_follow_one_way() -> None:
+    g = tj.value_and_grad(nested)
+    for x in SIGNS:
+        g(x)
+    kernel = g.kernels[-1]
+    for x in SIGNS:
+        value, residuals = kernel.forward(x)
+        assert value == nested(x)
+        np.testing.assert_array_equal(kernel.backward(residuals), kernel.value_and_grad(x)[1])
+        np.testing.assert_array_equal(2 * g(x)[1], kernel.backward(residuals, 2.0))
+
+
+def test_a_long_loop_is_flat() -> None:
+    def steps(x: Any) -> Any:
+        total = x
+        while total < 1000.0:
+            total = total + x
+        return total
+
+    f = tj.function(steps)
+    assert f(np.float64(1.0)) == 1000.0
+    assert f(np.float64(1.003)) == steps(1.003)
+    assert f(np.float64(2.0)) == 1000.0
+    assert max(len(line) - len(line.lstrip()) for line in f.source.splitlines()) <= 12
+    assert tj.grad(f)(np.float64(1.0)) == 1000.0
+
+
+def test_what_differs_in_structure_is_told_apart() -> None:
+    def shapes(x: Any) -> Any:
+        if x[0] > 0:
+            return {"x": x * 2.0, "n": 1}
+        if x[1] > 0:
+            return x[0], "text"
+        return None
+
+    f = tj.function(shapes)
+    for x in (*SIGNS, *SIGNS):
+        found, expected = f(x), shapes(x)
+        assert type(found) is type(expected)
+        if isinstance(expected, dict):
+            np.testing.assert_array_equal(found["x"], expected["x"])
+            assert found["n"] == 1
+        else:
+            assert found == expected
+    assert f.tracing_count == 3 and len(f.kernels) == 1
+
+
+def test_the_kernel_that_rounds_otherwise_decides() -> None:
+    x = np.concatenate(([1e16], np.ones(1000), [-1e16]))
+
+    def decided(x: Any) -> Any:
+        return x[1] * 2.0 if np.sum(x) > 975.0 else x[2] * 3.0
+
+    f = tj.function(decided)
+    for _ in range(3):
+        assert f(x) in (2.0, 3.0)
+
+
+def test_too_many_ways_are_pythons() -> None:
+    def many(x: Any) -> Any:
+        total = x[0] * 0.0
+        for k in range(6):
+            if x[k] > 0:
+                total = total + x[k]
+            else:
+                total = total - x[k] * 2.0
+        return total
+
+    f, g = tj.function(many, max_paths=4), tj.value_and_grad(tj.function(many, max_paths=4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(64):
+            x = np.array([1.0 if number >> k & 1 else -1.0 for k in range(6)])
+            assert f(x) == many(x)
+            value, gradient = g(x)
+            assert value == many(x)
+            np.testing.assert_array_equal(gradient, np.where(x > 0, 1.0, -2.0))
+    assert f.tracing_count == 4 and len(f.kernels) == 1
+
+
+def test_numbers_are_compared_at_each_call() -> None:
+    def scheduled(x: Any, step: Any) -> Any:
+        rate = 0.5 if step < 3 else 0.1
+        return x * rate
+
+    f = tj.function(scheduled)
+    for step in range(8):
+        np.testing.assert_array_equal(f(X, step), scheduled(X, step))
+    assert len(f.kernels) == 2
+
+
+def test_errors_of_kernels_are_pythons() -> None:
+    def solved(a: Any) -> Any:
+        try:
+            return np.linalg.cholesky(a).sum()
+        except np.linalg.LinAlgError:
+            return a.sum() * 2.0
+
+    f, g = tj.function(solved), tj.grad(solved)
+    good, bad = np.eye(2), -np.eye(2)
+    for a in (good, bad, good):
+        assert f(a) == solved(a)
+    np.testing.assert_array_equal(g(bad), np.full((2, 2), 2.0))
+    assert g(good).shape == (2, 2)
+
+
+def test_a_way_that_raises_raises_pythons_error() -> None:
+    def checked(x: Any) -> Any:
+        if x[0] < 0:
+            raise KeyError("negative")
+        return x * 2.0
+
+    f = tj.function(checked)
+    for x in (X, -X, X, -X):
+        if x[0] < 0:
+            with pytest.raises(KeyError, match="negative"):
+                f(x)
+        else:
+            np.testing.assert_array_equal(f(x), x * 2.0)
+
+
+def test_draws_are_decided_on() -> None:
+    def accepted(x: Any, rng: Any) -> Any:
+        proposal = x + rng.normal()
+        return proposal if rng.random() < 0.5 else x
+
+    f = tj.function(accepted)
+    ours, pythons = np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(20):
+        assert f(np.float64(1.0), ours) == accepted(np.float64(1.0), pythons)
+    assert ours.bit_generator.state == pythons.bit_generator.state
+    assert len(f.kernels) == 1
+
+
+def test_variables_are_assigned_on_the_way_taken() -> None:
+    v = tj.Variable(0.0)
+
+    def counting(x: Any) -> Any:
+        if x[0] > 0:
+            v.assign_add(1.0)
+            return x[0] * v
+        return x[1] * 1.0
+
+    f = tj.function(counting)
+    found = [float(f(x)) for x in (X, -X, X, X, -X)]
+    assert found == [1.0, -2.5, 2.0, 3.0, -2.5] and v.numpy() == 3.0
+
+
+def test_arguments_are_written_on_the_way_taken() -> None:
+    def clipped(x: Any) -> Any:
+        if x[0] > 1.0:
+            x[0] = 1.0
+        return x.sum()
+
+    f = tj.function(clipped)
+    for start in (0.5, 2.0, 0.5, 3.0):
+        ours, pythons = np.array([start, 1.0]), np.array([start, 1.0])
+        assert f(ours) == clipped(pythons)
+        np.testing.assert_array_equal(ours, pythons)
+
+
+def test_under_a_tape_a_call_takes_its_way() -> None:
+    f = tj.function(nested)
+    for x in (*SIGNS, *SIGNS):
+        t = tj.constant(x)
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = f(t)
+        assert y.numpy() == nested(x)
+        np.testing.assert_allclose(tape.gradient(y, t).numpy(), tj.grad(nested)(x), rtol=1e-14)
+
+
+def test_what_is_not_known_is_refused() -> None:
+    with pytest.raises(ValueNeededError, match="bool"):
+        tj.function(signed).kernel(tj.TensorSpec((3,)))
+    with pytest.raises(ValueNeededError, match="where"):
+        tj.vmap(signed)(np.ones((4, 3)))
+    with pytest.raises(TracejitError, match="float"):
+        tj.function(lambda x: x * float(x[0]))(X)
+
+
+def test_transforms_follow_the_way_too() -> None:
+    for x in SIGNS:
+        exact = np.diag(-np.sin(x) if x.sum() > 0 else -np.cos(x))
+        np.testing.assert_allclose(tj.hessian(signed)(x), exact, atol=1e-15)
+    batch = np.ones((4, 3))
+    inner = tj.vmap(lambda x, c: x * (2.0 if c > 0 else 3.0), in_axes=(0, None))
+    for c in (1.0, -1.0, 1.0):
+        found = inner(batch, np.float64(c))
+        np.testing.assert_array_equal(found, batch * (2.0 if c > 0 else 3.0))

@@ -1,0 +1,180 @@
+"""What becomes of a call that raises: another way through the function, Python itself, or the error
+as the user sees it.
+
+A kernel touches nothing outside until it has succeeded, so whatever raises in it can be asked of
+Python from the start: the user's own `except` clauses, partial effects and tracebacks are Python's
+then. A gradient is computed by eager Tensors in that case. A kernel with a callback is never called
+again: its error is the call's.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tracejit.arguments import eager_source, plain_leaf, write_plainly
+from tracejit.differentiate import Request, run_eagerly, selected
+from tracejit.errors import TracejitError, fail, placed, without_frames
+from tracejit.joined import is_unrecorded, raised_by_kernel
+from tracejit.ops.effects import CALLBACK
+from tracejit.results import CommitFailed
+from tracejit.runtime.dispatch import NotApart, Space
+from tracejit.runtime.notes import add_note
+from tracejit.trace import places
+from tracejit.trace.decisions import Failed
+from tracejit.trace.eager import EAGER
+from tracejit.trace.places import PACKAGE
+from tracejit.trace.record import current_recording
+from tracejit.trace.signature import Call, bind_arguments, take_apart
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.variable import read_leaf
+from tracejit.trace.writes import plain_write
+
+
+def shown(error: TracejitError) -> BaseException:
+    """`error` as users see it: at the line that called, if none was known, and without frames of
+    tracejit."""
+    error.__suppress_context__ = True
+    return without_frames(placed(error, places.here()), PACKAGE)
+
+
+class Recovering:
+    """What a Function knows of its calls, and how it goes on after an error."""
+
+    python: Callable[..., Any]
+    signature: inspect.Signature
+    request: Request
+    name: str
+    is_derived: bool
+    _static: frozenset[str]
+    _effects: set[str]
+    _first_numbers: dict[str, str]
+    _dynamic: set[str]
+
+    def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that takes a way through the function which its kernel has not recorded."""
+        raise NotImplementedError
+
+    def _after(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, BaseException | None]:
+        """What a call answers after an error, where it takes a way of its own or Python itself
+        knows better; or the error as the user sees it."""
+        if is_unrecorded(error):
+            try:
+                return self._other_way(args, kwargs), None
+            except (Exception, Failed) as other:
+                error = other
+        if self._can_fall_back(error, args, kwargs):
+            try:
+                return self._eagerly(args, kwargs, error), None
+            except Exception as other:
+                error = other
+        return None, self._problem(error, args, kwargs)
+
+    def _problem(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> BaseException:
+        """The error that the user sees."""
+        if isinstance(error, TracejitError):
+            return shown(error)
+        if isinstance(error, NotApart):
+            return shown(fail("not-apart", places.here(), function=self.name, problem=error))
+        if isinstance(error, CommitFailed):
+            assert error.__cause__ is not None
+            return error.__cause__
+        if isinstance(error.__cause__, TracejitError):  # NumPy wrote t into an array
+            return shown(plain_write(error.__cause__))
+        misfit = self._misfit(error, args, kwargs)
+        if misfit is not None:
+            return shown(misfit)
+        if isinstance(error, Exception):
+            add_note(error)
+        return error
+
+    def _can_fall_back(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> bool:
+        """Whether a call that raised is made again by Python itself: where a kernel raised, or a
+        recording with effects, none of which has taken place."""
+        if current_recording() is not None or isinstance(error, CommitFailed):
+            return False
+        if isinstance(error, NotApart):
+            return not self.is_derived
+        if isinstance(error, Failed):
+            return True
+        if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
+            return False
+        if CALLBACK.name in self._effects or self._misfit(error, args, kwargs) is not None:
+            return False
+        if self.is_derived:
+            return bool(self.request.transform) and raised_by_kernel(error)
+        return bool(self._effects) or raised_by_kernel(error)
+
+    def _misfit(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> TracejitError | None:
+        """The ArityError for a TypeError of calling an entry, which has the user's parameters."""
+        trace = error.__traceback__
+        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+            try:
+                bind_arguments(self.signature, self.name, args, kwargs)
+            except TracejitError as misfit:
+                return misfit.with_traceback(None)
+        return None
+
+    def _eagerly(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], error: BaseException | None = None
+    ) -> Any:
+        """The call made by Python itself, a gradient by eager Tensors; `error` is why."""
+        if not self.is_derived:
+            return self.python(*args, **kwargs)
+        if not self.request.transform:
+            cause = error.__cause__ if isinstance(error, Failed) else error
+            line = places.here()
+            raise cause or shown(fail("not-compiled", line, function=self.name))
+        arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
+        call = self._take_apart(arguments, Space(self.signature.parameters))
+        differentiated = self._roles(call)[1]
+        values = [eager_source(leaf, leaf.name in differentiated) for leaf in call.leaves]
+        taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
+        found = run_eagerly(self.python, self.signature, self.request, call.rebuild(values))
+        write_plainly(call, values)
+        return found if taped else map_tree(plain_leaf, found)
+
+    # The arguments of a call
+
+    def _read_sources(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with Variables that are differentiated read."""
+        if not self.request.transform:
+            return arguments
+        return {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+
+    def _take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
+        call = take_apart(arguments, self.name, space.bind)
+        for leaf in call.leaves:
+            if leaf.role == "number":
+                spelled = repr(leaf.value)
+                if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
+                    self._dynamic.add(leaf.path)
+        return call
+
+    def _roles(self, call: Call) -> tuple[dict[str, Any], frozenset[str]]:
+        """Numbers that are static, by leaf name, and the leaves that are differentiated."""
+        if self.request.transform:
+            numbers = call.rebuild(range(len(call.leaves)))
+            chosen = selected(self.request, self.signature, numbers, self.name)
+            found = [number for _, value in chosen for number in flatten(value)[0]]
+            differentiated = frozenset(call.leaves[number].name for number in found)
+        else:
+            differentiated = frozenset()
+        fixed = {
+            leaf.name: leaf.value
+            for leaf in call.leaves
+            if leaf.role == "number"
+            and leaf.name not in differentiated
+            and (leaf.path not in self._dynamic or leaf.argument in self._static)
+        }
+        return fixed, differentiated
