@@ -35,6 +35,12 @@ def symmetric(*shape, matrix=normal):
     return (q * (1.0 + np.arange(shape[-1]))) @ np.conj(q).mT
 
 
+def complexes(*shape):
+    """Complex values of modulus 0.5 to 1."""
+    rng = np.random.default_rng(sum(shape))
+    return rng.uniform(0.5, 1.0, shape) * np.exp(1j * rng.uniform(0.0, 6.0, shape))
+
+
 def single(array):
     """The array in single precision."""
     return array.astype(np.complex64 if array.dtype.kind == "c" else np.float32)
@@ -173,8 +179,10 @@ EIGEN = [
         "eigh",
         lambda a: np.linalg.eigh(a, "u"),
         symmetric(2, 2, matrix=complex_normal),
-        differentiable=False,
+        symmetric(2, 3, 3, matrix=complexes),
+        holomorphic=False,
     ),
+    *each("eigh", np.linalg.eigh, symmetric(3, 3, matrix=complexes), holomorphic=False),
     *each("eigh", np.linalg.eigh, INTEGERS, single(symmetric(3, 3)), holomorphic=False, order=1),
     *each("eigvalsh", np.linalg.eigvalsh, symmetric(3, 3), zero_size=(EMPTY,), holomorphic=False),
     *each("eigvalsh", np.linalg.eigvalsh, symmetric(2, 3, 3), holomorphic=False),
@@ -184,14 +192,12 @@ EIGEN = [
         np.linalg.eigvalsh,
         symmetric(3, 3, matrix=complex_normal),
         holomorphic=False,
-        order=1,
     ),
     *each(
         "eigvalsh",
         lambda a: np.linalg.eigvalsh(a, "U"),
         symmetric(3, 3, matrix=complex_normal),
         holomorphic=False,
-        order=1,
     ),
     *each("eigvalsh", np.linalg.eigvalsh, INTEGERS, single(symmetric(3, 3)), order=1),
 ]
@@ -206,12 +212,14 @@ SINGULAR = [
         for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))
     ),
     *each("svd", np.linalg.svd, spread(3, 3), holomorphic=False),
+    *each("svd", np.linalg.svd, spread(4, 2), differentiable=False),
     *each(
         "svd",
-        np.linalg.svd,
-        spread(4, 2),
+        lambda a: np.linalg.svd(a, full_matrices=False),
         spread(2, 2, matrix=complex_normal),
-        differentiable=False,
+        spread(3, 2, matrix=complexes),
+        spread(2, 2, 3, matrix=complexes),
+        holomorphic=False,
     ),
     *each(
         "svd", lambda a: np.linalg.svd(a, full_matrices=False).U, spread(3, 2), holomorphic=False
@@ -226,7 +234,6 @@ SINGULAR = [
         np.linalg.svdvals,
         spread(3, 2, matrix=complex_normal),
         holomorphic=False,
-        order=1,
     ),
     *each(
         "svdvals",

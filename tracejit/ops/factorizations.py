@@ -5,9 +5,8 @@ zero in the other triangle. (G + G^T) / 2 is the symmetric form that other libra
 agree along every symmetric direction, so what the matrix was computed from has the same gradient.
 
 A gradient through values alone (eigenvalues, singular values) is right wherever they differ.
-Vectors are determined up to a sign, and complex ones up to a phase that NumPy happens to choose: a
-gradient through complex vectors is refused. That of real ones divides by the differences of the
-values, so it is infinite or nan where two of them are equal.
+Vectors are determined up to a sign, and complex ones up to a phase (tracejit.ops.phases). Their
+gradient divides by the differences of the values: it is infinite or nan where two are equal.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from tracejit.ops.linalg import (
     square_type,
 )
 from tracejit.ops.op import answer, defop
+from tracejit.ops.phases import adjoint, along, turn, turned
 from tracejit.ops.products import conj
 
 
@@ -48,11 +48,6 @@ def _total(first: Any, second: Any) -> Any:
     if first is None or second is None:
         return second if first is None else first
     return first + second
-
-
-def _refuse_unless_real(dtype: np.dtype[Any], op: str) -> None:
-    if dtype.kind == "c":
-        raise fail("no-rule", None, op=f"the vectors of {op} of complex matrices")
 
 
 # Cholesky factors
@@ -81,10 +76,6 @@ def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
     return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
 
 
-def _adjoint(x: Any) -> Any:
-    return conj(x).mT
-
-
 cholesky = defop(
     name="cholesky",
     infer=square_type,
@@ -97,8 +88,8 @@ cholesky = defop(
 cholesky_upper = defop(
     name="cholesky_upper",
     infer=square_type,
-    vjp=lambda g, y, a: _adjoint(_cholesky_vjp(_adjoint(g), _adjoint(y), a)),
-    jvp=lambda v, y, a: _adjoint(_cholesky_jvp(_adjoint(v), _adjoint(y), a)),
+    vjp=lambda g, y, a: adjoint(_cholesky_vjp(adjoint(g), adjoint(y), a)),
+    jvp=lambda v, y, a: adjoint(_cholesky_jvp(adjoint(v), adjoint(y), a)),
     batch="leading",
     source="np.linalg.cholesky({0}, upper=True)",
     cost=cubic,
@@ -129,10 +120,11 @@ def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     (g_values, g_vectors), (values, vectors) = g, y
     change = None if g_values is None else _eigenvalues_vjp(g_values, vectors)
     if g_vectors is not None:
-        _refuse_unless_real(vectors.dtype, "eigh")
-        turn = inverse_gaps(values) * (vectors.mT @ g_vectors)
-        change = _total(change, vectors @ turn @ vectors.mT)
-    return _triangle(change + conj(change).mT, uplo)
+        if vectors.dtype.kind == "c":
+            g_vectors = turned(g_vectors, along(g_vectors, vectors), vectors, uplo == "U")
+        rotation = inverse_gaps(values) * (vectors.mT @ g_vectors)
+        change = _total(change, conj(vectors) @ rotation @ vectors.mT)
+    return _triangle(change + adjoint(change), uplo)
 
 
 def _moved(v: Any, uplo: str) -> Any:
@@ -146,12 +138,11 @@ def _eigenvalues_jvp(v: Any, vectors: Any, uplo: str) -> Any:
 
 def _eigh_jvp(v: Any, y: Any, a: Any, uplo: str = "L") -> tuple[Any, Any]:
     values, vectors = y
-    _refuse_unless_real(vectors.dtype, "eigh")
-    change = vectors.mT @ _moved(v, uplo) @ vectors
-    return (
-        np.diagonal(change, 0, -2, -1),
-        vectors @ (inverse_gaps(values) * change),
-    )
+    change = adjoint(vectors) @ _moved(v, uplo) @ vectors
+    moved = vectors @ (inverse_gaps(values) * change)
+    if vectors.dtype.kind == "c":
+        moved = moved - turn(moved, vectors, uplo == "U") * vectors
+    return _real(np.diagonal(change, 0, -2, -1)), moved
 
 
 def _eigh_source(function: str) -> Callable[..., str]:
@@ -218,9 +209,23 @@ def singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
 
 
 def _refuse_vectors(a: Any, full: bool) -> None:
-    _refuse_unless_real(a.dtype, "svd")
     if full and a.shape[-2] != a.shape[-1]:
         raise fail("no-rule", None, op="the vectors of svd with full_matrices=True")
+
+
+def _unturned(g_u: Any, g_v: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
+    """The cotangents of complex vectors before their phase was chosen, and that of the diagonal of
+    u^H da v, by whose imaginary part the phases of left and right vectors come apart."""
+    g_u = np.zeros_like(u) if g_u is None else g_u
+    g_v = np.zeros_like(v) if g_v is None else g_v
+    left, right = along(g_u, u), along(g_v, v)
+    if u.shape[-2] >= v.shape[-2]:
+        apart = np.imag(left)
+        g_v = turned(g_v, left + right, v)
+    else:
+        apart = -np.imag(right)
+        g_u = turned(g_u, left + right, u)
+    return g_u, g_v, identity_like(u.mT @ u) * (1j * (apart / np.expand_dims(s, -2)))
 
 
 def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
@@ -230,20 +235,25 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     if g_u is None and g_vh is None:
         return change
     _refuse_vectors(a, full)
+    if u.dtype.kind == "c":
+        g_v = None if g_vh is None else adjoint(g_vh)
+        g_u, g_v, apart = _unturned(g_u, g_v, u, s, adjoint(vh))
+        g_vh = adjoint(g_v)
+        change = _total(change, conj(u) @ apart @ conj(vh))
     gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     if g_u is not None:
-        turn = u.mT @ g_u
-        inner = u @ ((gaps * (turn - turn.mT)) * row)
+        inside = u.mT @ g_u
+        inner = conj(u) @ ((gaps * (inside - adjoint(inside))) * row)
         if u.shape[-2] > u.shape[-1]:
-            inner = inner + (g_u - u @ turn) / row
-        change = _total(change, inner @ vh)
+            inner = inner + (g_u - conj(u) @ inside) / row
+        change = _total(change, inner @ conj(vh))
     if g_vh is not None:
-        turn = vh @ g_vh.mT
-        inner = (column * (gaps * (turn - turn.mT))) @ vh
+        inside = conj(vh @ g_vh.mT)
+        inner = (column * (gaps * (inside - adjoint(inside)))) @ conj(vh)
         if vh.shape[-1] > vh.shape[-2]:
-            inner = inner + (g_vh - turn.mT @ vh) / column
-        change = _total(change, u @ inner)
+            inner = inner + (g_vh - adjoint(inside) @ conj(vh)) / column
+        change = _total(change, conj(u) @ inner)
     return change
 
 
@@ -252,14 +262,33 @@ def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
     u, s, vh = y
     gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
-    change = u.mT @ v @ vh.mT
-    u_dot = u @ (gaps * (change * row + column * change.mT))
-    vh_dot = (gaps * (column * change + change.mT * row)).mT @ vh
+    change = adjoint(u) @ v @ adjoint(vh)
+    u_dot = u @ (gaps * (change * row + column * adjoint(change)))
+    vh_dot = adjoint(gaps * (column * change + adjoint(change) * row)) @ vh
     if u.shape[-2] > u.shape[-1]:
-        u_dot = u_dot + (v @ vh.mT - u @ change) / row
+        u_dot = u_dot + (v @ adjoint(vh) - u @ change) / row
     if vh.shape[-1] > vh.shape[-2]:
-        vh_dot = vh_dot + (u.mT @ v - change @ vh) / column
-    return u_dot, np.diagonal(change, 0, -2, -1), vh_dot
+        vh_dot = vh_dot + (adjoint(u) @ v - change @ vh) / column
+    s_dot = np.diagonal(change, 0, -2, -1)
+    if u.dtype.kind == "c":
+        u_dot, vh_dot = _turned_back(u_dot, vh_dot, y, 1j * (np.imag(s_dot) / s))
+    return u_dot, _real(s_dot), vh_dot
+
+
+def _turned_back(u_dot: Any, vh_dot: Any, y: Any, apart: Any) -> tuple[Any, Any]:
+    """The tangents of complex vectors with their phase: left and right ones come apart by
+    `apart`."""
+    u, _, vh = y
+    apart = np.expand_dims(apart, -2)
+    if u.shape[-2] >= vh.shape[-1]:
+        back = turn(adjoint(vh_dot), adjoint(vh))
+        return u_dot + (apart - back) * u, vh_dot - adjoint(back) * vh
+    back = turn(u_dot, u)
+    return u_dot - back * u, vh_dot - adjoint(apart + back) * vh
+
+
+def _real(x: Any) -> Any:
+    return np.real(x) if x.dtype.kind == "c" else x
 
 
 def reduced_svd(a: Any) -> Any:
