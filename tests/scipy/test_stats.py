@@ -169,8 +169,8 @@ def test_frozen_distributions() -> None:
 def test_what_is_not_recorded_is_refused_by_name() -> None:
     with pytest.raises(tj.TracejitError, match="rvs"):
         tj.grad(lambda m: np.sum(stats.norm.rvs(m, size=2)))(1.0)
-    with pytest.raises(tj.TracejitError, match="allow_singular"):
-        tj.grad(lambda m: stats.multivariate_normal.logpdf(m, allow_singular=True))(1.0)
+    with pytest.raises(tj.TracejitError, match="cdf"):
+        tj.grad(lambda m: stats.multivariate_normal.cdf(m))(1.0)
 
 
 COVARIANCE = np.array([[1.3, 0.2], [0.2, 0.7]])
@@ -198,6 +198,30 @@ def test_multivariate_normal(method, arguments) -> None:
     found = tj.grad(lambda s: np.sum(ours(*arguments[:2], arguments[2] * s)))(1.0)
     expected = slope(lambda s: theirs(*arguments[:2], arguments[2] * s), (1.0,), 0)
     np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+SPAN = np.array([[1.0, 0.2], [0.5, -0.7], [0.3, 0.4], [-0.2, 0.1]])
+
+
+def test_normal_vectors_of_singular_covariance() -> None:
+    def logpdf(t, m, s):
+        span = s @ np.diag(np.array([1.0, 2.0]))
+        return stats.multivariate_normal.logpdf(span @ t, span @ m, span @ span.T, True)
+
+    def theirs(t, m, s):
+        span = s @ np.diag([1.0, 2.0])
+        density = scipy.stats.multivariate_normal
+        return density.logpdf(span @ t, span @ m, span @ span.T, allow_singular=True)
+
+    point = (np.array([0.3, -0.4]), np.array([0.1, 0.2]), SPAN)
+    np.testing.assert_allclose(recorded(logpdf)(*point), theirs(*point), rtol=1e-12)
+    tj.check_grads(logpdf, point, order=1)
+    normal = recorded(lambda x, c: stats.multivariate_normal.logpdf(x, cov=c, allow_singular=True))
+    singular = np.diag([1.0, 1.0, 0.0])
+    assert normal(np.ones(3), singular) == -np.inf
+    assert np.isnan(normal(np.ones(3), -singular))
+    expected = scipy.stats.multivariate_normal.logpdf(np.ones(2), cov=COVARIANCE)
+    assert abs(normal(np.ones(2), COVARIANCE) - expected) < 1e-14
 
 
 def test_entropy_of_a_normal_vector() -> None:

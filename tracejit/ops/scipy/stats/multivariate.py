@@ -1,7 +1,9 @@
 """scipy.stats: distributions of vectors.
 
 A covariance counts with its lower triangle, as SciPy reads it, and has to be positive definite;
-what SciPy checks of the numbers of a Dirichlet variable is not checked here.
+with `allow_singular` a density is nan where an eigenvalue is negative, and its gradient is that of
+covariances of the same rank. What SciPy checks of the numbers of a Dirichlet variable is not
+checked here.
 """
 
 from __future__ import annotations
@@ -45,22 +47,40 @@ def _factor(cov: Any) -> tuple[Any, Any]:
     return factor, 2.0 * np.sum(np.log(np.diagonal(factor)))
 
 
+def _regular(cov: Any, rows: Any) -> Any:
+    """The logarithms of densities at deviations from the mean."""
+    factor, log_det = _factor(cov)
+    distances = np.sum(np.square(np.linalg.solve(factor, rows.T)), axis=0)
+    return -0.5 * (np.shape(cov)[0] * LOG_2PI + log_det + distances)
+
+
+def _singular(cov: Any, rows: Any) -> Any:
+    """The same on the space that the covariance spans, whose other eigenvalues are rounding by
+    SciPy's measure: -inf elsewhere."""
+    values, vectors = np.linalg.eigh(cov)
+    limit = 1e6 * np.finfo(values.dtype).eps
+    tolerance = limit * np.max(np.abs(values))
+    spanned = values > tolerance
+    log_det = np.sum(np.log(np.where(spanned, values, 1.0)))
+    inverse = np.linalg.pinv(cov, limit, hermitian=True)
+    distances = np.sum((rows @ inverse) * rows, axis=-1)
+    density = -0.5 * (np.sum(spanned) * LOG_2PI + log_det + distances)
+    outside = np.sum(np.square(rows @ vectors * ~spanned), axis=-1) >= (1e3 * tolerance) ** 2
+    density = np.where(outside & ~np.all(spanned), -np.inf, density)
+    return np.where(np.min(values) < -tolerance, np.nan, density)
+
+
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """The logarithm of the density of a normal vector."""
-    if allow_singular:
-        raise TypeError("unexpected keyword argument 'allow_singular'")
     mean, cov, size = _normal_parameters(mean, cov)
     x = as_real(x)
     if np.ndim(x) == 0:
         x = np.reshape(x, (1, 1))
     elif np.ndim(x) == 1:
         x = np.reshape(x, (-1, 1) if size == 1 else (1, -1))
-    shape = np.shape(x)[:-1]
-    factor, log_det = _factor(cov)
     rows = np.reshape(x - mean, (-1, size))
-    distances = np.sum(np.square(np.linalg.solve(factor, rows.T)), axis=0)
-    result = np.reshape(-0.5 * (size * LOG_2PI + log_det + distances), shape)
-    return settled_form(np.squeeze(result))
+    result = (_singular if allow_singular else _regular)(cov, rows)
+    return settled_form(np.squeeze(np.reshape(result, np.shape(x)[:-1])))
 
 
 def normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
