@@ -97,6 +97,52 @@ def test_lists_of_recorded_numbers_become_arrays() -> None:
     assert tj.grad(f)(X)[0] == pytest.approx(slope)
 
 
+def test_tuples_of_recorded_numbers_become_arrays() -> None:
+    found = tj.grad(lambda x: tnp.std((x[0], x[1], 4.0)) + tnp.mean((x, 2.0 * x)))(X)
+    step = 1e-6 * np.eye(3)[:2]
+    expected = [(np.std(np.r_[(X + h)[:2], 4.0]) - np.std(np.r_[X[:2], 4.0])) / 1e-6 for h in step]
+    np.testing.assert_allclose(found, np.r_[expected, 0.0] + 0.5, atol=1e-5)
+    assert tj.function(lambda x: tnp.sum(x[None], (0, 1)))(X) == 6.0
+
+
+KEYS = [
+    lambda x, y: x,
+    lambda x, y: (x, y),
+    lambda x, y: (x, 0, y[0, 0], slice(1, 4), slice(0, 1, 5j)),
+    lambda x, y: ("1", y, 2 * y),
+    lambda x, y: ("0,2", x, y),
+    lambda x, y: ("0,3,1", x, x),
+    lambda x, y: ("-1,3,-2", y, y),
+    lambda x, y: ("1,2,0", x, slice(3)),
+    lambda x, y: ([x[0], 2.0], x),
+    lambda x, y: (x.astype(np.float32), 1.5),
+    lambda x, y: (x.astype(np.float32), x[0]),
+]
+
+
+@pytest.mark.parametrize("builder", ["r_", "c_"])
+@pytest.mark.parametrize("key", KEYS)
+def test_what_stands_in_brackets_is_joined_as_by_numpy(builder: str, key: Any) -> None:
+    matrix = np.arange(9.0).reshape(3, 3)
+    recorded = tj.function(lambda x, y: getattr(tnp, builder)[key(x, y)])
+    try:
+        expected = getattr(np, builder)[key(X, matrix)]
+    except ValueError:
+        with pytest.raises(ValueError, match=r"."):
+            recorded(X, matrix)
+        return
+    found = recorded(X, matrix)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_brackets_are_differentiated_and_numpys_outside() -> None:
+    assert tj.grad(lambda x: np.sum(tnp.c_[x, x**2] ** 2))(X).tolist() == [6.0, 36.0, 114.0]
+    assert tnp.r_[1:4, 0].tolist() == [1, 2, 3, 0]
+    with pytest.raises(tj.TracejitError, match=r"makes a np\.matrix"):
+        tj.function(lambda x: tnp.r_["c", x])(X)
+
+
 def test_full_of_a_recorded_number() -> None:
     found = tj.grad(lambda x: np.sum(tnp.full((2, 3), x[0]) + tnp.full_like(X, x[1])))(X)
     assert found.tolist() == [6.0, 6.0, 0.0]

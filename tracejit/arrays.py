@@ -17,6 +17,7 @@ import numpy
 from tracejit.errors import fail
 from tracejit.mapping import vmap
 from tracejit.ops.creation import as_array, full, full_like, plain_number, shape_of
+from tracejit.ops.joining import bracketed
 from tracejit.ops.op import HANDLERS
 from tracejit.ops.shapes import copy
 from tracejit.trace import places
@@ -31,6 +32,7 @@ from tracejit.trace.tensor import Tensor
 OF_SEQUENCES = frozenset(
     (
         numpy.concatenate, numpy.stack, numpy.hstack, numpy.vstack, numpy.dstack, numpy.block,
+        getattr(numpy, "row_stack", numpy.vstack), numpy.lexsort,
         numpy.column_stack, numpy.select, numpy.choose, numpy.piecewise, numpy.einsum, numpy.ix_,
         numpy.broadcast_arrays, numpy.meshgrid, numpy.histogram2d, numpy.ravel_multi_index,
          numpy.linalg.multi_dot, numpy.histogramdd,
@@ -190,6 +192,25 @@ def _vectorize(pyfunc: Any, *args: Any, **options: Any) -> Callable[..., Any]:
     return call
 
 
+def _bracket(builder: Any) -> Any:
+    """np.r_ or np.c_, recordable."""
+    kind = type(builder)
+    name = "np.r_" if builder is numpy.r_ else "np.c_"
+
+    def joined(self: Any, key: Any) -> Any:
+        if recorded_argument(key) is None:
+            return kind.__getitem__(self, key)
+        if type(key) is tuple and isinstance(key[0], str) and key[0] in ("r", "c"):
+            words = {"function": f"{name}[{key[0]!r}, ...]", "problem": "it makes a np.matrix"}
+            raise fail("unsupported-call", places.here(), **words, fix="leave out the letter.")
+        return bracketed(key, self.axis, self.ndmin, self.trans1d)
+
+    return type(kind.__name__, (kind,), {"__getitem__": joined, "__doc__": builder.__doc__})()
+
+
+_BRACKETS = {id(builder): _bracket(builder) for builder in (numpy.r_, numpy.c_)}
+
+
 def _made(function: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, its arrays made by `make` where something is recorded, unless that answers
     None."""
@@ -231,6 +252,8 @@ def wrapped(value: Any) -> Any:
         return _module(value) if value.__name__.startswith("numpy.") else None
     if value is numpy.vectorize:
         return _vectorize
+    if id(value) in _BRACKETS:
+        return _BRACKETS[id(value)]
     if isinstance(value, (type, numpy.ufunc)) or not callable(value):
         return None
     try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import record, run
 from tracejit.errors import ShapeError, UnsupportedError
 
@@ -65,3 +67,11 @@ def test_parts_are_views() -> None:
 def test_what_numpy_or_tracejit_refuses(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run(call, X)
+
+
+def test_row_stack_is_vstack() -> None:
+    row_stack = getattr(np, "row_stack", np.vstack)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        found = tj.function(lambda x: row_stack((x, 2.0 * x)))(np.ones(2))
+    assert found.tolist() == [[1.0, 1.0], [2.0, 2.0]]

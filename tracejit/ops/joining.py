@@ -12,7 +12,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, everywhere
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.infer import normalize_axis, promote
-from tracejit.ops.op import OPS, Each, composite, defop
+from tracejit.ops.op import OPS, Each, answer, composite, defop
 
 ALL = slice(None)
 
@@ -171,6 +171,10 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return np.concatenate(arrays, dtype=dtype, casting=casting)
 
 
+if (row_stack := getattr(np, "row_stack", None)) is not None:  # until NumPy 2.5
+    answer(row_stack, vstack)
+
+
 @composite(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """Arrays side by side."""
@@ -192,6 +196,48 @@ def column_stack(tup: Any) -> Any:
     return np.concatenate(
         [array[:, None] if array.ndim == 1 else array for array in arrays], axis=1
     )
+
+
+def bracketed(key: Any, axis: int, ndmin: int, place: int) -> Any:
+    """What np.r_ and np.c_ make of what stands in their brackets: arrays of at least `ndmin` axes,
+    joined along `axis`; of the axes that are added the others stand at `place`."""
+    items = list(key) if type(key) is tuple else [key]
+    if items and isinstance(items[0], str):
+        axis, ndmin, place = _directive(items.pop(0), axis, ndmin, place)
+    parts, kinds = [], []
+    for item in items:
+        is_slice = isinstance(item, slice)
+        array = as_array(np.r_[item] if is_slice else item)
+        is_number = type_in_call(array).form != "array"
+        kinds.append(array if is_number else array.dtype)
+        ndim = np.ndim(array)
+        array = at_least(1, array)
+        added = max(ndmin - np.ndim(array), 0)
+        array = array[(None,) * added]
+        if is_slice and ndmin > 1 and place != -1:
+            array = np.swapaxes(array, -1, place)
+        elif not is_number and place != -1 and ndim < ndmin:
+            array = np.transpose(array, _moved_axes(ndim, ndmin, place))
+        parts.append(array)
+    return np.concatenate(parts, axis=axis, dtype=np.result_type(*kinds))
+
+
+def _directive(text: str, axis: int, ndmin: int, place: int) -> tuple[int, int, int]:
+    """The numbers in a string that stands first in the brackets of np.r_ or np.c_."""
+    try:
+        given = tuple(map(int, text.split(",")))
+    except ValueError:
+        raise ValueError(f"unknown special directive {text!r}") from None
+    axis, ndmin, place = (*given, *(axis, ndmin, place)[len(given) :])[:3]
+    return axis, ndmin, place
+
+
+def _moved_axes(ndim: int, ndmin: int, place: int) -> list[int]:
+    """The order of axes, the first of which are added, where the own ones stand at `place`."""
+    added = ndmin - ndim
+    first = place + added + 1 if place < 0 else place
+    axes = list(range(ndmin))
+    return axes[:first] + axes[added:] + axes[first:added]
 
 
 @composite(np.append)

@@ -26,11 +26,20 @@ def recorded_argument(*args: Any) -> Any:
     return None
 
 
+def _is_data(arg: Any) -> bool:
+    """Whether a sequence stands for an array: a list, or a tuple that holds one; others are sizes,
+    axes and their like."""
+    if type(arg) is not tuple:
+        return type(arg) is list
+    recorded = [leaf for leaf in flatten(arg)[0] if hasattr(type(leaf), "__tracejit_record__")]
+    return any(leaf.type.form != "weak" for leaf in recorded)
+
+
 def recordable(
     function: Callable[..., Any], convert: Callable[[Any], Any] | None = None
 ) -> Callable[..., Any]:
     """`function`, its calls with a Tensor or a Variable recorded, or refused by name; `convert`
-    makes arrays of lists that hold them."""
+    makes arrays of lists, and of tuples that hold them."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -38,7 +47,7 @@ def recordable(
         if recorded is None:
             return function(*args, **kwargs)
         if convert is not None:
-            args = tuple(convert(arg) if type(arg) is list else arg for arg in args)
+            args = tuple(convert(arg) if _is_data(arg) else arg for arg in args)
         return recorded.__array_function__(function, (), args, kwargs)
 
     return call
