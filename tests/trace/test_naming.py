@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
 import weakref
@@ -93,6 +94,15 @@ def test_tensors_in_containers_and_other_locals_have_no_name() -> None:
         return pair[0] + pair[1]
 
     assert labels(f, X) == ["", "", ""]
+
+
+def test_what_is_no_name_in_python_names_nothing() -> None:
+    tree = ast.parse("def f(x):\n    part = np.exp(x)\n    return part - 1.0")
+    tree.body[0].body[0].targets[0].id = "@part"  # type: ignore[attr-defined]
+    tree.body[0].body[1].value.left.id = "@part"  # type: ignore[attr-defined]
+    space: dict[str, Any] = {"np": np}
+    exec(compile(tree, __file__, "exec"), space)
+    assert labels(space["f"], X) == ["", ""]
 
 
 def test_arguments_keep_their_names() -> None:

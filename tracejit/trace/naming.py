@@ -69,6 +69,8 @@ class Namer:
         for name, local in frame.f_locals.items():
             if type(local) is not Tensor or local._held.label or local._held.node is None:
                 continue
+            if not name.isidentifier():  # pytest keeps the parts of an assertion in such names
+                continue
             if local._held.derived is None or frame not in self._rules:
                 local._held.label = name
 
