@@ -85,6 +85,12 @@ VECTORISED: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[int | Non
         (0, None),
     ),
     "solve": (lambda a, b: np.sum(np.linalg.solve(a, b) ** 2), (SQUARE, ROWS), (None, 0)),
+    "fit": (
+        lambda y, x: np.sum(np.linalg.lstsq(np.vander(x, 3), y)[0] ** 2),
+        (ROWS, np.array([0.0, 0.5, 1.5, 2.0])),
+        (0, None),
+    ),
+    "powers": (lambda x: np.sum(np.sin(np.vander(x, 3))), (ROWS,), (0,)),
     "spectrum": (lambda x: np.sum(np.abs(np.fft.rfft(x))), (ROWS,), (0,)),
     "einsum": (lambda q, k: np.sum(np.einsum("id,jd->ij", q, k) ** 2), (WORDS, WORDS), (0, 0)),
 }

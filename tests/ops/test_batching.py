@@ -268,7 +268,7 @@ def assert_near(actual: Any, expected: Any, dtype: Any = None) -> None:
 # Ops that are mapped over one element after the other, and why.
 MAPPED = {
     **dict.fromkeys(
-        ("histogram", "histogram_bin_edges", "histogram_of_weights", "lstsq", "vander"),
+        ("histogram", "histogram_bin_edges", "histogram_of_weights"),
         "NumPy makes one at a time",
     ),
     **dict.fromkeys(
@@ -310,6 +310,7 @@ MAPPED_IN_PART = {
     "gradient_at": "places of each element's own",
     "digitize": "bins of each element's own",
     "interp": "a curve of each element's own",
+    "lstsq": "a matrix of each element's own",
     "isin": "test elements of each element's own",
     "reduce": "a first value of each element's own",
     "searchsorted": "sorted arrays of each element's own",

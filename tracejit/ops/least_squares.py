@@ -16,6 +16,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.factorizations import hermitian as hermitian_of
 from tracejit.ops.factorizations import lower_half, reduced_svd, singular_values_vjp
@@ -27,7 +28,7 @@ from tracejit.ops.linalg import (
     linalg_dtype,
     real_dtype,
 )
-from tracejit.ops.op import answer, defop
+from tracejit.ops.op import Op, answer, defop
 from tracejit.ops.products import array_or_scalar, conj
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -182,7 +183,23 @@ def _lstsq_jvp(wanted: int, v: Any, y: Any, a: Any, b: Any, rcond: float | None)
     return _pinv_jvp(v, p, a) @ b, residuals, None, values
 
 
-lstsq = defop(
+def _batched_lstsq(moved: Moved, a: Any, b: Any, rcond: float | None) -> Any:
+    """With one matrix, all right sides at once."""
+    if moved[0]:
+        return NotImplemented
+    size, rows, *columns = b.shape
+    sides = np.reshape(np.moveaxis(b, 0, 1), (rows, math.prod((size, *columns))))
+    x, residuals, rank, values = lstsq(a, sides, rcond=rcond)
+    count = math.prod(columns) if rows > a.shape[1] else 0
+    return (
+        np.moveaxis(np.reshape(x, (a.shape[1], size, *columns)), 1, 0),
+        np.reshape(residuals, (size, count)),
+        np.broadcast_to(rank, (size,)),
+        np.broadcast_to(values, (size, *values.shape)),
+    )
+
+
+lstsq: Op = defop(
     name="lstsq",
     infer=_lstsq_type,
     vjp=(
@@ -193,6 +210,7 @@ lstsq = defop(
         lambda v, y, a, b, rcond: _lstsq_jvp(0, v, y, a, b, rcond),
         lambda v, y, a, b, rcond: _lstsq_jvp(1, v, y, a, b, rcond),
     ),
+    batch=_batched_lstsq,
     source=lambda types, rcond: (
         "np.linalg.lstsq({0}, {1})" if rcond is None else "np.linalg.lstsq({0}, {1}, {rcond})"
     ),

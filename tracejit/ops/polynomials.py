@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, cast, is_recorded
 from tracejit.ops.joining import at_least
-from tracejit.ops.op import answer, composite, defop
+from tracejit.ops.op import Op, answer, composite, defop
 
 # Values and their matrix
 
@@ -64,7 +65,13 @@ def _vander_jvp(v: Any, y: Any, x: Any, columns: int, increasing: bool = False) 
     return np.concatenate((zeros, moved) if increasing else (moved, zeros), axis=1)
 
 
-vander = defop(
+def _batched_vander(moved: Moved, x: Any, columns: int, increasing: bool = False) -> Any:
+    """The places of all elements in one matrix."""
+    powers = vander(np.reshape(x, x.size), columns=columns, increasing=increasing)
+    return np.reshape(powers, (*x.shape, columns))
+
+
+vander: Op = defop(
     np.vander,
     canonical=_vander_call,
     infer=_vander_type,
@@ -72,6 +79,7 @@ vander = defop(
         _without_ones(g, increasing) * _vander_slopes(y, increasing), axis=1
     ),
     jvp=_vander_jvp,
+    batch=_batched_vander,
     source=lambda types, columns, increasing=False: (
         f"np.vander({{0}}, {columns}{', increasing=True' if increasing else ''})"
     ),
