@@ -166,6 +166,21 @@ def test_the_second_order_is_checked_by_itself() -> None:
     assert "reverse" in text
 
 
+def test_the_second_order_is_by_the_cotangent_too() -> None:
+    @tj.custom_gradient
+    def halved(x: Any) -> Any:
+        return 0.5 * x, lambda upstream: 0.5 * scaled(upstream)
+
+    @tj.custom_gradient
+    def scaled(x: Any) -> Any:
+        return x * 1.0, lambda upstream: 1.001 * upstream
+
+    tj.check_grads(halved, X, order=1)
+    text = failure(halved, X, modes="rev")
+    assert "second derivative in reverse mode by the cotangent[" in text
+    assert "custom gradient of halved" in text
+
+
 def test_a_rule_that_differs_in_one_mode_only() -> None:
     op = tj.primitive(lambda x: np.sin(x))
     tj.register_gradient(op)(lambda applied, g: g * np.cos(applied.inputs[0]))

@@ -4,7 +4,8 @@ Of each order the derivative of one real number is checked, the inner product of
 fixed random array, with respect to one element of an argument at a time. The first order is
 compared with the plain function: by complex step, where that agrees with differences, so that the
 function is analytic there, else by differences at three steps, errors of order 2 and 4 removed.
-Higher orders are compared with differences of the derivatives below, which have been checked.
+Higher orders are compared with differences of the derivatives below, which have been checked; in
+reverse mode those move with the cotangents as well.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ class Level(NamedTuple):
     """A function of the moving arrays to a list of arrays, and how it was derived from the user's.
 
     `plain` is the same computed by NumPy alone, in complex numbers too; None above the first order.
+    `more` are arrays that it takes after the user's: cotangents.
     """
 
     function: Callable[..., Any]
     words: str
     plain: Callable[..., Any] | None = None
+    more: tuple[Any, ...] = ()
 
 
 @places.at_the_users_line
@@ -163,15 +166,17 @@ class Check:
         return [read_leaf(y) for y in flatten(self.f(*unflatten(self.structure, leaves)))[0]]
 
     def derived(self, level: Level, mode: str) -> Level:
-        """The derivative of a level as a function: in reverse mode the gradients, in forward mode
-        the tangents along a fixed direction."""
+        """The derivative of a level as a function: in reverse mode the gradients, by the cotangents
+        too, in forward mode the tangents along a fixed direction."""
+        more = level.more
         if mode == "rev":
-            seeds = self._seeds(level)
+            more += tuple(self._seeds(level))
+            count = len(self.xs) + len(level.more)
 
             def function(*xs: Any) -> Any:
-                return list(vjp(level.function, *xs)[1](seeds))
+                return list(vjp(level.function, *xs[:count])[1](list(xs[count:])))
         else:
-            directions = tuple(_drawn(self.rng, x) for x in self.xs)
+            directions = tuple(_drawn(self.rng, x) for x in (*self.xs, *more))
 
             def function(*xs: Any) -> Any:
                 return jvp(level.function, xs, directions)[1]
@@ -179,10 +184,10 @@ class Check:
         function.__name__ = self.name
         words = f" of the {MODES[mode]} mode's" if not level.words else f" of {MODES[mode]} over"
         made: Function[..., Any] = Function(function, options=Options(cache=False))
-        return Level(made, f"{words}{level.words.replace(' of', '', 1)}")
+        return Level(made, f"{words}{level.words.replace(' of', '', 1)}", more=more)
 
     def _seeds(self, level: Level) -> list[Any]:
-        results = level.function(*self.xs)
+        results = level.function(*self.xs, *level.more)
         if len(results) == 1 and np.shape(results[0]) == () and results[0].dtype.kind != "c":
             return [np.ones_like(results[0])[()]]
         return [_drawn(self.rng, y) for y in results]
@@ -201,15 +206,16 @@ class Check:
                 return list(level.function(*xs))
             return [y for y in plain(xs) if _moves(y)]
 
-        slopes = Slopes(results, self.xs, seeds, settings, plain is not None)
-        pull = vjp(level.function, *self.xs)[1](seeds) if mode == "rev" else None
+        points = [*self.xs, *level.more]
+        slopes = Slopes(results, points, seeds, settings, plain is not None)
+        pull = vjp(level.function, *points)[1](seeds) if mode == "rev" else None
         wrong: list[Entry] = []
-        for leaf, x in enumerate(self.xs):
+        for leaf, x in enumerate(points):
             indices = self._indices(x)
             if pull is not None:
                 found = [complex(np.asarray(pull[leaf])[index]) for index in indices]
             else:
-                found = [self._pushed(level, seeds, leaf, index) for index in indices]
+                found = [_pushed(level, points, seeds, leaf, index) for index in indices]
             wrong += slopes.wrong(leaf, indices, found)
         if wrong:
             self._fail(
@@ -223,17 +229,6 @@ class Check:
             chosen = np.sort(self.rng.choice(x.size, MOST_ELEMENTS, replace=False))
         return [tuple(map(int, np.unravel_index(int(k), x.shape))) for k in chosen]
 
-    def _pushed(self, level: Level, seeds: Sequence[Any], leaf: int, index: Any) -> complex:
-        """The gradient's element in forward mode: along one, and along the imaginary unit."""
-        found = 0.0 + 0.0j
-        for unit in (1.0, 1.0j) if self.xs[leaf].dtype.kind == "c" else (1.0,):
-            dots = [np.zeros_like(x) for x in self.xs]
-            dots[leaf][index] = unit
-            moved = tuple(in_form(dot, x) for dot, x in zip(dots, self.xs, strict=True))
-            tangents = jvp(level.function, tuple(self.xs), moved)[1]
-            found += unit * sum(map(inner, seeds, tangents))
-        return found
-
     def _fail(
         self,
         worst: Entry,
@@ -244,8 +239,9 @@ class Check:
         seeds: Sequence[Any],
     ) -> None:
         place = "".join(f"[{', '.join(map(str, worst.at))}]" if worst.at else "")
+        by = [*self.names, *["the cotangent"] * len(level.more)][worst.leaf]
         what = f"the {ORDINALS[order]} derivative in {MODES[mode]} mode"
-        lines = [f"{self.name}: {what} by {self.names[worst.leaf]}{place} is wrong."]
+        lines = [f"{self.name}: {what} by {by}{place} is wrong."]
         if level.words:
             lines[0] = f"{lines[0][:-1]} (the derivative{level.words})."
         lines += [f"  analytic  {_number(worst.analytic)}"]
@@ -258,9 +254,12 @@ class Check:
         raise AssertionError("\n".join(lines))
 
     def _markers(self, leaf: int) -> list[str]:
-        """The markers that the first order meets between an argument and the result."""
+        """The markers that the first order meets between an argument, for a cotangent any, and the
+        result."""
         graph = self.function.kernel(*self.xs).graph
-        reached: set[Value] = {graph.inputs[leaf]}
+        reached: set[Value] = set(graph.inputs)
+        if leaf < len(self.xs):
+            reached = {graph.inputs[leaf]}
         met: list[Node] = []
         for node in graph.nodes:
             if not reached.isdisjoint(node.operands):
@@ -276,6 +275,20 @@ class Check:
             line = f": {node.where.text}" if node.where is not None and node.where.text else ""
             lines.append(f"{text}{line}")
         return list(dict.fromkeys(lines))
+
+
+def _pushed(
+    level: Level, points: Sequence[Any], seeds: Sequence[Any], leaf: int, index: Any
+) -> complex:
+    """The gradient's element in forward mode: along one, and along the imaginary unit."""
+    found = 0.0 + 0.0j
+    for unit in (1.0, 1.0j) if points[leaf].dtype.kind == "c" else (1.0,):
+        dots = [np.zeros_like(x) for x in points]
+        dots[leaf][index] = unit
+        moved = tuple(in_form(dot, x) for dot, x in zip(dots, points, strict=True))
+        tangents = jvp(level.function, tuple(points), moved)[1]
+        found += unit * sum(map(inner, seeds, tangents))
+    return found
 
 
 def _settled(leaf: Any) -> Any:
