@@ -7,6 +7,7 @@ import operator
 import re
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -218,6 +219,13 @@ def out_of_sight() -> Any:
     return recomputed(f, lambda y: y * kept[0])
 
 
+def watched_and_impure() -> Any:
+    """Read the clock while recordings are compared."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRACEJIT_CHECK", "1")
+        return tj.function(lambda x: x * time.perf_counter())(VECTOR)
+
+
 PUBLIC: dict[str, Callable[[], Any]] = {
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
@@ -226,6 +234,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "write": lambda: tj.function(lambda x: x.resize(2))(VECTOR),
     "shapes": lambda: tj.function(lambda x: x + np.ones(4))(VECTOR),
     "random": lambda: tj.function(lambda x: x + np.random.normal(size=3))(VECTOR),  # noqa: NPY002
+    "impure": watched_and_impure,
     "leaked": leak,
     "other-thread": on_two_threads,
     "two-recordings": lambda: tj.function(lambda x: tj.function(lambda y: x + y).kernel(x))(VECTOR),
@@ -302,6 +311,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
 # with-statement, is known without columns.
 WITHOUT_A_LINE = {"kernel"}
 WITHOUT_COLUMNS = {
+    "impure",
     "no-rule",
     "rule-count",
     "rule-not-linear",

@@ -15,7 +15,7 @@ from tracejit import ops, random
 from tracejit.accumulator import ForwardAccumulator
 from tracejit.callbacks import callback
 from tracejit.checks import check_grads
-from tracejit.errors import TracejitError
+from tracejit.errors import TracejitError, TracejitWarning
 from tracejit.function import Function, function
 from tracejit.gradients import grad, value_and_grad
 from tracejit.kernel import Kernel, load
@@ -23,6 +23,7 @@ from tracejit.mapping import vmap
 from tracejit.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
 from tracejit.matrices import hessian, jacfwd, jacobian, jacrev
 from tracejit.registry import no_gradient, primitive, register_gradient
+from tracejit.switch import eager
 from tracejit.tape import GradientTape, constant, gradients
 from tracejit.targets import UnconnectedGradients
 from tracejit.trace.signature import TensorSpec
@@ -41,6 +42,7 @@ __all__ = [
     "Tensor",
     "TensorSpec",
     "TracejitError",
+    "TracejitWarning",
     "UnconnectedGradients",
     "Variable",
     "__version__",
@@ -50,6 +52,7 @@ __all__ = [
     "constant",
     "custom_gradient",
     "deriv",
+    "eager",
     "elementwise_grad",
     "function",
     "grad",

@@ -15,8 +15,6 @@ tracejit.exceptions.ArityError: loss() cannot be called like this: missing a req
 
 from __future__ import annotations
 
-import contextlib
-from types import TracebackType
 from typing import NamedTuple
 
 from tracejit.exceptions import (
@@ -26,6 +24,7 @@ from tracejit.exceptions import (
     CallbackError,
     GradientError,
     GraphError,
+    ImpureError,
     IndexShapeError,
     InPlaceError,
     KernelError,
@@ -42,10 +41,12 @@ from tracejit.exceptions import (
     TapeError,
     TapeStateError,
     TracejitError,
+    TracejitWarning,
     UnsupportedError,
     ValueNeededError,
     WatchError,
     Where,
+    without_frames,
 )
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "CallbackError",
     "GradientError",
     "GraphError",
+    "ImpureError",
     "InPlaceError",
     "KernelError",
     "LeakedTensorError",
@@ -72,6 +74,7 @@ __all__ = [
     "TapeError",
     "TapeStateError",
     "TracejitError",
+    "TracejitWarning",
     "UnsupportedError",
     "ValueNeededError",
     "WatchError",
@@ -400,6 +403,14 @@ ERRORS: dict[str, Row] = {
         "the gradient of each result is handed to the input in the same place.",
         "make f return one array per input, each with the shape of its input.",
     ),
+    "impure": Row(
+        ImpureError,
+        "two recordings of one call of {function} differ: {problem}.",
+        "TRACEJIT_CHECK=1 records each new call twice; what differs would be frozen into a kernel. "
+        "It may come from {suspects}.",
+        "pass it as an argument, hold it in a tj.Variable, draw from a np.random.Generator that is "
+        "an argument, or read it in a tj.callback.",
+    ),
     "kernel": Row(
         KernelError,
         "kernel {name} cannot be used: {problem}.",
@@ -435,18 +446,3 @@ def placed(error: TracejitError, where: Where | None) -> TracejitError:
     if error.where is not None or not error.row:
         return error
     return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
-
-
-def without_frames(error: BaseException, package: str) -> BaseException:
-    """`error` with the frames of files under folder `package` dropped from its traceback, and
-    those of context managers."""
-    kept: list[TracebackType] = []
-    entry = error.__traceback__
-    while entry is not None:
-        if not entry.tb_frame.f_code.co_filename.startswith((package, contextlib.__file__)):
-            kept.append(entry)
-        entry = entry.tb_next
-    chain: TracebackType | None = None
-    for entry in reversed(kept):
-        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return error.with_traceback(chain)

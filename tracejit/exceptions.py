@@ -4,8 +4,9 @@ user would catch. Their texts are in `errors.py`.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import NamedTuple
 
 
@@ -15,6 +16,10 @@ class TracejitError(Exception):
     row = ""
     words: Mapping[str, object] = MappingProxyType({})
     where: Where | None = None
+
+
+class TracejitWarning(UserWarning):
+    """Something that works, and costs more than it has to."""
 
 
 class ValueNeededError(TracejitError, TypeError):
@@ -107,6 +112,10 @@ class NotAnOpError(TracejitError, TypeError):
     """A gradient rule for what is no operation."""
 
 
+class ImpureError(TracejitError, RuntimeError):
+    """Two recordings of one call differ: the function depends on what no guard sees."""
+
+
 class KernelError(TracejitError, ImportError):
     """A kernel file that is missing, damaged, edited or foreign."""
 
@@ -134,3 +143,18 @@ class Where(NamedTuple):
         start = self.column - (len(self.text) - len(self.text.lstrip()))
         caret = "^" * max(1, self.end_column - self.column)
         return f"  {head}{line}\n  {' ' * (len(head) + start)}{caret}"
+
+
+def without_frames(error: BaseException, package: str) -> BaseException:
+    """`error` with the frames of files under folder `package` dropped from its traceback, and
+    those of context managers."""
+    kept: list[TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        if not entry.tb_frame.f_code.co_filename.startswith((package, contextlib.__file__)):
+            kept.append(entry)
+        entry = entry.tb_next
+    chain: TracebackType | None = None
+    for entry in reversed(kept):
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return error.with_traceback(chain)

@@ -4,7 +4,6 @@ from then on."""
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
@@ -12,12 +11,14 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 from tracejit.arguments import write_back
 from tracejit.differentiate import Request, rebuild, run
 from tracejit.errors import TracejitError, fail
+from tracejit.explain import Explained, History, explained
 from tracejit.joined import Ways, is_unrecorded
 from tracejit.kernel import Kernel, make_kernel
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.specialise import Run
+from tracejit.switch import OPEN, is_disabled
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
@@ -57,7 +58,7 @@ class Options(NamedTuple):
     max_paths: int = 64
 
 
-class Function(Recovering, Generic[P, R_co]):
+class Function(Recovering, Explained, Generic[P, R_co]):
     """A function compiled to generated NumPy, called like the one it wraps.
 
     Each call that no kernel fits records the function once more: another dtype, shape, structure
@@ -82,6 +83,7 @@ class Function(Recovering, Generic[P, R_co]):
         self.signature = signature_of(python)
         known = options.name or getattr(python, "__name__", None) or type(python).__name__
         self.name = identifier(known)
+        self._history = History(self.name)
         self.options = options
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
@@ -96,6 +98,9 @@ class Function(Recovering, Generic[P, R_co]):
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
         try:
+            if OPEN and self._is_switched_off():
+                result = self._eagerly(args, kwargs)
+                return result
             for entry in self._entries:
                 result = entry(*args, **kwargs)
                 if result is not MISS:
@@ -149,6 +154,7 @@ class Function(Recovering, Generic[P, R_co]):
         self.kernels.clear()
         self._entries = ()
         self._made.clear()
+        self._history.clear()
 
     # Calls that no kernel fits
 
@@ -157,8 +163,8 @@ class Function(Recovering, Generic[P, R_co]):
         recording = _recording_among(arguments) or current_recording()
         if recording is not None:
             return self._inline(arguments, recording)
-        if os.environ.get("TRACEJIT_DISABLE") == "1" and not self.is_derived:
-            return self.python(*args, **kwargs)
+        if is_disabled() and self._is_switched_off():
+            return self._eagerly(args, kwargs)
         space = Space(self.signature.parameters)
         call, tensors = self._plain(self._take_apart(self._read_sources(arguments), space))
         if tensors or EAGER.is_watched:
@@ -240,6 +246,7 @@ class Function(Recovering, Generic[P, R_co]):
             write_back(call, values)
         return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
 
+    @explained
     def _specialise(
         self, call: Call, space: Space, onto: Entry | None = None, forced: Sequence[Any] = ()
     ) -> tuple[Callable[..., Any], Entry, Kernel]:

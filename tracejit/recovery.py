@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tracejit import switch
 from tracejit.arguments import eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
@@ -101,6 +102,8 @@ class Recovering:
         recording with effects, none of which has taken place."""
         if current_recording() is not None or isinstance(error, CommitFailed):
             return False
+        if self._is_switched_off():
+            return False  # it was Python that raised
         if isinstance(error, NotApart):
             return not self.is_derived
         if isinstance(error, Failed):
@@ -112,6 +115,12 @@ class Recovering:
         if self.is_derived:
             return bool(self.request.transform) and raised_by_kernel(error)
         return bool(self._effects) or raised_by_kernel(error)
+
+    def _is_switched_off(self) -> bool:
+        """Whether calls are made by Python itself, gradients by eager Tensors."""
+        if current_recording() is not None or not switch.way_out():
+            return False
+        return not self.is_derived or bool(self.request.transform)
 
     def _misfit(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]

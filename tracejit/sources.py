@@ -53,6 +53,7 @@ def derived_from(f: Any, python: Callable[..., Any]) -> Function[..., Any]:
     options = options_of(f)._replace(static_argnums=(), static_argnames=())
     derived: Function[..., Any] = Function(made, options=options)
     derived.is_derived = True
+    derived.is_held = False
     return derived
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
 from tracejit.differentiate import Request, run
+from tracejit.errors import Where
 from tracejit.ir.types import HANDLE
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
@@ -28,8 +29,8 @@ class RecordedCall(NamedTuple):
 
     `fixed` are the numbers, by leaf name, that it holds for, those that Python has read among them;
     the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
-    `read` are the Variables, by id, whose values reach Python or a result; `hidden` is what the
-    kernel takes besides the arguments of the user's.
+    `read` are the Variables, by id, whose values reach Python or a result; `readers` say where
+    Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
     """
 
     call: Call
@@ -41,6 +42,7 @@ class RecordedCall(NamedTuple):
     baked: frozenset[str]
     in_order: frozenset[str]
     read: set[int]
+    readers: dict[str, Where | None]
     hidden: list[Hidden]
 
     def takes_what(self, other: RecordedCall) -> bool:
@@ -147,9 +149,10 @@ class Run:
             self.effects |= recording.effects()
         baked = fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None}
         read = dict(fixed)
+        readers: dict[str, Where | None] = {}
         for leaf, value in zip(call.leaves, values, strict=True):
             if type(value) is Tensor and value._value in recording.reads:
-                read[leaf.name] = recording.reads[value._value]
+                read[leaf.name], readers[leaf.name] = recording.reads[value._value]
         in_order = frozenset([value.name for value in recording.relied_on])
         return RecordedCall(
             call=call,
@@ -161,6 +164,7 @@ class Run:
             baked=frozenset(baked),
             in_order=in_order,
             read=set(log),
+            readers=readers,
             hidden=list(recording.hidden.values()),
         )
 

@@ -82,10 +82,12 @@ class Entry(NamedTuple):
     def _takes(self, mine: Leaf, other: Leaf) -> bool:
         if mine.role != other.role or mine.type is not other.type:
             return False
-        if mine.name in self.in_order and not _lies_in_order(other.value):
+        if mine.name in self.in_order and not lies_in_order(other.value):
             return False
         if mine.role == "variable":
             return mine.value is other.value
+        if mine.role == "generator":
+            return type(mine.value) is type(other.value)
         if mine.role == "static":
             return type(mine.value) is type(other.value) and bool(mine.value == other.value)
         return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)
@@ -167,7 +169,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     return made
 
 
-def _lies_in_order(value: Any) -> bool:
+def lies_in_order(value: Any) -> bool:
     """Whether an array lies in C order, as one that is only specified does."""
     return type(value) is not np.ndarray or value.flags.c_contiguous
 

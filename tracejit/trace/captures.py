@@ -127,13 +127,16 @@ class Captures:
         captured."""
         if not self._checks:
             return None
+        # Contents last: they cost most, and another kernel's guard mostly fails before.
+        checks = sorted(self._checks, key=lambda check: check.startswith("_same("))
         lines = ["def guards_hold():", "    try:", "        return (", "            True"]
-        lines += [f"            and {check}" for check in self._checks]
+        lines += [f"            and {check}" for check in checks]
         lines += ["        )", "    except (LookupError, AttributeError, TypeError, ValueError):"]
         lines += ["        return False"]
         space = dict(self._space)
         exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
         guard: Callable[[], bool] = space["guards_hold"]
+        vars(guard)["checks"] = tuple(checks)  # for whoever asks which of them fails
         return guard
 
     def _begin(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.errors import TracejitError, fail
+from tracejit.errors import TracejitError, Where, fail
 from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
@@ -90,7 +90,7 @@ class Recording(Recorder):
         self.open = True
         self.exact = False
         self.known: dict[Value, Any] = {}
-        self.reads: dict[Value, Any] = {}
+        self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
         self._namer = Namer()
@@ -350,8 +350,8 @@ class Recording(Recorder):
             one = pending.pop()
             if one.node is not None:
                 pending.extend(one.node.operands)
-            elif not isinstance(one, Constant):
-                self.reads[one] = self.known[one]
+            elif not isinstance(one, Constant) and one not in self.reads:
+                self.reads[one] = self.known[one], self.here()
         return self.known_value(value)
 
     def known_value(self, value: Value) -> Any:

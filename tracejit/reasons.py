@@ -1,0 +1,369 @@
+"""Why no kernel takes a call, in sentences.
+
+The call is compared with the kernel that comes nearest: `differences` finds what is different,
+`SENTENCES` says it, with what follows from it and how to avoid it. Whatever makes kernels has its
+row there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tracejit.errors import Where
+from tracejit.ir.types import ArrayType
+from tracejit.kernel import Kernel
+from tracejit.runtime.dispatch import Entry, lies_in_order
+from tracejit.specialise import RecordedCall
+from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.trees import LEAF, Structure
+
+MOST_COMPARED = 32
+MOST_SAID = 3
+
+Made = tuple[Entry, Kernel, Callable[..., Any]]
+
+
+class Sentence(NamedTuple):
+    """How a difference is told: what the call had and what the other kernel has, or both in
+    `because`; what follows, and how to avoid it."""
+
+    because: str
+    has: str = ""
+    then: str = ""
+    fix: str = ""
+
+
+SENTENCES = {
+    "dtype": Sentence(
+        "{what} had dtype {now}",
+        "{was}",
+        fix="convert it before the call, {what}.astype(np.{was}).",
+    ),
+    "shape": Sentence(
+        "{what} had shape {now}",
+        "{was}",
+        "Every shape of {what} has a kernel of its own.",
+        "pass arrays of one shape: equal batches, or padded ones.",
+    ),
+    "rank": Sentence(
+        "{what} had shape {now}",
+        "{was}",
+        "Every number of dimensions has a kernel of its own.",
+        "add or drop axes before the call: {what}[None], {what}[0].",
+    ),
+    "kind": Sentence("{what} was {now}", "{was}", fix="pass {was} at each call."),
+    "structure": Sentence(
+        "{what} was {now}",
+        "{was}",
+        "The keys and lengths of containers belong to a kernel.",
+        "keep them the same, and put what varies in number into one array.",
+    ),
+    "value": Sentence(
+        "{what} was {now}",
+        "{was}",
+        "Every value of {what} has a kernel of its own, as it is no array and no number.",
+        "pass what is computed with as a number or an array; a few values need no change.",
+    ),
+    "variable": Sentence(
+        "{what} was another Variable",
+        then="A kernel reads and assigns the Variables that it was made with.",
+        fix="keep one Variable and assign to it.",
+    ),
+    "order": Sentence(
+        "{what} did not lie in C order in memory",
+        "an array that does",
+        "The function reshapes or writes to {what}, which depends on the order.",
+        "pass np.ascontiguousarray({what}).",
+    ),
+    "dynamic": Sentence(
+        "{what} was {now}", "{was}", "From its second value on {what} is dynamic: any serves."
+    ),
+    "static": Sentence(
+        "{what} was {now}",
+        "{was}",
+        "Every value of {what} has a kernel of its own, as it is static.",
+        "leave {what} out of static_argnames and static_argnums.",
+    ),
+    "read": Sentence(
+        "{what} was {now}",
+        "{was}",
+        "Every value of {what} has a kernel of its own, as Python reads it{detail}.",
+        "{fix}",
+    ),
+    "captured": Sentence(
+        "{what} was {was} and became {now}",
+        fix="pass it as an argument, or hold it in a tj.Variable.",
+    ),
+    "contents": Sentence(
+        "the contents of {what} had changed",
+        then="What the function computes from it outside of recorded operations is a constant.",
+        fix="pass it as an argument, or hold it in a tj.Variable.",
+    ),
+    "way": Sentence(
+        "a way through the function could not be joined to the others",
+        then="The ways in one kernel read the same numbers, and begin alike.",
+    ),
+    "unseen": Sentence("something that the function reads had changed and changed back"),
+    "changing": Sentence(
+        "the function itself changes {what} (it was {was} and became {now})",
+        then="Its kernel serves no other call.",
+        fix="hold it in a tj.Variable, or change it outside of the function.",
+    ),
+}
+
+# What Python reads a number for, by the text that does, and what to do instead.
+READS = (
+    (r"\bmath\.(\w+)\(", "compute with np.{0}, which does not read it."),
+    (r"\brange\(", "a loop is unrolled: mask a fixed number of steps, or loop outside."),
+    (r"\b(float|int|complex)\(", "leave {0}(...) out: what computes with it converts it."),
+    (r"\b(f[\"']|format\(|str\(|print\()", "print it with tj.callback."),
+    (r"\bnp\.(full|array|zeros|ones|eye|arange|linspace)\(", "import tracejit.numpy as np."),
+    (r"^(if|while|elif|assert)\b", "choose with np.where."),
+    (r"", "compute with NumPy functions of it."),
+)
+
+
+class Difference(NamedTuple):
+    """One thing that keeps a call from a kernel: the row of `SENTENCES` that tells it, what it is,
+    what it was for the kernel and is now, and the words of its own that the row has."""
+
+    row: str
+    what: str
+    was: str = ""
+    now: str = ""
+    detail: str = ""
+    fix: str = ""
+
+    def tell(self, part: str) -> str:
+        """A part of its sentence."""
+        text: str = getattr(SENTENCES[self.row], part)
+        return text.format(**self._asdict())
+
+
+class Reason(NamedTuple):
+    """Why a call was recorded: how it differs from the calls of the kernel `against`, None for the
+    first."""
+
+    call: str
+    against: Kernel | None
+    differences: tuple[Difference, ...]
+
+    def because(self, number: Callable[[Kernel], str]) -> str:
+        """The clause after "because"; `number` names a kernel."""
+        if not self.differences:
+            return f"no kernel was there: {self.call}"
+        said = self.differences[:MOST_SAID]
+        text = _joined([one.tell("because") for one in said])
+        if len(self.differences) > MOST_SAID:
+            text += f" (and {len(self.differences) - MOST_SAID} more)"
+        had = [one.tell("has") for one in said if one.tell("has")]
+        if self.against is None or not had:
+            return text
+        return f"{text}; {number(self.against)} has {_joined(had)}"
+
+    def advice(self) -> str:
+        """What follows, and how to avoid it."""
+        said = self.differences[:MOST_SAID]
+        parts = [one.tell("then") for one in said]
+        fixes = dict.fromkeys(filter(None, (one.tell("fix") for one in said)))
+        if fixes:
+            parts.append(f"To avoid it: {' And '.join(fixes)}")
+        return " ".join(filter(None, parts))
+
+
+def reason_for(
+    call: Call, made: Sequence[Made], static: frozenset[str], onto: Kernel | None
+) -> Reason:
+    """Why no kernel fits `call`: how it differs from the nearest, the newest of these; `onto` would
+    fit, but for the way that the call takes through the function."""
+    if onto is not None:
+        return Reason(_spelled(call), onto, (Difference("way", "what it decides"),))
+    best: tuple[list[Difference], Entry, Kernel] | None = None
+    for entry, kernel, _ in reversed(made[-MOST_COMPARED:]):
+        found = differences(entry, call, static)
+        if best is None or len(found) < len(best[0]):
+            best = found, entry, kernel
+    if best is None:
+        return Reason(_spelled(call), None, ())
+    found, entry, kernel = best
+    return Reason(_spelled(call), kernel, tuple(found or read_otherwise(entry)))
+
+
+def differences(entry: Entry, call: Call, static: frozenset[str]) -> list[Difference]:
+    """What makes a call differ from those that the kernel of `entry` takes; `static` are the
+    arguments that the user has made so."""
+    found: list[Difference | None] = []
+    for argument, structure in call.structures.items():
+        mine = [leaf for leaf in entry.call.leaves if leaf.argument == argument]
+        other = [leaf for leaf in call.leaves if leaf.argument == argument]
+        before = entry.call.structures[argument]
+        if before == structure:
+            pairs = zip(mine, other, strict=True)
+            found += [_leaf_difference(*pair, entry, static) for pair in pairs]
+        else:
+            found.append(_structure_difference(argument, before, structure))
+    return [one for one in found if one is not None]
+
+
+def read_otherwise(entry: Entry) -> list[Difference]:
+    """What the function reads besides its arguments that has changed since the kernel of `entry`
+    was made."""
+    if entry.guard is None:
+        return []
+    found = changes(entry.guard, labels_of(entry.call))
+    if not found:
+        return [Difference("unseen", "")]
+    return [Difference("contents" if one.now == CONTENTS else "captured", *one) for one in found]
+
+
+def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
+    """`reason`, now that `entry` was made: what Python has read is known, and, where the kernel is
+    not `lasting`, what the function itself has changed."""
+    found = []
+    for one in reason.differences:
+        leaf = next((x for x in entry.call.leaves if words_of(x) == one.what), None)
+        if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
+            one = _read(one, _readers(entry)[leaf.name])
+        found.append(one)
+    if not lasting:
+        found += [Difference("changing", *change) for change in changed_by_itself(entry)]
+    return reason._replace(differences=tuple(found))
+
+
+def changed_by_itself(entry: Entry) -> list[Change]:
+    """What the function has changed, of all that it reads, while it was recorded for `entry`."""
+    guard = newest_recording(entry).captures.guard()
+    return [] if guard is None else changes(guard, labels_of(entry.call))
+
+
+def newest_recording(entry: Entry) -> RecordedCall:
+    """The recording that an entry was made with."""
+    one: RecordedCall = entry.ways.ways[-1].one
+    return one
+
+
+def _readers(entry: Entry) -> dict[str, Where | None]:
+    """Where Python reads numbers among the arguments, by leaf name."""
+    return newest_recording(entry).readers
+
+
+def labels_of(call: Call) -> dict[int, str]:
+    """What the objects among the arguments are called, by id."""
+    return {id(leaf.value): words_of(leaf) for leaf in call.leaves if leaf.type is None}
+
+
+def _leaf_difference(
+    mine: Leaf, other: Leaf, entry: Entry, static: frozenset[str]
+) -> Difference | None:
+    """In which way a leaf is not what the kernel takes; None where it is."""
+    what = words_of(other)
+    if mine.role != other.role or (mine.type is None) != (other.type is None):
+        return Difference("kind", what, *_kinds(mine, other))
+    if other.role == "variable":
+        return None if mine.value is other.value else Difference("variable", what)
+    if other.role == "static" or other.role == "generator":
+        same = type(mine.value) is type(other.value)
+        if same and (other.role == "generator" or bool(mine.value == other.value)):
+            return None
+        return Difference("value", what, *told_apart(mine.value, other.value))
+    if mine.type is not None and other.type is not None and mine.type is not other.type:
+        return _type_difference(mine, other, mine.type, other.type)
+    if other.role == "array":
+        laid = mine.name not in entry.in_order or lies_in_order(other.value)
+        return None if laid else Difference("order", what)
+    fixed = entry.fixed.get(mine.name, other.value)
+    if repr(fixed) == repr(other.value):
+        return None
+    words = told_apart(fixed, other.value)
+    if mine.name in _readers(entry):
+        return _read(Difference("read", what, *words), _readers(entry)[mine.name])
+    return Difference("static" if other.argument in static else "dynamic", what, *words)
+
+
+def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference:
+    """In which way the type of a leaf is another."""
+    what = words_of(other)
+    if other.role == "number":
+        return Difference("kind", what, *_kinds(mine, other))
+    if was.dtype != now.dtype:
+        return Difference("dtype", what, str(was.dtype), str(now.dtype))
+    row = "shape" if was.ndim == now.ndim else "rank"
+    return Difference(row, what, str(was.shape), str(now.shape))
+
+
+def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
+    """What two leaves are that are not of one kind."""
+    was, now = (
+        f"an array {leaf.type!r}" if leaf.role == "array" else a(_kind(leaf))
+        for leaf in (mine, other)
+    )
+    return was, now if now != was else told_apart(mine.value, other.value)[1]
+
+
+def _kind(leaf: Leaf) -> str:
+    name = type(leaf.value).__name__
+    return f"np.{name}" if leaf.role == "scalar" else name
+
+
+def _structure_difference(what: str, mine: Structure, other: Structure) -> Difference:
+    """Where two containers begin to differ, and how."""
+    same = mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order
+    if same:
+        keyed = mine.cls in (dict, list, tuple)
+        for key, one, two in zip(mine.keys, mine.children, other.children, strict=True):
+            if one != two:
+                step = f"{what}[{key!r}]" if keyed else f"{what}.{key}"
+                return _structure_difference(step, one, two)
+    return Difference("structure", what, _container(mine), _container(other))
+
+
+def _container(structure: Structure) -> str:
+    if structure is LEAF or structure.cls is None:
+        return "one array or number"
+    noun = a(structure.cls.__name__)
+    if structure.cls is dict:
+        return f"{noun} of the keys {', '.join(map(repr, structure.order)) or 'none'}"
+    return f"{noun} of {len(structure.keys)}" if structure.cls in (list, tuple) else noun
+
+
+def _read(difference: Difference, where: Where | None) -> Difference:
+    """A difference in a number that Python reads: where, and what to do instead."""
+    detail, fix = _reading(where)
+    return difference._replace(row="read", detail=detail, fix=fix)
+
+
+def _reading(where: Where | None) -> tuple[str, str]:
+    if where is None:
+        return "", READS[-1][1]
+    line = where.text.strip()
+    inner = where.text[where.column : where.end_column] if where.column is not None else ""
+    detail = f" ({where.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{where.lineno}  {line})"
+    for text in (inner, line):
+        for pattern, fix in READS[:-1]:
+            found = re.search(pattern, text)
+            if found is not None:
+                return detail, fix.format(*found.groups())
+    return detail, READS[-1][1]
+
+
+def words_of(leaf: Leaf) -> str:
+    """What the user calls a leaf; a path that names objects of tracejit's is no word of theirs."""
+    return leaf.name if "_tj_" in leaf.path else leaf.path
+
+
+def _spelled(call: Call) -> str:
+    """The arguments of a call by name."""
+    words = [
+        f"{words_of(leaf)} {leaf.type!r}"
+        if leaf.role in ("array", "scalar")
+        else f"{words_of(leaf)} {described(leaf.value)}"
+        for leaf in call.leaves
+    ]
+    return ", ".join(words) or "no arguments"
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join(part for part in [", ".join(words[:-1]), *words[-1:]] if part)
