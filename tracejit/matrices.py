@@ -14,11 +14,11 @@ from tracejit.differentiate import like, request_of
 from tracejit.errors import NoGradientError, RuleTypeError, fail
 from tracejit.function import Function
 from tracejit.ir.graph import NOWHERE
+from tracejit.ops.creation import directions
 from tracejit.ops.forms import as_element
 from tracejit.sources import Sources, callable_of, options_of, recorded_as
 from tracejit.trace import places
 from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 
 P = ParamSpec("P")
@@ -112,10 +112,13 @@ def _rows(
 
 def _directions(x: Any, recording: Recording, chunk_size: int | None) -> list[Any]:
     """The unit arrays of the type of x, one after another along a first axis, in chunks."""
-    units = np.eye(x.size, dtype=x.dtype).reshape(x.size, *x.shape)
     step = chunk_size or max(x.size, 1)
-    chunks = [units[k : k + step] for k in range(0, x.size, step)] or [units]
-    return [Tensor(recording.graph.constant(chunk), recording) for chunk in chunks]
+    params = {"shape": x.shape, "dtype": x.dtype}
+    with recording.at(NOWHERE):  # no line of the user's is about directions
+        return [
+            recording.record(directions, (), {**params, "start": k, "stop": min(k + step, x.size)})
+            for k in range(0, max(x.size, 1), step)
+        ]
 
 
 def forward_rows(

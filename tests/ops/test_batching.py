@@ -318,6 +318,7 @@ MAPPED_IN_PART = {
 # Ops without a batching rule, and why.
 WITHOUT_RULES = {
     "full": "has no operands",
+    "directions": "has no operands",
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
     "decide": "is of what is the same for all elements: others are not known",

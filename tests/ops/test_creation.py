@@ -9,6 +9,8 @@ import pytest
 
 from tests.interpret import record, run
 from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.ir.types import type_of
+from tracejit.ops.creation import directions
 
 X = np.ones((2, 3))
 
@@ -34,6 +36,28 @@ X = np.ones((2, 3))
 def test_spelling(call: Any, spelling: str) -> None:
     (node,) = record(call, X)[0].nodes
     assert node.op.template([], node.params) == spelling
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "rows", "spelling"),
+    [
+        ((6,), np.float64, (0, 6), "np.eye(6)"),
+        ((6,), np.float32, (0, 6), "np.eye(6, dtype=np.float32)"),
+        ((6,), np.float64, (4, 6), "np.eye(2, 6, 4)"),
+        ((2, 3), np.complex128, (0, 6), "np.eye(6, dtype=np.complex128).reshape(6, 2, 3)"),
+        ((2, 3), np.float64, (2, 5), "np.eye(3, 6, 2).reshape(3, 2, 3)"),
+        ((), np.float64, (0, 1), "np.eye(1).reshape(1)"),
+        ((0,), np.float64, (0, 0), "np.eye(0)"),
+        ((2, 0), np.float64, (0, 0), "np.eye(0).reshape(0, 2, 0)"),
+    ],
+)
+def test_directions(shape: Any, dtype: Any, rows: tuple[int, int], spelling: str) -> None:
+    params = {"shape": shape, "dtype": np.dtype(dtype), "start": rows[0], "stop": rows[1]}
+    assert directions.template([], params) == spelling
+    found = directions.evaluate(**params)
+    size = int(np.prod(shape))
+    assert type_of(found) is directions.infer(**params)
+    np.testing.assert_array_equal(found, np.eye(size).reshape(size, *shape)[slice(*rows)])
 
 
 def test_constants_have_no_operands() -> None:

@@ -43,6 +43,8 @@ WITHOUT_SAMPLES = {
     **dict.fromkeys(
         ("set_item", "add_item", "subtract_item", "take_under"), "tested in trace/test_writes.py"
     ),
+    "directions": "written by Jacobians alone, tested in test_creation.py",
+    "above_minus_infinity": "written by the rules of logaddexp alone",
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",
     **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tracejit as tj
 from tests.graphs import SPECIAL, assert_same, random_graph, random_inputs
 from tests.interpret import interpret
 from tracejit.ir.graph import Graph
@@ -228,6 +229,93 @@ def test_what_must_stay(inputs: str, nodes: str) -> None:
     new = verify(simplify(graph))
     assert print_graph(new) == print_graph(graph)
     assert_no_bit_changes(graph, new)
+
+
+WHOLE = "a  f8[5,5] = directions shape=(5,) dtype=f8 start=0 stop=5"
+PART = "a  f8[2,5] = directions shape=(5,) dtype=f8 start=3 stop=5"
+SINGLE = "a  f4[5,5] = directions shape=(5,) dtype=f4 start=0 stop=5"
+CHOSEN = {
+    "rows of a matrix": (WHOLE, "x: f8[5,2]", "y  f8[5,2] = matmul a x", ""),
+    "rows of a stack": (WHOLE, "x: f8[3,5,2]", "y  f8[3,5,2] = matmul a x", ""),
+    "columns of a matrix": (WHOLE, "x: f8[2,5]", "y  f8[2,5] = matmul x a", ""),
+    "elements": (WHOLE, "x: f8[5]", "y  f8[5] = matmul_vector a x", ""),
+    "elements, from the left": (WHOLE, "x: f8[5]", "y  f8[5] = vector_dot x a", ""),
+    "rows by dot": (WHOLE, "x: f8[5,2]", "y  f8[5,2] = dot_matrix a x", ""),
+    "elements by dot": (WHOLE, "x: f8[5]", "y  f8[5] = dot_vector a x", ""),
+    "some rows": (
+        PART,
+        "x: f8[5,2]",
+        "y  f8[2,2] = matmul a x",
+        "y  f8[2,2] = getitem x  index=(('slice', 3, 5, None),)",
+    ),
+    "some elements": (
+        PART,
+        "x: f8[5]",
+        "y  f8[2] = matmul_vector a x",
+        "y  f8[2] = getitem x  index=(('slice', 3, 5, None),)",
+    ),
+    "another dtype": (SINGLE, "x: f8[5]", "y  f8[5] = matmul_vector a x", ""),
+    "a dtype that gives way": (
+        WHOLE,
+        "x: f4[5]",
+        "y  f8[5] = matmul_vector a x",
+        "y  f8[5] = astype x  dtype=f8",
+    ),
+}
+
+
+@pytest.mark.parametrize(("units", "inputs", "product", "after"), CHOSEN.values(), ids=CHOSEN)
+def test_products_with_unit_directions(units: str, inputs: str, product: str, after: str) -> None:
+    graph = graph_of(inputs, f"{units}; {product}")
+    new = verify(drop_dead(verify(simplify(graph))))
+    assert printed(new) == [" ".join(after.split())] * bool(after)
+    x = 1.0 + np.arange(graph.inputs[0].type.size).reshape(graph.inputs[0].type.shape)
+    x = x.astype(graph.inputs[0].type.dtype)
+    for expected, found in zip(interpret(graph, x), interpret(new, x), strict=True):
+        assert_same(expected, found)
+
+
+NINE = "a  f8[2,9] = directions shape=(9,) dtype=f8 start=3 stop=5"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "nodes"),
+    [
+        ("x: f8[2,9]", f"{NINE}; y  f8[2,9] = multiply a x"),
+        ("x: f8[4,2]", f"{NINE}; y  f8[4,9] = matmul x a"),
+        ("x: f8[3,9,2]", f"{NINE}; y  f8[3,2,2] = matmul a x"),
+        (
+            "x: f8[3,2]",
+            """a  f8[6,2,3] = directions shape=(2, 3) dtype=f8 start=0 stop=6;
+               y  f8[6,2,2] = matmul a x""",
+        ),
+    ],
+)
+def test_other_products_with_directions_stay(inputs: str, nodes: str) -> None:
+    graph = graph_of(inputs, nodes)
+    new = verify(simplify(graph))
+    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
+
+
+def test_a_few_directions_are_a_constant() -> None:
+    units = "a  f8[2,2] = directions shape=(2,) dtype=f8 start=0 stop=2"
+    graph = graph_of("x: f8[2], z: f8[2]", f"{units}; b  f8[2] = matmul a x; y  f8[2] = add b z")
+    assert printed(drop_dead(simplify(graph))) == ["y f8[2] = add x z"]
+    graph = graph_of("x: f8[2]", f"{units}; y  f8[2,2] = multiply a x")
+    (node,) = drop_dead(simplify(graph)).nodes
+    assert node.op.name == "multiply"
+
+
+def test_a_matrix_of_the_users_stays_a_factor() -> None:
+    def turned(x: Any) -> Any:
+        return np.eye(20) @ x
+
+    found = tj.jacobian(turned)(np.ones(20))
+    np.testing.assert_array_equal(found, np.eye(20))
+    x = np.ones(20)
+    x[3] = np.inf
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(tj.function(turned)(x)).sum() == 19
 
 
 def test_substitutes_are_folded() -> None:

@@ -189,3 +189,26 @@ answer(np.full_like, full_like)
 answer(np.zeros_like, _like(0))
 answer(np.ones_like, _like(1))
 answer(np.empty_like, _like(0))
+
+
+# Unit arrays
+
+
+def _directions_source(
+    types: Sequence[ArrayType], shape: Shape, dtype: np.dtype[Any], start: int, stop: int
+) -> str:
+    """np.eye(6), np.eye(2, 6, 4), or np.eye(6).reshape(6, 2, 3)."""
+    size = math.prod(shape)
+    sizes = f"{size}" if (start, stop) == (0, size) else f"{stop - start}, {size}, {start}"
+    text = f"np.eye({sizes}" + (")" if dtype == np.float64 else f", dtype={literal(dtype)})")
+    axes = ", ".join(map(str, (stop - start, *shape)))
+    return text if len(shape) == 1 else f"{text}.reshape({axes})"
+
+
+directions = defop(
+    name="directions",
+    infer=lambda shape, dtype, start, stop: ArrayType((stop - start, *shape), dtype),
+    vjp=(),
+    source=_directions_source,
+    cost=lambda shape, dtype, start, stop: (stop - start) * math.prod(shape),
+)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import defop
+from tracejit.ops.op import defop, literal
 from tracejit.ops.ufuncs import elementwise
 
 LN2 = math.log(2.0)
@@ -23,19 +23,32 @@ log10 = elementwise(np.log10, vjp=(lambda g, y, x: g / (LN10 * x),), cost=20)
 log1p = elementwise(np.log1p, vjp=(lambda g, y, x: g / (x + 1.0),), cost=20)
 
 
-def _behind(x: Any, z: Any) -> Any:
-    """x - z, where z is the logarithm of a sum that x is part of; -inf where the sum is zero."""
-    return np.where(z == -np.inf, z, x - z)
-
+# The share of x in the sum whose logarithm is z is exp(x - z). Where the sum is zero, the lowest
+# number stands for z: x less it is -inf, not nan, and the share is zero. So is the derivative of
+# the share there, whatever that of z.
+above_minus_infinity = defop(
+    name="above_minus_infinity",
+    infer=lambda z: z if z.shape else z.with_form("scalar"),
+    vjp=lambda g, y, z: g,
+    jvp=lambda v, y, z: v,
+    batch="elementwise",
+    source=lambda types: f"np.maximum({{0}}, np.finfo({literal(types[0].dtype)}).min)",
+)
 
 logaddexp = elementwise(
     np.logaddexp,
-    deriv=(lambda z, x, y: np.exp(_behind(x, z)), lambda z, x, y: np.exp(_behind(y, z))),
+    deriv=(
+        lambda z, x, y: np.exp(x - above_minus_infinity(z)),
+        lambda z, x, y: np.exp(y - above_minus_infinity(z)),
+    ),
     cost=60,
 )
 logaddexp2 = elementwise(
     np.logaddexp2,
-    deriv=(lambda z, x, y: np.exp2(_behind(x, z)), lambda z, x, y: np.exp2(_behind(y, z))),
+    deriv=(
+        lambda z, x, y: np.exp2(x - above_minus_infinity(z)),
+        lambda z, x, y: np.exp2(y - above_minus_infinity(z)),
+    ),
     cost=60,
 )
 

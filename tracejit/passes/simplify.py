@@ -35,6 +35,14 @@ from tracejit.passes.rebuild import rebuild
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
 FOLD_ELEMENTS = 16
+PRODUCTS = (
+    "matmul",
+    "matmul_vector",
+    "vector_matmul",
+    "dot_matrix",
+    "dot_vector",
+    "vector_dot",
+)
 
 
 def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
@@ -184,6 +192,35 @@ def _no_change(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
     return _same_type(node, operands[0])
 
 
+def _small_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """The unit directions of a few numbers are a constant."""
+    if node.results[0].type.size > FOLD_ELEMENTS:
+        return None
+    return graph.constant(node.op.evaluate(**node.params))
+
+
+def _product_with_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A product with unit directions is the rows that they choose of the other factor.
+
+    What is infinite or nan in the other rows, and the sign of a zero, has no part in it.
+    """
+    result = node.results[0].type
+    for position, other in ((0, operands[1]), (1, operands[0])):
+        made = _made_by(node.operands[position], "directions")
+        if made is None or node.operands[position].type.ndim != 2:
+            continue
+        rows, size = made.results[0].type.shape
+        if rows < size:
+            if position == 1 or other.type.ndim > 2:
+                continue
+            index = (("slice", made.params["start"], made.params["stop"], None),)
+            other = _emit(graph, node, "getitem", (other,), index=index)
+        if other.type.dtype != result.dtype:
+            other = _emit(graph, node, "astype", (other,), dtype=result.dtype)
+        return _same_type(node, other)
+    return None
+
+
 def _identity_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     return operands[0] if node.params["axes"] == tuple(range(operands[0].type.ndim)) else None
 
@@ -282,4 +319,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "transpose": (_identity_axes, _view_of_scalar, _transpose_twice),
     "getitem": (_view_of_scalar,),
     "ravel": (_view_of_scalar,),
+    "directions": (_small_directions,),
+    **dict.fromkeys(PRODUCTS, (_product_with_directions,)),
 }
