@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -234,6 +234,13 @@ def like(gradient: Any, source: Tensor) -> Any:
     if value.node is not None and not value.is_named:
         value.derived = source._value, "_bar"
     return gradient
+
+
+def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    """The cotangents of the xs, zeros where unconnected; results without a seed have no part."""
+    pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
+    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs])
+    return [like(g, x) for g, x in zip(found, xs, strict=True)]
 
 
 def ones_like(tensor: Tensor) -> Any:

@@ -297,8 +297,7 @@ class Function(Recovering, Explained, Generic[P, R_co]):
 
     def _origin(self) -> str:
         """The user's function as module.qualname."""
-        module = getattr(self.python, "__module__", None) or type(self.python).__module__
-        return f"{module}.{getattr(self.python, '__qualname__', self.name)}"
+        return origin_of(self.python, self.name)
 
     def _enter(
         self, made: Entry, kernel: Kernel, entry: Callable[..., Any], onto: Entry | None
@@ -323,6 +322,12 @@ class Function(Recovering, Explained, Generic[P, R_co]):
         self._made = [*others, (made, kernel, entry)]
         self._entries = tuple(one for *_, one in reversed(self._made))
         return kernel
+
+
+def origin_of(python: Any, name: str) -> str:
+    """A callable as module.qualname; `name` where it has none."""
+    module = getattr(python, "__module__", None) or type(python).__module__
+    return f"{module}.{getattr(python, '__qualname__', name)}"
 
 
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:

@@ -131,11 +131,11 @@ def running(transform: str) -> Recording:
     return recording
 
 
-_kept: dict[Any, Function[..., Any]] = {}
+_kept: dict[Any, Any] = {}
 
 
-def kept_for(f: Any, key: Any, make: Callable[[], Function[..., Any]]) -> Function[..., Any]:
-    """The Function derived from `f` that `key` names: made once as long as a Python function lives;
+def kept_for(f: Any, key: Any, make: Callable[[], R]) -> R:
+    """What is derived from `f` that `key` names: made once as long as a Python function lives;
     of other callables the last ones are kept."""
     if isinstance(f, (FunctionType, Function)):
         # functools.wraps copies attributes from one function to another.
@@ -145,7 +145,7 @@ def kept_for(f: Any, key: Any, make: Callable[[], Function[..., Any]]) -> Functi
             f.__dict__["__tracejit_derived__"] = f, known
         if key not in known:
             known[key] = make()
-        made: Function[..., Any] = known[key]
+        made: R = known[key]
         return made
     of_method = isinstance(f, MethodType)
     name = (id(f.__self__), f.__func__, key) if of_method else (id(f), key)
@@ -153,4 +153,5 @@ def kept_for(f: Any, key: Any, make: Callable[[], Function[..., Any]]) -> Functi
         while len(_kept) >= KEPT:
             _kept.pop(next(iter(_kept)), None)
         _kept[name] = make()  # which holds f, so that no other takes its place
-    return _kept[name]
+    found: R = _kept[name]
+    return found

@@ -12,12 +12,12 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
-from tracejit.differentiate import Request, like, request_of
+from tracejit.differentiate import Request, cotangents_of, like, request_of
 from tracejit.errors import RuleTypeError, fail
 from tracejit.function import Function
 from tracejit.ir.types import type_of
+from tracejit.pullbacks import PULLBACK, Backward, Halves, leaves_like, misfit
 from tracejit.sources import (
     Sources,
     callable_of,
@@ -73,18 +73,11 @@ def _moved(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
 def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> Any:
     """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
     leaf = read_leaf(given)
-    what, whose = ("tangent", "primal") if row == "primals" else ("cotangent", "result")
-    problem = ""
-    if type(leaf) is not Tensor and type_of(leaf) is None:
-        problem = f"a {what} is a {type(leaf).__name__}"
-    else:
-        tensor = strong(leaf, recording)
-        if tensor.shape != like.shape:
-            problem = f"a {what} has shape {tensor.shape}, its {whose} {like.shape}"
-        elif tensor.dtype.kind == "c" and like.dtype.kind != "c":
-            problem = f"a {what} is complex, its {whose} {like.dtype}"
+    kind = leaf.type if type(leaf) is Tensor else type_of(leaf)
+    problem = misfit(kind, leaf, like.type, row)
     if problem:
         raise fail(row, places.here(), call=call, problem=problem)
+    tensor = strong(leaf, recording)
     return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
 
 
@@ -188,22 +181,11 @@ def _seeds(
     cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recording
 ) -> list[Any]:
     """One cotangent per result; of results that are not floating none."""
-    leaves, given = flatten(cotangents)
-    call = "the pullback of tj.vjp"
-    if not given.is_like(structure):
-        problem = "results and cotangents differ in their structure"
-        raise fail("seeds", places.here(), call=call, problem=problem)
+    leaves = leaves_like(structure, cotangents)
     return [
-        _given(leaf, y, recording, "seeds", call) if y.type.is_inexact else None
+        _given(leaf, y, recording, "seeds", PULLBACK) if y.type.is_inexact else None
         for leaf, y in zip(leaves, ys, strict=True)
     ]
-
-
-def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-    """The cotangents of the xs, zeros where unconnected; results without a seed have no part."""
-    pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
-    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs])
-    return [like(g, x) for g, x in zip(found, xs, strict=True)]
 
 
 @places.at_the_users_line
@@ -211,9 +193,11 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of f(*primals), and the pullback: the function that takes a cotangent of the
     result, in its structure and shapes, to a tuple of those of the primals.
 
-    The pullback can be called again and again; it keeps the primals as they are now, and computes
-    the result again. A result that is not floating has no cotangent: None, or anything. With
-    `has_aux`, where `f` returns (result, auxiliary), answers (result, pullback, auxiliary).
+    The pullback can be called again and again. It keeps of the primals, and of what was computed,
+    what it needs, as it is now, and computes nothing again, unless a tape records it, it is part of
+    a recorded function, or a gradient rule has effects. A result that is not floating has no
+    cotangent: None, or anything. With `has_aux`, where `f` returns (result, auxiliary), answers
+    (result, pullback, auxiliary).
 
     Raises GradientError (a TypeError) where a primal is not floating; the pullback raises SeedError
     (a ValueError) for cotangents that do not fit, and NoGradientError (a LookupError) where an
@@ -234,10 +218,30 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         python, ("vjp", has_aux, options), lambda: derived_from(f, _pulled(python, has_aux))
     )
     held = map_tree(_snapshot, primals)
-    value = forward(held)
-    if has_aux:
-        return value[0], functools.partial(pull, held), value[1]
-    return value, functools.partial(pull, held)
+    halves = kept_for(python, ("halves", has_aux, options), lambda: Halves(f, python, has_aux))
+    found = halves(held) if _is_plain(flatten(held)[0]) else None
+    if found is not None:
+        value, auxiliary, residuals, back = found
+        pullback = functools.partial(_pull_back, pull, held, residuals, back)
+    else:
+        value, auxiliary = forward(held) if has_aux else (forward(held), None)
+        pullback = functools.partial(pull, held)
+    return (value, pullback, auxiliary) if has_aux else (value, pullback)
+
+
+def _is_plain(leaves: Sequence[Any]) -> bool:
+    """Whether no tape and no recording is to see what is computed from the leaves."""
+    if current_recording() is not None or EAGER.is_watched:
+        return False
+    return not any(type(leaf) in (Tensor, Variable) for leaf in leaves)
+
+
+@places.at_the_users_line
+def _pull_back(pull: Any, held: Any, residuals: Any, back: Backward, cotangents: Any) -> Any:
+    """The cotangents of what is held: by the backward half, or from the beginning."""
+    if not _is_plain(flatten(cotangents)[0]):
+        return pull(held, cotangents)
+    return back(flatten(held)[0], residuals, leaves_like(back.structure, cotangents))
 
 
 @places.at_the_users_line
@@ -259,7 +263,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     numbers = (0,) if alone else tuple(range(len(primals)))
     request = Request("hvp", numbers, single=alone)
     key = request, options_of(f)
-    slope = kept_for(python, key, lambda: Function(python, request, options_of(f)))
+    slope: Any = kept_for(python, key, lambda: Function(python, request, options_of(f)))
     return _jvp(slope, "hvp", primals, tangents)
 
 

@@ -9,6 +9,7 @@ which the module holds anyway. An effect takes place in forward, unless it needs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
@@ -26,7 +27,14 @@ class Partition(NamedTuple):
 def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
     """Split `graph`, whose first `outputs` outputs are the function's and whose others are
     gradients."""
-    forward = needed_nodes(_before(graph.nodes, seeds), graph.outputs[:outputs])
+    return split(graph, graph.outputs[:outputs], graph.outputs[outputs:], seeds)
+
+
+def split(
+    graph: Graph, outputs: Sequence[Value], gradients: Sequence[Value], seeds: Sequence[Value]
+) -> Partition:
+    """What computes `outputs`, and what computes `gradients` from it and the seeds."""
+    forward = needed_nodes(_before(graph.nodes, seeds), outputs)
     kept = {
         value
         for node in forward
@@ -34,15 +42,15 @@ def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
         if node.op.alias is None or value.type.form != "array"
     }
     kept.update(value for value in graph.inputs if value not in seeds)
-    backward = needed_nodes(graph.nodes, graph.outputs[outputs:], kept)
+    backward = needed_nodes(graph.nodes, gradients, kept.union(seeds))
     used = {value for node in backward for value in node.operands}
-    used.update(graph.outputs[outputs:])
+    used.update(gradients)
     residuals = [value for value in graph.values() if value in kept and value in used]
     assert not any(isinstance(value, Constant) for value in residuals)
     return Partition(forward, backward, residuals)
 
 
-def _before(nodes: list[Node], seeds: list[Value]) -> list[Node]:
+def _before(nodes: list[Node], seeds: Sequence[Value]) -> list[Node]:
     """The nodes that need no cotangent."""
     later = set(seeds)
     before = []
