@@ -208,6 +208,8 @@ def test_has_aux() -> None:
         (tj.jacfwd, 2.0 * X),
         (tj.jacrev, 2.0 * X),
         (tj.hessian, 2.0 * np.eye(3)),
+        (tj.elementwise_grad, 2.0 * X),
+        (tj.deriv, np.float64(2.0 * X.sum())),
     ]:
         found, aux = transform(f, has_aux=True)(X)
         close(found, expected)
@@ -223,6 +225,8 @@ def test_has_aux() -> None:
         lambda: tj.jvp(np.sin, (X,), (Y,), has_aux=True),
         lambda: tj.vjp(np.sin, X, has_aux=True),
         lambda: tj.jacobian(np.sin, has_aux=True)(X),
+        lambda: tj.elementwise_grad(np.sin, has_aux=True)(X),
+        lambda: tj.deriv(np.sin, has_aux=True)(X),
     ):
         with pytest.raises(GradientError, match="instead of"):
             call()
@@ -243,6 +247,29 @@ def test_jvp_and_vjp_are_transposes() -> None:
         x_bar, y_bar = pullback((np.ones(3), np.zeros(3)))
         close(x_bar, np.cos(X) * Y)
         close(y_bar, np.sin(X))
+
+
+NAMED: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "plain": (lambda x, w: x * w, ["x", "w", "x_dot", "w_dot"]),
+    "taken": (lambda x, x_dot: x * x_dot, ["x", "x_dot", "x_dot_", "x_dot_dot"]),
+    "any": (lambda x, *more: x * more[0], ["x", "more_0", "x_dot", "more_0_dot"]),
+    "compiled": (tj.function(lambda x, w: x * w), ["x", "w", "x_dot", "w_dot"]),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_users_names_are_in_the_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    f, expected = NAMED[name]
+    seen = []
+
+    def keep(self: Any, python: Any, *args: Any, **options: Any) -> None:
+        seen.append(list(inspect.signature(python).parameters))
+        made(self, python, *args, **options)
+
+    made = tj.Function.__init__
+    monkeypatch.setattr(tj.Function, "__init__", keep)
+    tj.jvp(f, (X, Y), (X, Y))
+    assert seen == [expected]
 
 
 def test_what_is_no_tuple_is_the_only_argument() -> None:

@@ -107,7 +107,7 @@ class ForwardAccumulator:
         answers = []
         for y, dot in zip(ys, found, strict=True):
             if dot is not None:
-                dot = like(dot, y)
+                dot = like(dot, y, "_dot")
             answers.append(zeros_like(y) if dot is None and zeros else dot)
         return unflatten(structure, answers)
 

@@ -221,8 +221,9 @@ def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:
     return Tensor(recording.lift(type.dtype.type(1.0)), recording)
 
 
-def like(gradient: Any, source: Tensor) -> Any:
-    """The gradient in the form of its source: zeros where unconnected, 0-d array for 0-d array."""
+def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
+    """The gradient, or tangent, in the form of its source, and called after it: zeros where
+    unconnected, 0-d array for 0-d array."""
     if gradient is None:
         primal: Any = source
         gradient = np.zeros_like(primal)
@@ -232,7 +233,7 @@ def like(gradient: Any, source: Tensor) -> Any:
         gradient = convert(gradient)
     value = gradient._value
     if value.node is not None and not value.is_named:
-        value.derived = source._value, "_bar"
+        value.derived = source._value, suffix
     return gradient
 
 

@@ -132,7 +132,7 @@ def forward_rows(
             batch = Batch(recording, units.shape[0])
             with batch.recorded():
                 dots = tangents(ys, [x], [batch.placeholder(units)])
-                moved = [like(dot, y) for dot, y in zip(dots, ys, strict=True)]
+                moved = [like(dot, y, "_dot") for dot, y in zip(dots, ys, strict=True)]
             found.append([batch.everywhere(dot) for dot in moved])
         wholes = [_joined(parts) for parts in zip(*found, strict=True)]
         columns.append(

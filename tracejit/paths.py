@@ -167,7 +167,7 @@ class Path:
         ys = [Tensor(y, recording) for y in (*self.outputs, *self.drawn)]
         found = tangents(ys, [x for x, _ in moving], [dot for _, dot in moving])
         pairs = zip(found, ys, strict=True)
-        return dots, [None if dot is None else like(dot, y) for dot, y in pairs]
+        return dots, [None if dot is None else like(dot, y, "_dot") for dot, y in pairs]
 
     def _derive(self, derivative: Derivative, given: Sequence[int]) -> Derived:
         """The path from inputs and directions to what `derivative` answers for those given."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.kernel import make_kernel
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
-from tracejit.sources import Sources, derived_from, options_of
+from tracejit.sources import Sources, derived_from, name_results, options_of, parameters_of
 from tracejit.trace import places
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -38,31 +38,35 @@ class NotSplit(Exception):
 class Halves:
     """The halves of one function."""
 
-    def __init__(self, f: Any, python: Callable[..., Any], has_aux: bool) -> None:
-        """The halves of `f`, whose Python function is `python`; nothing is recorded yet."""
+    def __init__(self, f: Any, python: Callable[..., Any], has_aux: bool, count: int) -> None:
+        """The halves of `f`, whose Python function is `python`, for so many primals; nothing is
+        recorded yet."""
         options = options_of(f)
 
         def make(recorded: Recorded) -> Callable[..., Any]:
             return make_kernel(recorded, options.cache, options.exact).forward
 
-        def halved(primals: Any) -> Any:
-            request = Request("vjp", tuple(range(len(primals))), single=False, has_aux=has_aux)
+        def halved(*primals: Any) -> Any:
+            request = Request("vjp", tuple(range(count)), single=False, has_aux=has_aux)
             sources = Sources(python, request, primals, {})
             ys, structure, auxiliary = sources.call()
             back = Backward(sources, ys, structure, flatten(primals)[0])
             back.make, back.origin = make, origin_of(f, sources.name)
+            name_results(ys, structure)
+            for value in back.residuals:
+                value.name_result("kept")
             kept = [Tensor(value, sources.recording) for value in back.residuals]
             return unflatten(structure, ys), auxiliary, kept, back
 
-        self.forward = derived_from(f, halved)
+        self.forward = derived_from(f, halved, parameters_of(python, count))
         self.is_split = True
 
-    def __call__(self, primals: Any) -> Any:
+    def __call__(self, primals: Sequence[Any]) -> Any:
         """(result, auxiliary, residuals, the Backward that takes them); None where NotSplit."""
         if not self.is_split:
             return None
         try:
-            return self.forward(primals)
+            return self.forward(*primals)
         except NotSplit:
             self.is_split = False
             return None
@@ -102,16 +106,15 @@ class Backward:
         self.given = [known[value] for value in self.primals]
         self.residuals = [value for value in needed if value not in known]
 
-    def __call__(
-        self, primals: Sequence[Any], residuals: Sequence[Any], cotangents: Sequence[Any]
-    ) -> Any:
-        """The cotangents of the primals, in their structure, for cotangents that fit."""
+    def __call__(self, kept: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+        """The cotangents of the primals, in their structure: from the primals given and residuals,
+        which are `kept`, and from cotangents, which must fit."""
         seeds = [
             _plain(given, type)
             for given, type in zip(cotangents, self.types, strict=True)
             if type is not None
         ]
-        found = self._compute(*[primals[number] for number in self.given], *residuals, *seeds)
+        found = self._compute(*kept, *seeds)
         return unflatten(self.answer_structure, found if len(self.answers) > 1 else [found])
 
     @cached_property
@@ -149,7 +152,10 @@ def _placeholder(y: Any, recording: Recording) -> Tensor:
 
 def _plain(given: Any, type: ArrayType) -> Any:
     """A cotangent, no Tensor, as NumPy has it in the type of its result."""
-    problem = misfit(type_of(given), given, type, "seeds")
+    kind = type_of(given)
+    if kind is type:
+        return given
+    problem = misfit(kind, given, type, "seeds")
     if problem:
         raise fail("seeds", places.here(), call=PULLBACK, problem=problem)
     cast = np.asarray(given, dtype=type.dtype)
@@ -169,10 +175,7 @@ def misfit(kind: ArrayType | None, given: Any, like: Any, row: str) -> str:
     return ""
 
 
-def leaves_like(structure: Structure, cotangents: Any) -> list[Any]:
-    """The leaves of cotangents that have the structure of the results."""
-    leaves, given = flatten(cotangents)
-    if not given.is_like(structure):
-        problem = "results and cotangents differ in their structure"
-        raise fail("seeds", places.here(), call=PULLBACK, problem=problem)
-    return leaves
+def refuse_structure() -> NoReturn:
+    """Raise SeedError for cotangents in another structure than the results."""
+    problem = "results and cotangents differ in their structure"
+    raise fail("seeds", places.here(), call=PULLBACK, problem=problem)

@@ -15,9 +15,9 @@ from tracejit.function import Function, Options
 from tracejit.ops.forms import as_scalar
 from tracejit.trace import places
 from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.signature import bind_arguments, call_arguments, signature_of
+from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
+from tracejit.trace.trees import Structure, flatten, labels, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
 
 P = ParamSpec("P")
@@ -45,16 +45,38 @@ def recorded_as(f: Callable[P, Any], python: Callable[..., R]) -> Function[P, R]
     return made
 
 
-def derived_from(f: Any, python: Callable[..., Any]) -> Function[..., Any]:
-    """The Function that records `python`, which calls `f` and has parameters of its own."""
-    signature = inspect.signature(python)
+def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Function[..., Any]:
+    """The Function that records `python`, which calls `f` and takes arguments of these names."""
+    told: list[str] = []
+    for name in names:
+        told.append(name + "_" * told.count(name))
     made: Any = _looking_like(f, python)
-    made.__signature__ = signature
+    only = inspect.Parameter.POSITIONAL_ONLY
+    made.__signature__ = inspect.Signature([inspect.Parameter(name, only) for name in told])
     options = options_of(f)._replace(static_argnums=(), static_argnames=())
     derived: Function[..., Any] = Function(made, options=options)
     derived.is_derived = True
     derived.is_held = False
     return derived
+
+
+def parameters_of(f: Any, count: int) -> list[str]:
+    """What `f` calls its first arguments, so many of them."""
+    names: list[str] = []
+    for name, parameter in signature_of(f).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}_{k}" for k in range(count - len(names))]
+        elif parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            names.append(name)
+    names += [f"argument_{k}" for k in range(len(names), count)]
+    return names[:count]
+
+
+def name_results(ys: Sequence[Any], structure: Structure) -> None:
+    """Call the results in a structure, where they have no name, as if nothing else were
+    answered."""
+    for y, name in zip(ys, leaf_names(list(labels(structure, "out")), whole=True), strict=True):
+        y._value.name_result(name)
 
 
 def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:

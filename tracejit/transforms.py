@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
 import numpy as np
 
@@ -17,13 +17,15 @@ from tracejit.differentiate import Request, cotangents_of, like, request_of
 from tracejit.errors import RuleTypeError, fail
 from tracejit.function import Function
 from tracejit.ir.types import type_of
-from tracejit.pullbacks import PULLBACK, Backward, Halves, leaves_like, misfit
+from tracejit.pullbacks import PULLBACK, Backward, Halves, misfit, refuse_structure
 from tracejit.sources import (
     Sources,
     callable_of,
     derived_from,
     kept_for,
+    name_results,
     options_of,
+    parameters_of,
     recorded_as,
     strong,
 )
@@ -39,22 +41,23 @@ P = ParamSpec("P")
 # Forward mode
 
 
-def _moved(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
-    """The function (primals, tangents) -> (result, its tangent), of others than jvp the tangent
-    alone."""
+def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., Any]:
+    """The function (*primals, *tangents), `count` each, -> (result, its tangent), of others than
+    jvp the tangent alone."""
 
-    def pushed(primals: Any, tangents_in: Any) -> Any:
-        request = Request(transform, tuple(range(len(primals))), has_aux=has_aux)
+    def pushed(*given_arguments: Any) -> Any:
+        primals, tangents_in = given_arguments[:count], given_arguments[count:]
+        request = Request(transform, tuple(range(count)), has_aux=has_aux)
         dots, structure = flatten(tangents_in)
         if not structure.is_like(flatten(primals)[1]):
-            problem = "primals and tangents differ in their structure"
-            raise fail("primals", places.here(), call=f"tj.{transform}", problem=problem)
+            _refuse_structure(transform)
         sources = Sources(f, request, primals, {})
         given = [
             _given(dot, x, sources.recording, "primals", f"tj.{transform}")
             for x, dot in zip(sources.tensors, dots, strict=True)
         ]
         leaves, structure, auxiliary = sources.call()
+        name_results(leaves, structure)
         try:
             found = tangents_of(leaves, sources.tensors, given)
         except RuleTypeError:
@@ -70,6 +73,11 @@ def _moved(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
     return pushed
 
 
+def _refuse_structure(transform: str) -> NoReturn:
+    problem = "primals and tangents differ in their structure"
+    raise fail("primals", places.here(), call=f"tj.{transform}", problem=problem)
+
+
 def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> Any:
     """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
     leaf = read_leaf(given)
@@ -83,7 +91,7 @@ def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> 
 
 def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
     """The tangents of the ys, zeros where they do not move."""
-    return [like(dot, y) for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
+    return [like(dot, y, "_dot") for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
 
 
 @places.at_the_users_line
@@ -108,11 +116,19 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = F
 
 def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     python = callable_of(transform, f)
-    key = transform, has_aux, options_of(f)
-    made = kept_for(python, key, lambda: derived_from(f, _moved(python, transform, has_aux)))
     if type(primals) not in (tuple, list):
-        return made((primals,), (tangents,))
-    return made(tuple(primals), tuple(tangents) if type(tangents) is list else tangents)
+        primals, tangents = (primals,), (tangents,)
+    if type(tangents) not in (tuple, list) or len(tangents) != len(primals):
+        _refuse_structure(transform)
+    count = len(primals)
+
+    def made() -> Function[..., Any]:
+        names = parameters_of(python, count)
+        moved = _moved(python, transform, has_aux, count)
+        return derived_from(f, moved, [*names, *[f"{name}_dot" for name in names]])
+
+    key = transform, has_aux, options_of(f), count
+    return kept_for(python, key, made)(*primals, *tangents)
 
 
 @places.at_the_users_line
@@ -129,10 +145,8 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     (np.float64(6.0), np.float64(60.0))
     """
     python = callable_of("linearize", f)
-    key = "linearize", options_of(f)
-    forward = kept_for(python, key, lambda: derived_from(f, _value(python, "linearize", False)))
     held = map_tree(_snapshot, primals)
-    return forward(held), functools.partial(_push, f, held)
+    return _valued(f, python, "linearize", held), functools.partial(_push, f, held)
 
 
 def _push(f: Any, held: Any, /, *moves: Any) -> Any:
@@ -152,36 +166,48 @@ def _snapshot(leaf: Any) -> Any:
 # Reverse mode
 
 
-def _value(f: Any, transform: str, has_aux: bool) -> Callable[..., Any]:
-    """The function primals -> result, for primals that have derivatives."""
+def _valued(f: Any, python: Any, transform: str, primals: Any, has_aux: bool = False) -> Any:
+    """The result of `f`, whose Python function is `python`, for primals that have derivatives."""
+    count = len(primals)
 
-    def valued(primals: Any) -> Any:
-        request = Request(transform, tuple(range(len(primals))), has_aux=has_aux)
-        leaves, structure, auxiliary = Sources(f, request, primals, {}).call()
+    def valued(*primals: Any) -> Any:
+        request = Request(transform, tuple(range(count)), has_aux=has_aux)
+        leaves, structure, auxiliary = Sources(python, request, primals, {}).call()
         value = unflatten(structure, leaves)
         return (value, auxiliary) if has_aux else value
 
-    return valued
+    def made() -> Function[..., Any]:
+        return derived_from(f, valued, parameters_of(python, count))
+
+    key = "value", transform, has_aux, options_of(f), count
+    return kept_for(python, key, made)(*primals)
 
 
-def _pulled(f: Any, has_aux: bool) -> Callable[..., Any]:
-    """The function (primals, cotangents) -> cotangents of the primals."""
+@places.at_the_users_line
+def _pulled(f: Any, python: Any, has_aux: bool, primals: Any, cotangents: Any) -> Any:
+    """The cotangents of the primals, from the beginning."""
+    count = len(primals)
 
-    def pulled(primals: Any, cotangents: Any) -> Any:
-        numbers = tuple(range(len(primals)))
-        sources = Sources(f, Request("vjp", numbers, single=False, has_aux=has_aux), primals, {})
+    def pulled(*given: Any) -> Any:
+        request = Request("vjp", tuple(range(count)), single=False, has_aux=has_aux)
+        sources = Sources(python, request, given[:-1], {})
         ys, structure, _ = sources.call()
-        seeds = _seeds(cotangents, ys, structure, sources.recording)
+        seeds = _seeds(given[-1], ys, structure, sources.recording)
         return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
 
-    return pulled
+    def made() -> Function[..., Any]:
+        return derived_from(f, pulled, [*parameters_of(python, count), "out_bar"])
+
+    return kept_for(python, ("pulled", has_aux, options_of(f), count), made)(*primals, cotangents)
 
 
 def _seeds(
     cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recording
 ) -> list[Any]:
     """One cotangent per result; of results that are not floating none."""
-    leaves = leaves_like(structure, cotangents)
+    leaves, given = flatten(cotangents)
+    if not given.is_like(structure):
+        refuse_structure()
     return [
         _given(leaf, y, recording, "seeds", PULLBACK) if y.type.is_inexact else None
         for leaf, y in zip(leaves, ys, strict=True)
@@ -210,23 +236,26 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     (np.float64(10.0), (np.float64(5.0), np.float64(2.0)))
     """
     python = callable_of("vjp", f)
-    options = options_of(f)
-    forward = kept_for(
-        python, ("value", has_aux, options), lambda: derived_from(f, _value(python, "vjp", has_aux))
-    )
-    pull = kept_for(
-        python, ("vjp", has_aux, options), lambda: derived_from(f, _pulled(python, has_aux))
-    )
-    held = map_tree(_snapshot, primals)
-    halves = kept_for(python, ("halves", has_aux, options), lambda: Halves(f, python, has_aux))
-    found = halves(held) if _is_plain(flatten(held)[0]) else None
+    leaves, structure = flatten(primals)
+    leaves = [_snapshot(leaf) for leaf in leaves]
+    held = unflatten(structure, leaves)
+    whole = functools.partial(_pulled, f, python, has_aux, held)
+    halves = _halves(f, python, has_aux, len(primals)) if _is_plain(leaves) else None
+    found = halves(held) if halves is not None else None
     if found is not None:
         value, auxiliary, residuals, back = found
-        pullback = functools.partial(_pull_back, pull, held, residuals, back)
+        kept = [*[leaves[number] for number in back.given], *residuals]
+        pullback = functools.partial(_pull_back, whole, back, kept)
     else:
-        value, auxiliary = forward(held) if has_aux else (forward(held), None)
-        pullback = functools.partial(pull, held)
+        found = _valued(f, python, "vjp", held, has_aux)
+        value, auxiliary = found if has_aux else (found, None)
+        pullback = whole
     return (value, pullback, auxiliary) if has_aux else (value, pullback)
+
+
+def _halves(f: Any, python: Any, has_aux: bool, count: int) -> Halves:
+    key = "halves", has_aux, options_of(f), count
+    return kept_for(python, key, lambda: Halves(f, python, has_aux, count))
 
 
 def _is_plain(leaves: Sequence[Any]) -> bool:
@@ -237,11 +266,14 @@ def _is_plain(leaves: Sequence[Any]) -> bool:
 
 
 @places.at_the_users_line
-def _pull_back(pull: Any, held: Any, residuals: Any, back: Backward, cotangents: Any) -> Any:
-    """The cotangents of what is held: by the backward half, or from the beginning."""
-    if not _is_plain(flatten(cotangents)[0]):
-        return pull(held, cotangents)
-    return back(flatten(held)[0], residuals, leaves_like(back.structure, cotangents))
+def _pull_back(whole: Any, back: Backward, kept: Sequence[Any], cotangents: Any) -> Any:
+    """The cotangents of the primals: by the backward half where no one else is to see it."""
+    leaves, structure = flatten(cotangents)
+    if not _is_plain(leaves):
+        return whole(cotangents)
+    if not structure.is_like(back.structure):
+        refuse_structure()
+    return back(kept, leaves)
 
 
 @places.at_the_users_line
@@ -273,9 +305,11 @@ def elementwise_grad(
     argnums: int | tuple[int, ...] = 0,
     *,
     argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
 ) -> Function[P, Any]:
     """The derivative of each element of the result by the element of the argument in its place,
-    for functions that keep elements apart: the gradient of the sum of the result.
+    for functions that keep elements apart: the gradient of the sum of the result. With `has_aux`,
+    `f` returns (result, auxiliary) and the answer is (derivative, auxiliary).
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -283,38 +317,42 @@ def elementwise_grad(
     array([2., 4.])
     """
     python = callable_of("elementwise_grad", f)
-    request = request_of("elementwise_grad", argnums, argnames)
+    request = request_of("elementwise_grad", argnums, argnames, has_aux)
 
     def slopes(*args: Any, **kwargs: Any) -> Any:
         sources = Sources(python, request, args, kwargs)
-        ys, _, _ = sources.call()
+        ys, _, auxiliary = sources.call()
         seeds = [np.ones_like(y) if y.type.is_inexact else None for y in ys]
-        return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
+        found = sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
+        return (found, auxiliary) if has_aux else found
 
     return recorded_as(f, slopes)
 
 
 @places.at_the_users_line
 def deriv(
-    f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None
+    f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
 ) -> Function[P, Any]:
     """The derivative of the result, of any shape and structure, by one argument that moves as a
-    whole: in forward mode, along ones.
+    whole: in forward mode, along ones. With `has_aux`, `f` returns (result, auxiliary) and the
+    answer is (derivative, auxiliary).
 
     >>> import numpy as np
     >>> import tracejit as tj
     >>> tj.deriv(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
     array([-0.,  1.])
     """
-    python, request = callable_of("deriv", f), request_of("deriv", argnums, argnames)
+    python = callable_of("deriv", f)
+    request = request_of("deriv", argnums, argnames, has_aux)
     if not request.single:
         problem = f"one argument moves, got argnums={argnums!r} and argnames={argnames!r}"
         raise fail("transform-option", places.here(), transform="tj.deriv", problem=problem)
 
     def slopes(*args: Any, **kwargs: Any) -> Any:
         sources = Sources(python, request, args, kwargs)
-        ys, structure, _ = sources.call()
+        ys, structure, auxiliary = sources.call()
         dots = [np.ones_like(x) for x in sources.tensors]
-        return unflatten(structure, tangents_of(ys, sources.tensors, dots))
+        found = unflatten(structure, tangents_of(ys, sources.tensors, dots))
+        return (found, auxiliary) if has_aux else found
 
     return recorded_as(f, slopes)
