@@ -76,6 +76,30 @@ def test_effects_take_place_once() -> None:
         assert len(seen) == count.numpy() == calls
 
 
+def test_draws_that_backward_does_not_read() -> None:
+    rng = tj.random.default_rng(3)
+    out, pullback = tj.vjp(lambda x: x * x + rng.normal(size=3), X)
+    assert np.all(out != X * X)
+    np.testing.assert_array_equal(pullback(Y)[0], 2.0 * X * Y)
+
+
+def test_every_way_has_a_backward_half() -> None:
+    def bent(x: Any) -> Any:
+        if np.sum(x) > 0.0:
+            return np.sin(x)
+        y = np.exp(x)
+        return {"a": y, "b": y * x}
+
+    for _ in range(2):
+        out, pullback = tj.vjp(bent, X)
+        np.testing.assert_allclose(pullback(Y)[0], np.cos(X) * Y)
+        out, other = tj.vjp(bent, -X)
+        np.testing.assert_array_equal(out["a"], np.exp(-X))
+        (found,) = other({"a": Y, "b": X})
+        np.testing.assert_allclose(found, np.exp(-X) * (Y + X * (1.0 - X)))
+        np.testing.assert_allclose(pullback(Y)[0], np.cos(X) * Y)
+
+
 def test_effects_of_a_rule_take_place_at_every_pull() -> None:
     seen: list[float] = []
 

@@ -262,3 +262,18 @@ def test_an_async_function_has_no_result() -> None:
         tj.function(f)(X)
     for one in made:
         one.close()  # Python warns of coroutines that nobody waits for
+
+
+def test_ways_with_more_and_fewer_results() -> None:
+    @tj.function
+    def parted(x: Any) -> Any:
+        if np.sum(x) > 0.0:
+            return np.sin(x)
+        return {"a": np.exp(x), "b": (x, 2.0 * x)}
+
+    for _ in range(2):
+        assert_same(parted(-X), np.sin(-X))
+        found = parted(X)
+        assert_same(found["a"], np.exp(X))
+        assert_same(found["b"], (X, 2.0 * X))
+        parted.python = None  # type: ignore[assignment]  # the kernel has both ways

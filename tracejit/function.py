@@ -28,6 +28,7 @@ from tracejit.trace.signature import (
     Call,
     bind_arguments,
     inside_method,
+    origin_of,
     signature_of,
     static_names,
     take_apart,
@@ -322,12 +323,6 @@ class Function(Recovering, Explained, Generic[P, R_co]):
         self._made = [*others, (made, kernel, entry)]
         self._entries = tuple(one for *_, one in reversed(self._made))
         return kernel
-
-
-def origin_of(python: Any, name: str) -> str:
-    """A callable as module.qualname; `name` where it has none."""
-    module = getattr(python, "__module__", None) or type(python).__module__
-    return f"{module}.{getattr(python, '__qualname__', name)}"
 
 
 def _recording_among(arguments: dict[str, Any]) -> Recording | None:

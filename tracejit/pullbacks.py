@@ -16,8 +16,7 @@ import numpy as np
 from tracejit.autodiff.partition import split
 from tracejit.differentiate import Request, cotangents_of, like
 from tracejit.errors import fail
-from tracejit.function import origin_of
-from tracejit.ir.graph import NOWHERE
+from tracejit.ir.graph import NOWHERE, Graph
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.kernel import make_kernel
 from tracejit.passes.extract import extract
@@ -25,6 +24,7 @@ from tracejit.pipeline import Recorded
 from tracejit.sources import Sources, derived_from, name_results, options_of, parameters_of
 from tracejit.trace import places
 from tracejit.trace.record import Recording
+from tracejit.trace.signature import origin_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 
@@ -101,7 +101,7 @@ class Backward:
             if type(leaf) is Tensor and leaf.type.form == "array"
         }
         outputs = [y._value for y in ys]
-        needed = split(recording.graph, outputs, self.answers, self.seeds).residuals
+        _, self.nodes, needed = split(recording.graph, outputs, self.answers, self.seeds)
         self.primals = [value for value in needed if value in known]
         self.given = [known[value] for value in self.primals]
         self.residuals = [value for value in needed if value not in known]
@@ -121,8 +121,11 @@ class Backward:
     def _compute(self) -> Callable[..., Any]:
         """The function of the kernel."""
         recorded = self.recording.graph
+        backward = Graph(f"{recorded.name}_pullback")
+        backward.files, backward.nodes = recorded.files, self.nodes
+        backward.adopt_constants(recorded)
         inputs = [*self.primals, *self.residuals, *self.seeds]
-        graph = extract(recorded, f"{recorded.name}_pullback", inputs, self.answers)
+        graph = extract(backward, backward.name, inputs, self.answers)
         return self.make(Recorded(graph, self.origin, len(self.answers)))
 
 

@@ -97,7 +97,7 @@ class Finished(NamedTuple):
             commit._replace(places=[moved(indices) for indices in commit.places])
             for commit in self.commits
         ]
-        return Answers(outputs, commits), _place(self.group, count, count + 1)
+        return Answers(outputs, commits), (*self.group, -1)
 
     def answers_like(self, other: Finished) -> bool:
         """Whether the user's results are built as those of `other` are, and that is all."""

@@ -93,6 +93,12 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.Signature([parameter])
 
 
+def origin_of(function: Any, name: str) -> str:
+    """A callable as module.qualname; `name` where it has none."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return f"{module}.{getattr(function, '__qualname__', name)}"
+
+
 def static_names(
     signature: inspect.Signature, numbers: int | tuple[int, ...], names: str | tuple[str, ...]
 ) -> frozenset[str]:
