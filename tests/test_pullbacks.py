@@ -211,7 +211,7 @@ def test_errors_come_when_the_pullback_is_called() -> None:
             with pytest.raises(error):
                 pullback(np.ones(3))
     with pytest.raises(ArityError):
-        tj.vjp(np.sin, X, X, X, X, X)
+        tj.vjp(lambda x: x, X, X)
 
 
 def test_a_tape_and_a_recording_see_the_pullback() -> None:
