@@ -23,6 +23,7 @@ from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
 from tracejit.sources import Sources, derived_from, name_results, options_of, parameters_of
 from tracejit.trace import places
+from tracejit.trace.decisions import Failed
 from tracejit.trace.record import Recording
 from tracejit.trace.signature import origin_of
 from tracejit.trace.tensor import Tensor
@@ -139,7 +140,7 @@ def _recorded(
         with recording.at(NOWHERE), recording.recording_from(()) as nodes:
             seeds = [_placeholder(y, recording) if y.type.is_inexact else None for y in ys]
             answers = cotangents_of(ys, xs, seeds)
-    except Exception:
+    except (Exception, Failed):
         raise NotSplit from None  # the pullback raises it
     if not xs or len(recording.events) > events or any(node.op.effect for node in nodes):
         raise NotSplit
