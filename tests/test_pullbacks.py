@@ -1,5 +1,5 @@
-"""The halves of vjp: what runs once, what is kept, and where the pullback starts from the
-beginning."""
+"""The halves of vjp and linearize: what runs once, what is kept, and where the second starts from
+the beginning."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ArityError, NoGradientError
-from tracejit.pullbacks import Backward
+from tracejit.errors import ArityError, NoGradientError, RuleTypeError, SeedError
+from tracejit.pullbacks import SecondHalf
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -25,14 +25,14 @@ def layer(x: Any, w: Any, b: Any) -> Any:
     return np.exp(h) / (1.0 + h * h)
 
 
-def backward_of(pullback: Any) -> Backward:
-    """The backward half in a pullback."""
-    (found,) = (part for part in pullback.args if type(part) is Backward)
+def second_of(pullback: Any) -> SecondHalf:
+    """The second half in a pullback or pushforward."""
+    (found,) = (part for part in pullback.args if type(part) is SecondHalf)
     return found
 
 
-def operations(back: Backward) -> set[str]:
-    """The names of the operations of a backward half."""
+def operations(back: SecondHalf) -> set[str]:
+    """The names of the operations of a second half."""
     graphs = []
 
     def keep(recorded: Any) -> Any:
@@ -54,7 +54,7 @@ def test_nothing_is_computed_again() -> None:
     expected = tj.grad(lambda *args: np.sum(layer(*args)), (0, 1, 2))(x, w, b)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
-    back = backward_of(pullback)
+    back = second_of(pullback)
     assert [value.name for value in back.primals] == ["x", "w"]
     assert operations(back).isdisjoint({"tanh", "exp"})
 
@@ -83,7 +83,7 @@ def test_draws_that_backward_does_not_read() -> None:
     np.testing.assert_array_equal(pullback(Y)[0], 2.0 * X * Y)
 
 
-def test_every_way_has_a_backward_half() -> None:
+def test_every_way_has_its_halves() -> None:
     def bent(x: Any) -> Any:
         if np.sum(x) > 0.0:
             return np.sin(x)
@@ -236,7 +236,7 @@ def test_recomputed_regions_are_computed_again() -> None:
     _, pullback = tj.vjp(lambda x: block(x) * 2.0, X)
     expected = 2.0 * np.exp(np.sin(X)) * np.cos(X)
     np.testing.assert_allclose(pullback(np.ones(3))[0], expected, rtol=1e-14)
-    assert "sin" in operations(backward_of(pullback))
+    assert "sin" in operations(second_of(pullback))
 
 
 def test_pullbacks_on_threads() -> None:
@@ -250,3 +250,62 @@ def test_pullbacks_on_threads() -> None:
     for one in found:
         np.testing.assert_array_equal(one, np.cos(X) * Y)
     assert len(found) == 4
+
+
+# Pushforwards
+
+
+def test_a_pushforward_computes_no_value_again() -> None:
+    rng = tj.random.default_rng(3)
+    scale = np.array([1.0, 2.0, 3.0])
+
+    def noisy(x: Any) -> Any:
+        return np.exp(x * scale) + rng.normal(size=3), np.argmax(x)
+
+    x = X.copy()
+    (out, place), push = tj.linearize(noisy, x)
+    assert place == 2
+    assert np.all(out != np.exp(X * scale))
+    expected = np.exp(X * scale) * np.array([1.0, 2.0, 3.0])
+    x[:] = out[:] = scale[:] = 0.0
+    for factor in (1.0, -2.0):
+        dot, still = push(factor * Y)
+        np.testing.assert_allclose(dot, factor * expected * Y, rtol=1e-15)
+        assert still == 0
+    assert operations(second_of(push)).isdisjoint({"exp", "draw"})
+
+
+def test_a_pushforward_takes_every_structure_and_type() -> None:
+    def f(p: Any, k: Any) -> Any:
+        return {"a": p["x"] * k, "b": p["y"]}
+
+    _, push = tj.linearize(f, {"x": X, "y": X.astype("f4")}, 2.0)
+    found = push({"x": Y, "y": Y}, 1)
+    np.testing.assert_allclose(found["a"], 2.0 * Y + X)
+    assert found["b"].dtype == np.float32
+    for moves in ((Y, 1.0), ({"x": Y, "y": Y},), ({"x": Y, "y": Y[:2]}, 1.0)):
+        with pytest.raises(SeedError, match=r"tj\.linearize"):
+            push(*moves)
+
+
+def test_a_rule_that_is_not_linear_is_refused_by_the_pushforward() -> None:
+    @tj.custom_gradient
+    def clipped(x: Any) -> Any:
+        return x * 1.0, lambda upstream: np.clip(upstream, -1.0, 1.0)
+
+    for _ in range(2):
+        out, push = tj.linearize(clipped, X)
+        np.testing.assert_array_equal(out, X)
+        with pytest.raises(RuleTypeError):
+            push(Y)
+
+
+def test_a_tape_and_a_recording_see_the_pushforward() -> None:
+    _, push = tj.linearize(np.sin, X)
+    np.testing.assert_allclose(tj.function(push)(Y), np.cos(X) * Y)
+    np.testing.assert_allclose(tj.jacobian(push)(Y), np.diag(np.cos(X)))
+    move = tj.constant(Y)
+    with tj.GradientTape() as tape:
+        tape.watch(move)
+        total = np.sum(push(move) ** 2)
+    np.testing.assert_allclose(tape.gradient(total, move).numpy(), 2.0 * Y * np.cos(X) ** 2)

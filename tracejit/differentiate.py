@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.tangent import tangents
 from tracejit.errors import fail
 from tracejit.ir.graph import NOWHERE
 from tracejit.ir.types import ArrayType
@@ -242,6 +243,11 @@ def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) ->
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
     found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs])
     return [like(g, x) for g, x in zip(found, xs, strict=True)]
+
+
+def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
+    """The tangents of the ys, zeros where they do not move."""
+    return [like(dot, y, "_dot") for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
 
 
 def ones_like(tensor: Tensor) -> Any:

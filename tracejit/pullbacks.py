@@ -1,8 +1,10 @@
-"""The two halves of a function that `vjp` calls: forward, which answers the result and the
-residuals, and backward, which takes residuals and cotangents to the cotangents of the arguments.
+"""The two halves of a function that `vjp` and `linearize` call: the first answers the result and
+what the second needs besides the primals, the residuals; the second takes cotangents of the result
+to those of the primals, or tangents of the primals to those of the result.
 
-Both come of one recording, and nothing is computed twice. A function is NotSplit where its gradient
-cannot be recorded before there is a cotangent: because it has effects, or because a rule raises.
+Both come of one recording, and no value is computed twice. A function is NotSplit where its
+derivative cannot be recorded before there is a direction: because it has effects, or because a rule
+raises.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.autodiff.partition import split
-from tracejit.differentiate import Request, cotangents_of, like
+from tracejit.differentiate import Request, cotangents_of, like, tangents_of
 from tracejit.errors import fail
 from tracejit.ir.graph import NOWHERE, Graph
 from tracejit.ir.types import ArrayType, type_of
@@ -24,7 +26,6 @@ from tracejit.pipeline import Recorded
 from tracejit.sources import Sources, derived_from, name_results, options_of, parameters_of
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
-from tracejit.trace.record import Recording
 from tracejit.trace.signature import origin_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
@@ -33,51 +34,54 @@ PULLBACK = "the pullback of tj.vjp"
 
 
 class NotSplit(Exception):
-    """The gradient is recorded when there is a cotangent, not before."""
+    """The derivative is recorded when there is a direction, not before."""
 
 
 class Halves:
     """The halves of one function."""
 
-    def __init__(self, f: Any, python: Callable[..., Any], has_aux: bool, count: int) -> None:
-        """The halves of `f`, whose Python function is `python`, for so many primals; nothing is
-        recorded yet."""
+    def __init__(
+        self, f: Any, python: Callable[..., Any], transform: str, has_aux: bool, count: int
+    ) -> None:
+        """The halves of `f`, whose Python function is `python`, for so many primals, as `vjp` or
+        `linearize` takes them; nothing is recorded yet."""
         options = options_of(f)
 
         def make(recorded: Recorded) -> Callable[..., Any]:
             return make_kernel(recorded, options.cache, options.exact).forward
 
         def halved(*primals: Any) -> Any:
-            request = Request("vjp", tuple(range(count)), single=False, has_aux=has_aux)
+            request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
             sources = Sources(python, request, primals, {})
             ys, structure, auxiliary = sources.call()
-            back = Backward(sources, ys, structure, flatten(primals)[0])
-            back.make, back.origin = make, origin_of(f, sources.name)
             name_results(ys, structure)
-            for value in back.residuals:
+            second = SecondHalf(sources, ys, structure, flatten(primals)[0])
+            second.make, second.origin = make, origin_of(f, sources.name)
+            for value in second.residuals:
                 value.name_result("kept")
-            kept = [Tensor(value, sources.recording) for value in back.residuals]
-            return unflatten(structure, ys), auxiliary, kept, back
+            kept = [Tensor(value, sources.recording) for value in second.residuals]
+            return unflatten(structure, ys), auxiliary, kept, second
 
-        self.forward = derived_from(f, halved, parameters_of(python, count))
+        self.first = derived_from(f, halved, parameters_of(python, count))
         self.is_split = True
 
     def __call__(self, primals: Sequence[Any]) -> Any:
-        """(result, auxiliary, residuals, the Backward that takes them); None where NotSplit."""
+        """(result, auxiliary, residuals, the SecondHalf that takes them); None where NotSplit."""
         if not self.is_split:
             return None
         try:
-            return self.forward(*primals)
+            return self.first(*primals)
         except NotSplit:
             self.is_split = False
             return None
 
 
-class Backward:
-    """The backward half of one recording.
+class SecondHalf:
+    """The second half of one recording.
 
-    It takes those leaves of the primals that are `given`, by number; the `residuals`, which forward
-    answers; and the cotangents. `make` makes its kernel when it is called first.
+    It takes those leaves of the primals that are `given`, by number; the `residuals`, which the
+    first half answers; and directions, in that `structure`. `make` makes its kernel when it is
+    called first.
     """
 
     make: Callable[[Recorded], Callable[..., Any]]
@@ -86,16 +90,19 @@ class Backward:
     def __init__(
         self, sources: Sources, ys: Sequence[Any], structure: Structure, leaves: Sequence[Any]
     ) -> None:
-        """Record the cotangents of the sources, which come of the `leaves` of the primals, from
-        those of the ys, the results in that structure."""
+        """Record what becomes of directions, of the ys, the results in that structure, or of the
+        sources, which come of the `leaves` of the primals."""
         recording = self.recording = sources.recording
-        self.structure = structure
-        self.types = [y.type if y.type.is_inexact else None for y in ys]
         parts = sources.structures
-        self.answer_structure = Structure(tuple, tuple(range(len(parts))), tuple(parts))
-        seeds, answers = _recorded(ys, sources.tensors, recording)
-        self.answers = [answer._value for answer in answers]
+        primals = Structure(tuple, tuple(range(len(parts))), tuple(parts))
+        self.is_pullback = sources.request.transform == "vjp"
+        ends = (structure, ys), (primals, sources.tensors)
+        start, end = ends if self.is_pullback else ends[::-1]
+        (self.structure, starting), (self.answer_structure, _) = start, end
+        self.types = [x.type if x.type.is_inexact else None for x in starting]
+        seeds, answers = self._recorded(ys, sources.tensors, starting)
         self.seeds = [seed._value for seed in seeds if seed is not None]
+        self.answers = [answer._value for answer in answers]
         known = {
             leaf._value: number
             for number, leaf in enumerate(leaves)
@@ -107,12 +114,35 @@ class Backward:
         self.given = [known[value] for value in self.primals]
         self.residuals = [value for value in needed if value not in known]
 
-    def __call__(self, kept: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-        """The cotangents of the primals, in their structure: from the primals given and residuals,
-        which are `kept`, and from cotangents, which must fit."""
+    def _recorded(
+        self, ys: Sequence[Any], xs: Sequence[Any], starting: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Placeholders for the directions, None where there is none, and what becomes of them."""
+        recording = self.recording
+        events = len(recording.events)
+        try:
+            with recording.at(NOWHERE), recording.recording_from(()) as nodes:
+                seeds = [self._placeholder(x) if x.type.is_inexact else None for x in starting]
+                becomes = cotangents_of if self.is_pullback else tangents_of
+                answers = becomes(ys, xs, seeds)
+        except (Exception, Failed):
+            raise NotSplit from None  # the second half raises it
+        if not xs or len(recording.events) > events or any(node.op.effect for node in nodes):
+            raise NotSplit
+        return seeds, answers
+
+    def _placeholder(self, x: Any) -> Tensor:
+        """A direction of x that is not there yet."""
+        seed = self.recording.distinct(like(None, x))
+        seed._value.derived = x._value, "_bar" if self.is_pullback else "_dot"
+        return seed
+
+    def __call__(self, kept: Sequence[Any], directions: Sequence[Any]) -> Any:
+        """What becomes of directions, which must fit; `kept` are the primals given, and the
+        residuals."""
         seeds = [
-            _plain(given, type)
-            for given, type in zip(cotangents, self.types, strict=True)
+            self._plain(given, type)
+            for given, type in zip(directions, self.types, strict=True)
             if type is not None
         ]
         found = self._compute(*kept, *seeds)
@@ -122,48 +152,25 @@ class Backward:
     def _compute(self) -> Callable[..., Any]:
         """The function of the kernel."""
         recorded = self.recording.graph
-        backward = Graph(f"{recorded.name}_pullback")
-        backward.files, backward.nodes = recorded.files, self.nodes
-        backward.adopt_constants(recorded)
+        kind = "pullback" if self.is_pullback else "pushforward"
+        later = Graph(f"{recorded.name}_{kind}")
+        later.files, later.nodes = recorded.files, self.nodes
+        later.adopt_constants(recorded)
         inputs = [*self.primals, *self.residuals, *self.seeds]
-        graph = extract(backward, backward.name, inputs, self.answers)
+        graph = extract(later, later.name, inputs, self.answers)
         return self.make(Recorded(graph, self.origin, len(self.answers)))
 
-
-def _recorded(
-    ys: Sequence[Any], xs: Sequence[Any], recording: Recording
-) -> tuple[list[Any], list[Any]]:
-    """Placeholders for the cotangents of the ys, None where there is none, and the cotangents of
-    the xs."""
-    events = len(recording.events)
-    try:
-        with recording.at(NOWHERE), recording.recording_from(()) as nodes:
-            seeds = [_placeholder(y, recording) if y.type.is_inexact else None for y in ys]
-            answers = cotangents_of(ys, xs, seeds)
-    except (Exception, Failed):
-        raise NotSplit from None  # the pullback raises it
-    if not xs or len(recording.events) > events or any(node.op.effect for node in nodes):
-        raise NotSplit
-    return seeds, answers
-
-
-def _placeholder(y: Any, recording: Recording) -> Tensor:
-    """The cotangent of y that is not there yet."""
-    seed = recording.distinct(like(None, y))
-    seed._value.derived = y._value, "_bar"
-    return seed
-
-
-def _plain(given: Any, type: ArrayType) -> Any:
-    """A cotangent, no Tensor, as NumPy has it in the type of its result."""
-    kind = type_of(given)
-    if kind is type:
-        return given
-    problem = misfit(kind, given, type, "seeds")
-    if problem:
-        raise fail("seeds", places.here(), call=PULLBACK, problem=problem)
-    cast = np.asarray(given, dtype=type.dtype)
-    return cast[()] if type.form == "scalar" else cast
+    def _plain(self, given: Any, type: ArrayType) -> Any:
+        """A direction, no Tensor, as NumPy has it in that type."""
+        kind = type_of(given)
+        if kind is type:
+            return given
+        row, call = ("seeds", PULLBACK) if self.is_pullback else ("primals", "tj.linearize")
+        problem = misfit(kind, given, type, row)
+        if problem:
+            raise fail(row, places.here(), call=call, problem=problem)
+        cast = np.asarray(given, dtype=type.dtype)
+        return cast[()] if type.form == "scalar" else cast
 
 
 def misfit(kind: ArrayType | None, given: Any, like: Any, row: str) -> str:
@@ -179,7 +186,10 @@ def misfit(kind: ArrayType | None, given: Any, like: Any, row: str) -> str:
     return ""
 
 
-def refuse_structure() -> NoReturn:
-    """Raise SeedError for cotangents in another structure than the results."""
-    problem = "results and cotangents differ in their structure"
-    raise fail("seeds", places.here(), call=PULLBACK, problem=problem)
+def refuse_structure(transform: str) -> NoReturn:
+    """Raise SeedError for directions in another structure than what they belong to."""
+    row, call, whose = "primals", f"tj.{transform}", "primals and tangents"
+    if transform == "vjp":
+        row, call, whose = "seeds", PULLBACK, "results and cotangents"
+    problem = f"{whose} differ in their structure"
+    raise fail(row, places.here(), call=call, problem=problem)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, ParamSpec
+from typing import Any, ParamSpec
 
 import numpy as np
 
-from tracejit.autodiff.tangent import tangents
-from tracejit.differentiate import Request, cotangents_of, like, request_of
+from tracejit.differentiate import Request, cotangents_of, request_of, tangents_of
 from tracejit.errors import RuleTypeError, fail
 from tracejit.function import Function
 from tracejit.ir.types import type_of
-from tracejit.pullbacks import PULLBACK, Backward, Halves, misfit, refuse_structure
+from tracejit.pullbacks import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
 from tracejit.sources import (
     Sources,
     callable_of,
@@ -33,7 +32,7 @@ from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
+from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 
 P = ParamSpec("P")
@@ -50,7 +49,7 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
         request = Request(transform, tuple(range(count)), has_aux=has_aux)
         dots, structure = flatten(tangents_in)
         if not structure.is_like(flatten(primals)[1]):
-            _refuse_structure(transform)
+            refuse_structure(transform)
         sources = Sources(f, request, primals, {})
         given = [
             _given(dot, x, sources.recording, "primals", f"tj.{transform}")
@@ -73,11 +72,6 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
     return pushed
 
 
-def _refuse_structure(transform: str) -> NoReturn:
-    problem = "primals and tangents differ in their structure"
-    raise fail("primals", places.here(), call=f"tj.{transform}", problem=problem)
-
-
 def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> Any:
     """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
     leaf = read_leaf(given)
@@ -87,11 +81,6 @@ def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> 
         raise fail(row, places.here(), call=call, problem=problem)
     tensor = strong(leaf, recording)
     return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
-
-
-def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
-    """The tangents of the ys, zeros where they do not move."""
-    return [like(dot, y, "_dot") for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
 
 
 @places.at_the_users_line
@@ -119,7 +108,7 @@ def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = Fa
     if type(primals) not in (tuple, list):
         primals, tangents = (primals,), (tangents,)
     if type(tangents) not in (tuple, list) or len(tangents) != len(primals):
-        _refuse_structure(transform)
+        refuse_structure(transform)
     count = len(primals)
 
     def made() -> Function[..., Any]:
@@ -136,7 +125,9 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     """The result of f(*primals), and the function that takes tangents of the primals to that of
     the result.
 
-    The function can be called again and again; it keeps the primals as they are now.
+    The function can be called again and again. It keeps of the primals, and of what was computed,
+    what it needs, as it is now, and computes no value again, unless a tape records it, it is part
+    of a recorded function, or a gradient rule has effects. Raises as `jvp` does.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -145,12 +136,56 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     (np.float64(6.0), np.float64(60.0))
     """
     python = callable_of("linearize", f)
-    held = map_tree(_snapshot, primals)
-    return _valued(f, python, "linearize", held), functools.partial(_push, f, held)
+    leaves, structure = flatten(primals)
+    leaves = [_snapshot(leaf) for leaf in leaves]
+    held = unflatten(structure, leaves)
+    whole = functools.partial(_push, f, held)
+    found = _split(f, python, "linearize", False, leaves, held)
+    if found is None:
+        return _valued(f, python, "linearize", held), whole
+    value, _, second, kept = found
+    return value, functools.partial(_push_on, whole, second, kept)
 
 
+@places.at_the_users_line
 def _push(f: Any, held: Any, /, *moves: Any) -> Any:
+    """The tangent of the result, from the beginning."""
     return _jvp(f, "linearize", held, moves)
+
+
+@places.at_the_users_line
+def _push_on(whole: Any, second: SecondHalf, kept: Sequence[Any], /, *moves: Any) -> Any:
+    """The same by the second half, where no one else is to see it."""
+    leaves, structure = flatten(moves)
+    if not _is_plain(leaves):
+        return whole(*moves)
+    if not structure.is_like(second.structure):
+        refuse_structure("linearize")
+    return second(kept, leaves)
+
+
+def _split(
+    f: Any, python: Any, transform: str, has_aux: bool, leaves: Sequence[Any], primals: Any
+) -> Any:
+    """(result, auxiliary, the second half of `f`, what it takes of the primals, whose leaves are
+    given, and of the first half); None where the halves are one."""
+    if not _is_plain(leaves):
+        return None
+    count = len(primals)
+    key = "halves", transform, has_aux, options_of(f), count
+    halves = kept_for(python, key, lambda: Halves(f, python, transform, has_aux, count))
+    found = halves(primals)
+    if found is None:
+        return None
+    value, auxiliary, residuals, second = found
+    return value, auxiliary, second, [*[leaves[k] for k in second.given], *residuals]
+
+
+def _is_plain(leaves: Sequence[Any]) -> bool:
+    """Whether no tape and no recording is to see what is computed from the leaves."""
+    if current_recording() is not None or EAGER.is_watched:
+        return False
+    return not any(type(leaf) in (Tensor, Variable) for leaf in leaves)
 
 
 def _snapshot(leaf: Any) -> Any:
@@ -207,7 +242,7 @@ def _seeds(
     """One cotangent per result; of results that are not floating none."""
     leaves, given = flatten(cotangents)
     if not given.is_like(structure):
-        refuse_structure()
+        refuse_structure("vjp")
     return [
         _given(leaf, y, recording, "seeds", PULLBACK) if y.type.is_inexact else None
         for leaf, y in zip(leaves, ys, strict=True)
@@ -240,40 +275,26 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     leaves = [_snapshot(leaf) for leaf in leaves]
     held = unflatten(structure, leaves)
     whole = functools.partial(_pulled, f, python, has_aux, held)
-    halves = _halves(f, python, has_aux, len(primals)) if _is_plain(leaves) else None
-    found = halves(held) if halves is not None else None
+    found = _split(f, python, "vjp", has_aux, leaves, held)
     if found is not None:
-        value, auxiliary, residuals, back = found
-        kept = [*[leaves[number] for number in back.given], *residuals]
-        pullback = functools.partial(_pull_back, whole, back, kept)
+        value, auxiliary, second, kept = found
+        pullback = functools.partial(_pull_back, whole, second, kept)
     else:
-        found = _valued(f, python, "vjp", held, has_aux)
-        value, auxiliary = found if has_aux else (found, None)
+        answer = _valued(f, python, "vjp", held, has_aux)
+        value, auxiliary = answer if has_aux else (answer, None)
         pullback = whole
     return (value, pullback, auxiliary) if has_aux else (value, pullback)
 
 
-def _halves(f: Any, python: Any, has_aux: bool, count: int) -> Halves:
-    key = "halves", has_aux, options_of(f), count
-    return kept_for(python, key, lambda: Halves(f, python, has_aux, count))
-
-
-def _is_plain(leaves: Sequence[Any]) -> bool:
-    """Whether no tape and no recording is to see what is computed from the leaves."""
-    if current_recording() is not None or EAGER.is_watched:
-        return False
-    return not any(type(leaf) in (Tensor, Variable) for leaf in leaves)
-
-
 @places.at_the_users_line
-def _pull_back(whole: Any, back: Backward, kept: Sequence[Any], cotangents: Any) -> Any:
-    """The cotangents of the primals: by the backward half where no one else is to see it."""
+def _pull_back(whole: Any, second: SecondHalf, kept: Sequence[Any], cotangents: Any) -> Any:
+    """The cotangents of the primals by the second half, where no one else is to see it."""
     leaves, structure = flatten(cotangents)
     if not _is_plain(leaves):
         return whole(cotangents)
-    if not structure.is_like(back.structure):
-        refuse_structure()
-    return back(kept, leaves)
+    if not structure.is_like(second.structure):
+        refuse_structure("vjp")
+    return second(kept, leaves)
 
 
 @places.at_the_users_line
