@@ -2,7 +2,8 @@
 
 `RULES` maps an op's name to the rewrites tried in order, each (graph, node, operands) -> value or
 None. A rule may only replace a value by one of the same type whose every bit is the same, -0.0,
-inf and nan included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0).
+inf and nan included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only
+derivatives are made of say what they may change: `_add_slice` and `_product_with_directions`.
 
 IR in -> IR out:
 
@@ -161,7 +162,7 @@ def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
 def _add_slice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """A sum with a slice placed in zeros is an addition to that slice.
 
-    The one rule that may change a bit: the sign of a zero outside the slice.
+    What may change is the sign of a zero outside the slice.
     """
     for rest, placed in (operands, operands[::-1]):
         made = _made_by(placed, "put_slice")
@@ -202,7 +203,8 @@ def _small_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> 
 def _product_with_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """A product with unit directions is the rows that they choose of the other factor.
 
-    What is infinite or nan in the other rows, and the sign of a zero, has no part in it.
+    What may change is the sign of a zero, and what nan and infinities of other rows make of it:
+    they have no part in it.
     """
     result = node.results[0].type
     for position, other in ((0, operands[1]), (1, operands[0])):
