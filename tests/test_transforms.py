@@ -525,9 +525,11 @@ def test_batches_must_fit(options: Any, args: Any, words: str) -> None:
 
 def test_the_line_of_the_call_is_not_in_the_code() -> None:
     slope, mapped = tj.jacobian(np.sin), tj.vmap(np.cumsum, in_axes=1, out_axes=1)
+    parted = tj.jacobian(np.sin, chunk_size=2)
     slope(X)  # from here
     mapped(np.ones((2, 3)))  # and here
-    assert "here" not in slope.source + mapped.source
+    parted(X)  # or here
+    assert "here" not in slope.source + mapped.source + parted.source
 
 
 # Around them

@@ -134,7 +134,7 @@ def forward_rows(
                 dots = tangents(ys, [x], [batch.placeholder(units)])
                 moved = [like(dot, y, "_dot") for dot, y in zip(dots, ys, strict=True)]
             found.append([batch.everywhere(dot) for dot in moved])
-        wholes = [_joined(parts) for parts in zip(*found, strict=True)]
+        wholes = [_joined(parts, recording) for parts in zip(*found, strict=True)]
         columns.append(
             [_block(whole, y, x, recording, last=True) for whole, y in zip(wholes, ys, strict=True)]
         )
@@ -154,13 +154,14 @@ def reverse_rows(
                 pulled = gradients([y], xs, [batch.placeholder(units)])
                 moved = [like(g, x) for g, x in zip(pulled, xs, strict=True)]
             found.append([batch.everywhere(g) for g in moved])
-        wholes = [_joined(parts) for parts in zip(*found, strict=True)]
+        wholes = [_joined(parts, recording) for parts in zip(*found, strict=True)]
         rows.append([_block(whole, y, x, recording) for whole, x in zip(wholes, xs, strict=True)])
     return rows
 
 
-def _joined(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(parts: Sequence[Any], recording: Recording) -> Any:
+    with recording.at(NOWHERE):  # no line of the user's is about chunks
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _block(whole: Any, y: Any, x: Any, recording: Recording, last: bool = False) -> Any:
