@@ -216,8 +216,8 @@ def test_too_many_ways_are_pythons() -> None:
         return total
 
     f, g = tj.function(many, max_paths=4), tj.value_and_grad(tj.function(many, max_paths=4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         for number in range(64):
             x = np.array([1.0 if number >> k & 1 else -1.0 for k in range(6)])
             assert f(x) == many(x)
@@ -225,6 +225,15 @@ def test_too_many_ways_are_pythons() -> None:
             assert value == many(x)
             np.testing.assert_array_equal(gradient, np.where(x > 0, 1.0, -2.0))
     assert f.tracing_count == 4 and len(f.kernels) == 1
+    assert [each.filename for each in caught] == [__file__] * 2
+    assert "many has 4 ways through it that were recorded" in str(caught[0].message)
+    with pytest.raises(TracejitError, match="max_paths"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(64):
+            x = np.array([1.0 if number >> k & 1 else -1.0 for k in range(6)])
+            tj.hessian(tj.function(many, max_paths=4))(x)
+            hessian = tj.hessian(tj.function(many, max_paths=1))
+            hessian(x), hessian(-x)
 
 
 def test_numbers_are_compared_at_each_call() -> None:

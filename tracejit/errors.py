@@ -163,9 +163,10 @@ ERRORS: dict[str, Row] = {
     ),
     "not-compiled": Row(
         UnsupportedError,
-        "what Python decides in {function} cannot be known while it is recorded.",
-        "a callback answers once, and this transform cannot be computed by plain Python.",
-        "return what the callback answers, or choose with np.where(condition, a, b).",
+        "what Python goes by in {function} cannot be recorded: a callback's answer, or too many "
+        "ways through it (max_paths).",
+        "this transform cannot be computed by plain Python instead.",
+        "choose between arrays with np.where(condition, a, b).",
     ),
     "written-later": Row(
         InPlaceError,

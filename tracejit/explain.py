@@ -98,6 +98,7 @@ class History:
         self.reasons: dict[Kernel, Reason] = {}
         self.again: dict[Kernel, tuple[int, Reason]] = {}
         self.has_warned = False
+        self.is_full = False
 
     def clear(self) -> None:
         """Forget everything."""
@@ -174,6 +175,17 @@ class History:
             text += "."
         text += f" {self.name}.explain() says why each was made."
         warnings.warn(" ".join(text.split()), TracejitWarning, stacklevel=_depth())
+
+    def warn_of_ways(self, ways: int) -> None:
+        """Warn once that no more ways through the function are recorded."""
+        if self.is_full:
+            return
+        self.is_full = True
+        text = f"{self.name} has {ways} ways through it that were recorded, and takes no more: "
+        text += "calls that take another run as plain Python. To avoid it: choose between arrays "
+        text += "with np.where(condition, a, b), or allow more ways, "
+        text += "@tj.function(max_paths=...)."
+        warnings.warn(text, TracejitWarning, stacklevel=_depth())
 
 
 def numbering(kernels: Sequence[Kernel]) -> Callable[[Kernel], str]:

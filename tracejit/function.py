@@ -12,7 +12,7 @@ from tracejit.arguments import write_back
 from tracejit.differentiate import Request, rebuild, run
 from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
-from tracejit.joined import Ways, is_unrecorded
+from tracejit.joined import Ways, answered
 from tracejit.kernel import Kernel, make_kernel
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
@@ -48,7 +48,9 @@ class Options(NamedTuple):
 
     `static_argnums` and `static_argnames` choose arguments whose Python numbers always select a
     kernel. `cache=False` keeps kernels off the disk. `exact=True` promises NumPy's bits for ever:
-    no rewrite that changes rounding. `name` is the name in generated code.
+    no rewrite that changes rounding. `name` is the name in generated code. Where Python goes by
+    values of arrays, `max_paths` ways through the function are recorded; calls that take yet
+    another run as plain Python.
     """
 
     static_argnums: int | tuple[int, ...] = ()
@@ -182,37 +184,45 @@ class Function(Recovering, Explained, Generic[P, R_co]):
         return result
 
     def _by_path(self, made: Entry, leaves: Sequence[Any], call: Call, space: Space) -> Any:
-        """The call on eager Tensors; recorded once more where it takes a way of its own."""
-        while True:
+        """The call on eager Tensors; recorded once more where it takes a way of its own.
+
+        Raises Failed where there are too many.
+        """
+        for _ in range(self.options.max_paths):
             found, outcomes = made.ways.tried(leaves)
             if outcomes is None:
                 return found
+            if made.ways.is_full(self.options.max_paths):
+                break
             made = self._specialise(call, space, made, outcomes)[1]
+        self._history.warn_of_ways(len(made.ways))
+        raise Failed
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that takes a way through the function which its kernel has not recorded."""
+        """A call that takes a way through the function which its kernel has not recorded.
+
+        Raises Failed where there are too many.
+        """
         arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
         space = Space(self.signature.parameters)
         call = self._take_apart(arguments, space)
-        while True:
-            onto: Entry | None = None
-            outcomes: Sequence[Any] = ()
-            for made, _, entry in reversed(self._made):
-                if not made.fits(call):
-                    continue
-                try:
-                    result = entry(*args, **kwargs)
-                except NotImplementedError as error:
-                    if not is_unrecorded(error):
-                        raise
-                    if onto is None:
-                        onto, outcomes = made, made.ways.outcomes(error)
-                else:
-                    if result is not MISS:
-                        return result
+        tried = [(made, entry) for made, _, entry in reversed(self._made) if made.fits(call)]
+        ways = 0
+        for _ in range(self.options.max_paths):
+            onto, outcomes = None, []
+            for made, entry in tried:
+                result, found = answered(made, entry, args, kwargs)
+                if found is None and result is not MISS:
+                    return result
+                if found is not None and onto is None:
+                    onto, outcomes = made, found
             if onto is not None and onto.ways.is_full(self.options.max_paths):
-                return self._eagerly(args, kwargs)
-            self._specialise(call, space, onto, outcomes)
+                ways = len(onto.ways)
+                break
+            made = self._specialise(call, space, onto, outcomes)[1]
+            tried = [(made, make_entry(made._replace(guard=None), space, self.name))]
+        self._history.warn_of_ways(ways)
+        raise Failed
 
     @staticmethod
     def _plain(call: Call) -> tuple[Call, dict[str, Tensor]]:

@@ -8,6 +8,7 @@ on the kernel knows that way, too.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from tracejit.codegen.flow import UNRECORDED
 from tracejit.kernel import Kernel
 from tracejit.passes.join import Misfit, Tree
 from tracejit.pipeline import Recorded
-from tracejit.runtime.dispatch import ENTRY, Answers
+from tracejit.runtime.dispatch import ENTRY, Answers, Entry
 from tracejit.specialise import RecordedCall
 from tracejit.trace.decisions import Hidden
 from tracejit.trace.record import Recording
@@ -42,6 +43,18 @@ def raised_by_kernel(error: BaseException) -> bool:
 def is_unrecorded(error: BaseException) -> bool:
     """Whether a kernel has met a decision that fell as it did in no recording."""
     return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
+
+
+def answered(
+    made: Entry, entry: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, list[Any] | None]:
+    """What an entry answers; or where the call takes another way, the decisions that lead there."""
+    try:
+        return entry(*args, **kwargs), None
+    except NotImplementedError as error:
+        if not is_unrecorded(error):
+            raise
+        return None, made.ways.outcomes(error)
 
 
 class Way:
@@ -76,6 +89,7 @@ class Ways:
         """None yet."""
         self.tree = Tree(name)
         self.ways: list[Way] = []
+        self.lock = threading.Lock()
         self._hidden: dict[int, Hidden] = {}
 
     @classmethod
@@ -84,6 +98,9 @@ class Ways:
         ways = cls(one.recording.graph.name)
         ways.join(Way(one, make, target, ways))
         return ways
+
+    def __len__(self) -> int:
+        return len(self.ways)
 
     @property
     def in_order(self) -> frozenset[str]:
@@ -97,7 +114,8 @@ class Ways:
         if others is None or not way.one.takes_what(others.ways[0].one):
             return self
         try:
-            others.join(way)
+            with others.lock:
+                others.join(way)
         except Misfit:
             return self
         return others
@@ -110,7 +128,9 @@ class Ways:
         """Add a way. Raises Misfit where it does not begin as the others do."""
         recording = way.one.recording
         if len(recording.decisions):
-            self.tree.join(recording.graph, input_keys(recording))
+            number = self.tree.join(recording.graph, input_keys(recording))
+            if number < len(self.ways):  # another thread has recorded it, too
+                return
         self.ways.append(way)
         for hidden in way.one.hidden:
             self._hidden.setdefault(id(hidden.holder), hidden)
@@ -125,6 +145,10 @@ class Ways:
 
     def recorded(self) -> Recorded:
         """All ways as one graph; a recording in which nothing was decided as it is."""
+        with self.lock:
+            return self._recorded()
+
+    def _recorded(self) -> Recorded:
         first = self.ways[0].finished.recorded
         if not self.tree.paths:
             return first

@@ -94,7 +94,8 @@ class Tree:
         return [self._inputs[key] for key in self.keys]
 
     def join(self, graph: Graph, keys: Sequence[Any]) -> int:
-        """Add the way that `graph` is, whose inputs are known by `keys`; its number.
+        """Add the way that `graph` is, whose inputs are known by `keys`; its number, also where it
+        is one that is there already.
 
         Raises Misfit where it is not the same as others up to a decision that went another way.
         """
@@ -141,7 +142,9 @@ class Tree:
                         start = segment
                     segment.sides[outcome] = segment = following
         if start is None:
-            raise Misfit
+            if segment.path is None:
+                raise Misfit
+            return segment.path
         segment.path = self.paths
         segment.outputs = tuple(map(mapped, graph.outputs))
         self._inputs |= new
