@@ -4,7 +4,8 @@ From the function, code reaches outward by name: globals and closure cells, the 
 hold, attributes of objects and modules, elements of containers. `Captures` walks all that is
 reachable by names that occur in the code, and writes one guard: numbers and strings by type and
 value, other objects by identity, containers by length, keys and elements, arrays by identity and
-contents. A guard that fails makes the function record again, so a kernel is never stale.
+contents, functions and classes by what they are made of. A guard that fails makes the function
+record again, so a kernel is never stale.
 
 A captured array that is an operand becomes a hidden argument of the kernel, read at each call.
 What NumPy computes from a captured array before that is a constant of the kernel; the comparison
@@ -12,25 +13,33 @@ of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES
 arrays that nobody can write to are not compared.
 
 Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
-of them. Not seen: what C code, properties of foreign packages, the clock or the environment answer.
+of them. What an iterator will answer nobody knows: a function that reaches one has kernels for one
+call each. Not seen: what C code, modules and properties of foreign packages, the clock or the
+environment answer.
 """
 
 from __future__ import annotations
 
-import dis
+import abc
+import contextvars
 import functools
-import os
+import io
+import operator
+import re
 import sys
+import weakref
+from array import array as Array
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
 from types import (
-    CodeType,
+    BuiltinMethodType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
 )
 from typing import Any
@@ -38,42 +47,48 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
-from tracejit.trace.places import PACKAGE
+from tracejit.trace.contents import (
+    array_sample,
+    buffer_sample,
+    can_change,
+    owner_of,
+    remembered,
+)
+from tracejit.trace.draws import is_random, refusing_draws
+from tracejit.trace.guards import Guard
+from tracejit.trace.reads import (
+    LABELS,
+    LOOKUPS,
+    MAKERS,
+    NAMESPACES,
+    is_foreign_module,
+    is_installed,
+    is_tool,
+    is_users_object,
+    keeps_elements,
+    module_names,
+    reads_of,
+)
 
-SAMPLE_ABOVE = 2**20
-SAMPLES = 4096
 LEAVES = 1000
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
-# What tests are run by stands in the way of an `assert`, and is not what the function reads.
-TOOLS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis", "scipy"))
-LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
-# Python calls these when an object is made, shown or dropped, not when it is used.
-ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__", "__repr__", "__str__"))
-_STDLIB = str(Path(os.__file__).parent)
-_FOREIGN = (
-    PACKAGE,
-    str(Path(np.__file__).parent) + os.sep,
-    _STDLIB,
-    "<frozen ",
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+BUFFERS = (bytearray, memoryview, Array)
+BUILTIN_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
+METHODS = (
+    property,
+    staticmethod,
+    classmethod,
+    functools.cached_property,
+    functools.singledispatchmethod,
 )
-_SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")))
-
-
-def is_foreign(filename: str) -> bool:
-    """Whether code in this file is never read for names: tracejit, NumPy and the standard
-    library."""
-    return filename.startswith(_FOREIGN) and not (
-        filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
-    )
-
-
-def _is_foreign_module(name: str) -> bool:
-    """The same of a module; one without a file is the user's, unless Python comes with it."""
-    if name.partition(".")[0] in TOOLS:
-        return True
-    filename = getattr(sys.modules.get(name), "__file__", None)
-    return is_foreign(filename) if filename else name in sys.stdlib_module_names
+PARTIALS = (functools.partial, functools.partialmethod)
+# Python calls these when an object is made or dropped, and those when it is shown.
+ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__"))
+SHOWN = frozenset(("__repr__", "__str__", "__format__"))
+_MEMORY = type(functools.lru_cache(int))
+_MISSING = object()
 
 
 class Captures:
@@ -90,88 +105,62 @@ class Captures:
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
         self._words: set[str] = set()
-        self._looks_up = False
+        self._habits: set[str] = set()
         before = None
-        while before != (len(self._words), self._looks_up):
-            before = len(self._words), self._looks_up
+        while before != (len(self._words), len(self._habits)):
+            before = len(self._words), len(self._habits)
             self._begin()
             for root in self.roots:
                 self._visit(root, self._bind(root), "an argument", check=False)
 
-    @contextmanager
-    def refusing_draws(self, function: str) -> Iterator[None]:
+    def refusing_draws(self, function: str) -> AbstractContextManager[None]:
         """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
-        sources = {
-            "np.random": np.random.mtrand._rand,
-            "the module random": sys.modules["random"],  # np.random has imported it
-            **self.generators,
-        }
-        before = {name: _random_state(source) for name, source in sources.items()}
-        yield
-        for name, source in sources.items():
-            if _random_state(source) != before[name]:
-                raise fail("random", None, function=function, generator=name)
+        return refusing_draws(function, self.generators)
 
     def name_of(self, array: np.ndarray) -> str | None:
         """The name under which `array`, or what it is a view of, was captured; None if it was
         not."""
         base: Any = array
-        while base is not None:
-            if id(base) in self.arrays:
-                return self.arrays[id(base)][0]
+        while base is not None and id(base) not in self.arrays:
             base = getattr(base, "base", None)
-        return None
+        return None if base is None else self.arrays[id(base)][0]
 
     def guard(self) -> Callable[[], bool] | None:
         """One function that says whether everything is as it was; None where nothing was
-        captured."""
-        if not self._checks:
-            return None
-        # Contents last: they cost most, and another kernel's guard mostly fails before.
-        checks = sorted(self._checks, key=lambda check: check.startswith("_same("))
-        lines = ["def guards_hold():", "    try:", "        return (", "            True"]
-        lines += [f"            and {check}" for check in checks]
-        lines += ["        )", "    except (LookupError, AttributeError, TypeError, ValueError):"]
-        lines += ["        return False"]
-        space = dict(self._space)
-        exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
-        guard: Callable[[], bool] = space["guards_hold"]
-        vars(guard)["checks"] = tuple(checks)  # for whoever asks which of them fails
-        return guard
+        captured. Its attribute `checks` lists the conditions."""
+        return self._guard.compiled()
 
     def _begin(self) -> None:
         self.arrays.clear()
         self.labels.clear()
         self.generators: dict[str, Any] = {}
-        self._checks: dict[str, None] = {}
-        self._space: dict[str, Any] = {"_same": same_contents}
-        self._names: dict[int, str] = {}
+        self._guard = Guard()
+        self._bind = self._guard.bind
+        self._check = self._guard.check
         self._visited: set[int] = set()
         self._leaves = 0
-
-    def _bind(self, thing: Any) -> str:
-        name = self._names.get(id(thing))
-        if name is None:
-            name = self._names[id(thing)] = f"_{len(self._space)}"
-            self._space[name] = thing
-        return name
 
     def _visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
         """Add the checks for `value`, which is read again by the expression `place`."""
         kind = type(value)
         if kind in PLAIN or issubclass(kind, np.generic):
             if check:
-                self._checks[self._plain_check(value, place)] = None
+                self._guard.check_plain(value, place)
             return
         if check:
-            self._checks[f"{place} is {self._bind(value)}"] = None
+            self._guard.check_identity(value, place)
         if id(value) in self._visited:
             return
         self._visited.add(id(value))
+        self._inside(value, self._bind(value), name)
+
+    def _inside(self, value: Any, held: str, name: str) -> None:
+        """Add the checks for what is inside of `value`, an object that the expression `held` is."""
+        kind = type(value)
         if hasattr(kind, "__tracejit_record__"):
             self.labels[id(value)] = name
         elif issubclass(kind, np.ndarray):
-            self._array(value, place, name)
+            self._array(value, held, name)
         elif is_random(value):
             self.generators[name] = value
         elif hasattr(kind, "numpy_generator"):
@@ -179,58 +168,77 @@ class Captures:
         elif kind is FunctionType:
             self._function(value)
         elif kind is MethodType:
-            for part in ("__self__", "__func__"):
-                self._visit(getattr(value, part), f"{place}.{part}", name, check=False)
-        elif kind is functools.partial:
+            for part in (value.__self__, value.__func__):
+                self._visit(part, self._bind(part), name, check=False)
+        elif kind in (BuiltinMethodType, MethodWrapperType):
+            if not isinstance(value.__self__, (ModuleType, type)):
+                self._visit(value.__self__, f"{held}.__self__", name, check=False)
+        elif isinstance(value, PARTIALS):
             for part in ("func", "args", "keywords"):
-                self._visit(getattr(value, part), f"{place}.{part}", part, check=False)
+                self._visit(getattr(value, part), f"{held}.{part}", part)
+        elif isinstance(value, (operator.attrgetter, operator.methodcaller)):
+            self._words.update(re.findall(r"\w+", repr(value)))
+        elif kind is _MEMORY:
+            self._memory(value, held, name)
+        elif isinstance(value, weakref.ref):
+            # Not bound: whatever is referred to may go.
+            self._check(f"({held}() is None) is {value() is None}")
+            self._inside(value(), f"{held}()", name)
+        elif kind is contextvars.ContextVar:
+            missing = self._bind(_MISSING)
+            self._visit(value.get(_MISSING), f"{held}.get({missing})", name)
+        elif isinstance(value, BUFFERS):
+            self._check(f"_buffer({held}, {self._bind(buffer_sample(value))})")
         elif isinstance(value, CONTAINERS):
-            self._container(value, place, name)
+            self._container(value, held, name)
             if kind not in CONTAINERS:
-                self._instance(value, place)
+                self._instance(value, held)
+        elif kind in VIEWS:
+            self._container(value.mapping, self._bind(value.mapping), name)
         elif kind is ModuleType:
-            self._module(value, place)
+            self._module(value, held)
         elif isinstance(value, type):
-            self._class(value, place)
+            self._class(value)
+        elif hasattr(kind, "__next__") and is_foreign_module(kind.__module__):
+            if not isinstance(value, io.IOBase) or value.readable():
+                self._check("False")
         else:
-            self._instance(value, place)
+            self._instance(value, held)
 
-    def _plain_check(self, value: Any, place: str) -> str:
-        kind = self._bind(type(value))
-        if value is None or isinstance(value, bool):
-            return f"{place} is {value!r}"
-        if isinstance(value, (str, bytes)) or type(value) is int:
-            return f"type({place}) is {kind} and {place} == {self._bind(value)}"
-        return f"type({place}) is {kind} and repr({place}) == {repr(value)!r}"
-
-    def _array(self, array: np.ndarray, place: str, name: str) -> None:
+    def _array(self, array: np.ndarray, held: str, name: str) -> None:
         self.arrays[id(array)] = (name, array)
-        held = self._bind(array)
         if array.dtype == object:
             walked = self._count(array.size, array, name)
             for k in range(array.size if walked else 0):
                 self._visit(array.item(k), f"{held}.item({k})", f"{name}_{k}")
         if can_change(array):
-            self._checks[f"{held}.dtype is {self._bind(array.dtype)}"] = None
-            self._checks[f"{held}.shape == {array.shape}"] = None
-            self._checks[f"_same({held}, {self._bind(array_sample(array))})"] = None
+            if "flags" in self._words:
+                self._check(f"{held}.flags.num == {array.flags.num}")
+            self._check(f"{held}.dtype is {self._bind(array.dtype)}")
+            self._check(f"{held}.shape == {array.shape}")
+            self._check(f"_same({held}, {self._bind(array_sample(array))})")
+        else:
+            self._check(f"{self._bind(owner_of(array))}.flags.writeable is False")
 
     def _function(self, function: FunctionType) -> None:
         wrapped = vars(function).get("__wrapped__")
+        held = self._bind(function)
         if wrapped is not None:
-            self._visit(wrapped, f"{self._bind(function)}.__wrapped__", "function", check=False)
-        if _is_tool(function) and (wrapped is None or _is_tool(wrapped)):
+            self._visit(wrapped, f"{held}.__wrapped__", "function", check=False)
+        if isinstance(vars(function).get("registry"), MappingProxyType):  # of singledispatch
+            registry = vars(function)["registry"]
+            self._visit(registry, f"{held}.registry", "function", check=False)
+        if is_tool(function) and (wrapped is None or is_tool(wrapped)):
             return
         for word in sorted(self._spelled(vars(function))):
-            self._visit(vars(function)[word], f"{self._bind(function)}.__dict__[{word!r}]", word)
-        names, attributes = code_names(function.__code__)
-        self._words |= attributes
-        if not function.__code__.co_filename.startswith(_SITE):
-            self._looks_up |= not LOOKUPS.isdisjoint(names | attributes)
-        self._defaults(function)
-        held = self._bind(function.__globals__)
-        for word in sorted(names & function.__globals__.keys()):
-            self._visit(function.__globals__[word], f"{held}[{word!r}]", word)
+            self._visit(vars(function)[word], f"{held}.__dict__[{word!r}]", word)
+        self._labels(function, held)
+        if not is_installed(function):
+            self._check(f"{held}.__code__ is {self._bind(function.__code__)}")
+            if "looks up" in self._habits:
+                self._check(f"len({held}.__dict__) == {len(vars(function))}")
+        self._defaults(function, held)
+        self._globals(function)
         free = function.__code__.co_freevars
         for word, cell in zip(free, function.__closure__ or (), strict=True):
             try:
@@ -239,41 +247,88 @@ class Captures:
                 continue
             self._visit(value, f"{self._bind(cell)}.cell_contents", word)
 
-    def _defaults(self, function: FunctionType) -> None:
+    def _globals(self, function: FunctionType) -> None:
+        """The names that the code of a function reads, and the modules that it imports."""
+        reads, space = reads_of(function.__code__), function.__globals__
+        self._words |= reads.attributes
+        installed = is_installed(function)
+        if not installed:
+            habits = {
+                "looks up": reads.uses(LOOKUPS),
+                "shows": reads.shows,
+                "matches": reads.matches,
+                "makes": reads.uses(MAKERS),
+            }
+            self._habits.update(habit for habit, has in habits.items() if has)
+        held, names = self._bind(space), reads.names & space.keys()
+        if NAMESPACES & reads.names and not installed:
+            names |= {name for name in space if not name.startswith("__")}
+        for word in sorted(names):
+            self._visit(space[word], f"{held}[{word!r}]", word)
+        absent = reads.names - names
+        builtin = space.get("__builtins__", {})
+        builtin = vars(builtin) if isinstance(builtin, ModuleType) else builtin
+        for word in sorted(absent & builtin.keys()):
+            if not isinstance(builtin[word], (BuiltinMethodType, type)):
+                self._visit(builtin[word], f"{self._bind(builtin)}[{word!r}]", word)
+        if absent and not installed:
+            self._guard.check_absent(absent, held)
+        for name in module_names(reads, space.get("__package__") or ""):
+            if not is_foreign_module(name):
+                self._visit(sys.modules.get(name), f"_modules.get({name!r})", name)
+
+    def _defaults(self, function: FunctionType, held: str) -> None:
         """The defaults of a helper; those of the function itself are arguments."""
         if any(function is getattr(root, "__func__", root) for root in self.roots):
             return
-        code, own = function.__code__, self._bind(function)
-        values = function.__defaults__ or ()
-        first = code.co_argcount - len(values)
-        for k, value in enumerate(values):
-            if type(value) not in PLAIN:
-                self._visit(value, f"{own}.__defaults__[{k}]", code.co_varnames[first + k])
-        for word, value in (function.__kwdefaults__ or {}).items():
-            if type(value) not in PLAIN:
-                self._visit(value, f"{own}.__kwdefaults__[{word!r}]", word)
+        code, values = function.__code__, function.__defaults__
+        if values is not None:
+            self._check(f"{held}.__defaults__ is {self._bind(values)}")
+            first = code.co_argcount - len(values)
+            for k, value in enumerate(values):
+                name = code.co_varnames[first + k]
+                self._visit(value, f"{held}.__defaults__[{k}]", name, check=False)
+        if function.__kwdefaults__ is not None:
+            self._visit(function.__kwdefaults__, f"{held}.__kwdefaults__", "default")
 
-    def _module(self, module: ModuleType, place: str) -> None:
-        if _is_foreign_module(module.__name__):
+    def _memory(self, function: Any, held: str, name: str) -> None:
+        """A function under lru_cache, and what it remembers: it answers that again."""
+        self._visit(function.__wrapped__, f"{held}.__wrapped__", name, check=False)
+        self._check(f"{held}.cache_info()[1:] == {tuple(function.cache_info()[1:])}")
+        for answer in remembered(function):
+            if type(answer) in (np.ndarray, list, tuple, dict, set) or is_users_object(answer):
+                self._visit(answer, self._bind(answer), name, check=False)
+
+    def _module(self, module: ModuleType, held: str) -> None:
+        if is_foreign_module(module.__name__):
             return
-        for word in sorted(self._words & vars(module).keys()):
-            self._visit(vars(module)[word], f"{place}.{word}", word)
+        self._check(f"len({held}.__dict__) == {len(vars(module))}")
+        for word in sorted((self._words | {"__getattr__"}) & vars(module).keys()):
+            self._visit(vars(module)[word], f"{held}.{word}", word)
 
-    def _container(self, value: Any, place: str, name: str) -> None:
+    def _container(self, value: Any, held: str, name: str) -> None:
         if isinstance(value, (set, frozenset)):
-            self._checks[f"{place} == {self._bind(frozenset(value))}"] = None
+            self._guard.check_keys(value, held)
+            others = [element for element in value if type(element) not in PLAIN]
+            for element in others if self._count(len(others), value, name) else ():
+                self._visit(element, self._bind(element), name, check=False)
             return
         keyed = isinstance(value, (dict, MappingProxyType))
         keys: Any = list(value) if keyed else range(len(value))
         if not self._count(len(keys), value, name):
             return
-        known = self._bind(keys) if keyed else str(len(keys))
-        self._checks[f"{'list' if keyed else 'len'}({place}) == {known}"] = None
+        fixed = type(value) is tuple
+        if keyed:
+            self._guard.check_keys(keys, held)
+            for key in keys:
+                self._visit(key, self._bind(key), name, check=False)
+        elif not fixed:
+            self._check(f"len({held}) == {len(keys)}")
         fields = getattr(type(value), "_fields", None)
         for key in keys:
             word = str(fields[key] if fields else key)
             element = word if word.isidentifier() else f"{name}_{word}"
-            self._visit(value[key], f"{place}[{self._key(key)}]", element)
+            self._visit(value[key], f"{held}[{self._key(key)}]", element, check=not fixed)
 
     def _count(self, elements: int, container: Any, name: str) -> bool:
         """Whether a container is walked: refuse it where there is a limit."""
@@ -296,134 +351,91 @@ class Captures:
 
     def _spelled(self, names: Collection[str]) -> set[str]:
         """Those of some attributes that the code reads."""
-        if self._looks_up:
+        if "looks up" in self._habits:
             return {name for name in names if not name.startswith("__")}
         return self._words.intersection(names)
 
-    def _instance(self, value: Any, place: str) -> None:
+    def _labels(self, value: Any, held: str) -> None:
+        """What a function or class is called, where the code asks for that."""
+        for word in sorted(self._words & LABELS):
+            self._visit(getattr(value, word, None), f"getattr({held}, {word!r}, None)", word)
+
+    def _instance(self, value: Any, held: str) -> None:
         """Attributes and methods of an object that the code's names reach."""
+        kind = type(value)
         own = getattr(value, "__dict__", {})
         wrapped = own.get("__wrapped__")
         if wrapped is not None:
-            self._visit(wrapped, f"{place}.__wrapped__", "function", check=False)
-        if type(value).__module__.startswith("tracejit."):
+            self._visit(wrapped, f"{held}.__wrapped__", "function", check=False)
+        if kind.__module__.startswith("tracejit."):
             return
-        if hasattr(value, "__dict__"):
-            self._checks[f"len({place}.__dict__) == {len(own)}"] = None
-        # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index.
-        indexed = hasattr(type(value), "__getitem__") and _is_foreign_module(type(value).__module__)
-        for word in sorted(own if indexed else self._spelled(own)):
-            self._visit(own[word], f"{place}.__dict__[{word!r}]", word)
+        foreign = is_foreign_module(kind.__module__)
+        if own or (hasattr(value, "__dict__") and not foreign):
+            self._check(f"list({held}.__dict__) == {self._bind(list(own))}")
+        words = self._spelled(own)
+        if any(keeps_elements(cls) for cls in kind.__mro__):
+            # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index.
+            words = set(own)
+        elif foreign:
+            words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
+        for word in sorted(words):
+            self._visit(own[word], f"{held}.__dict__[{word!r}]", word)
+        if foreign:
+            return
+        self._check(f"type({held}) is {self._bind(kind)}")
         hidden = set(own)
-        for cls in type(value).__mro__:
+        for cls in kind.__mro__:
             for word in sorted(self._spelled(vars(cls)) - hidden):
                 if isinstance(vars(cls)[word], MemberDescriptorType) and hasattr(value, word):
-                    self._visit(getattr(value, word), f"{place}.{word}", word)
-            self._members(cls, place, hidden, ASIDE)
+                    self._visit(getattr(value, word), f"{held}.{word}", word)
+        self._class(kind, hidden, is_made="makes" in self._habits)
 
-    def _class(self, cls: type, place: str) -> None:
-        """Attributes and methods of a class, of which the code may make instances."""
-        hidden: set[str] = set()
-        for base in cls.__mro__:
-            self._members(base, place, hidden, frozenset())
+    def _class(self, cls: type, hidden: Collection[str] = (), is_made: bool = True) -> None:
+        """Attributes and methods of a class, where instances do not hide them; `is_made` says
+        whether the code may make instances."""
+        if is_foreign_module(cls.__module__):
+            return
+        held = self._bind(cls)
+        self._check(f"{held}.__mro__ is {self._bind(cls.__mro__)}")
+        self._labels(cls, held)
+        if isinstance(cls, abc.ABCMeta) and type(cls) is not type:
+            self._check(f"_token() == {abc.get_cache_token()}")
+        aside = frozenset() if is_made else ASIDE
+        aside |= frozenset() if "shows" in self._habits else SHOWN
+        seen = set(hidden)
+        for base in (*cls.__mro__, *type.mro(type(cls))):
+            if not is_foreign_module(base.__module__):
+                self._members(base, seen, aside)
 
-    def _members(self, cls: type, place: str, hidden: set[str], aside: frozenset[str]) -> None:
+    def _members(self, cls: type, hidden: set[str], aside: frozenset[str]) -> None:
         """What `cls` defines and the code spells, or Python calls unspelled; `hidden` are the
         names that come from elsewhere, those of `cls` from here on among them."""
-        if _is_foreign_module(cls.__module__):
-            return
+        held = self._bind(cls)
+        self._check(f"len({held}.__dict__) == {len(vars(cls))}")
+        if "matches" in self._habits:
+            self._words.update(vars(cls).get("__match_args__", ()))
         implicit = {word for word in vars(cls) if word[:2] == word[-2:] == "__"} - aside
         for word in sorted(self._spelled(vars(cls)) | implicit):
             member = vars(cls)[word]
-            code = getattr(member, "fget", None) or getattr(member, "func", None)
-            code = code or getattr(member, "__func__", member)
-            if not isinstance(code, FunctionType):
-                code = getattr(code, "__wrapped__", code)
-            if isinstance(code, FunctionType):
-                if isinstance(member, FunctionType) and word not in hidden | implicit:
-                    self._checks[f"{self._bind(cls)}.{word} is {self._bind(member)}"] = None
-                if id(code) not in self._visited:
-                    self._visited.add(id(code))
-                    self._function(code)
-            elif word not in hidden | implicit and not hasattr(type(member), "__get__"):
-                self._visit(member, f"{place}.{word}", word)
+            if isinstance(member, BUILTIN_DESCRIPTORS) or word in LABELS:
+                continue
+            if isinstance(member, FunctionType):
+                self._visit(member, f"{held}.{word}", word)
+            elif isinstance(member, METHODS):
+                self._check(f"{held}.__dict__[{word!r}] is {self._bind(member)}")
+                for code in _functions_in(member):
+                    self._visit(code, self._bind(code), word, check=False)
+                if isinstance(member, classmethod):
+                    self._habits.add("makes")
+            elif hasattr(type(member), "__get__"):
+                self._visit(member, f"{held}.__dict__[{word!r}]", word)
+            elif word not in hidden | implicit:
+                self._visit(member, f"{held}.{word}", word)
         hidden.update(vars(cls))
 
 
-def _is_tool(function: Any) -> bool:
-    """Whether a function is a library's, whose names nobody rebinds."""
-    if not isinstance(function, FunctionType):
-        return False
-    module = function.__globals__.get("__name__", "")
-    return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
-
-
-@functools.lru_cache(4096)
-def code_names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The global names and the attribute names that `code` and the functions inside it read."""
-    names: set[str] = set()
-    attributes: set[str] = set()
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            names.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
-            attributes.add(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner_names, inner_attributes = code_names(constant)
-            names |= inner_names
-            attributes |= inner_attributes
-    return frozenset(names), frozenset(attributes)
-
-
-def can_change(array: Any) -> bool:
-    """Whether the memory of `array` can be written to, through itself or what it is a view of."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return True
-        array = array.base
-    return array is not None and not isinstance(array, bytes)
-
-
-def is_random(value: Any) -> bool:
-    """Whether `value` is a random generator: Python's, or NumPy's, which imports np.random on first
-    use."""
-    if isinstance(value, getattr(sys.modules.get("random"), "Random", ())):
-        return True
-    if "numpy.random" not in sys.modules:
-        return False
-    kinds = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
-    return isinstance(value, kinds)
-
-
-def is_generator(value: Any) -> bool:
-    """Whether `value` is a Generator of NumPy's."""
-    return "numpy.random" in sys.modules and type(value) is np.random.Generator
-
-
-def _random_state(source: Any) -> str:
-    """The state of a generator, comparable."""
-    if hasattr(source, "getstate"):
-        return str(hash(source.getstate()))
-    if isinstance(source, np.random.RandomState):
-        state: dict[str, Any] = source.get_state(legacy=False)
-        return f"{hash(state['state']['key'].tobytes())} {state}"
-    return repr(getattr(source, "bit_generator", source).state)
-
-
-def array_sample(array: np.ndarray) -> bytes:
-    """The bytes of the elements that are compared. One comparison of bytes costs less than any of
-    NumPy's, up to a few hundred kilobytes."""
-    if array.dtype.hasobject:
-        array = np.array([id(element) for element in array.flat])
-    if array.nbytes > SAMPLE_ABOVE and 0 in array.strides:
-        # Broadcast: an axis holds one element many times.
-        array = array[tuple(slice(None if stride else 1) for stride in array.strides)]
-    if array.nbytes > SAMPLE_ABOVE:
-        array = array.reshape(-1)[:: max(1, array.size // SAMPLES)]
-    return array.tobytes()
-
-
-def same_contents(array: np.ndarray, sample: bytes) -> bool:
-    """Whether the compared elements of `array` have the bytes of `sample`."""
-    return array_sample(array) == sample
+def _functions_in(member: Any) -> list[Any]:
+    """The functions that a property or a method of a class is made of."""
+    parts = ("fget", "fset", "func", "__func__", "dispatcher")
+    found = [getattr(member, part, None) for part in parts]
+    return [function for function in found if function is not None]

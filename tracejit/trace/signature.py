@@ -21,7 +21,7 @@ import numpy as np
 
 from tracejit.errors import fail
 from tracejit.ir.types import HANDLE, ArrayType, type_of
-from tracejit.trace.captures import is_generator
+from tracejit.trace.draws import is_generator
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 

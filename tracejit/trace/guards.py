@@ -1,0 +1,93 @@
+"""Guard: conditions on what was read, written as one function of Python.
+
+A condition is a Python expression. The objects in it have names of the guard's own, `_5`, under
+which it holds them; what is plain is compared to the bit.
+"""
+
+from __future__ import annotations
+
+import abc
+import sys
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.contents import exact, is_normal, same_buffer, same_contents
+
+
+class Guard:
+    """The conditions under which a kernel is still what the function computes."""
+
+    def __init__(self) -> None:
+        """No condition yet."""
+        self.conditions: dict[str, None] = {}
+        self._space: dict[str, Any] = {
+            "_same": same_contents,
+            "_buffer": same_buffer,
+            "_exact": exact,
+            "_token": abc.get_cache_token,
+            "_modules": sys.modules,
+        }
+        self._names: dict[int, str] = {}
+        self._absent: dict[str, set[str]] = {}
+
+    def bind(self, thing: Any) -> str:
+        """The name of an object in conditions."""
+        name = self._names.get(id(thing))
+        if name is None:
+            name = self._names[id(thing)] = f"_{len(self._space)}"
+            self._space[name] = thing
+        return name
+
+    def check(self, condition: str) -> None:
+        """Hold only where `condition` is true."""
+        self.conditions[condition] = None
+
+    def check_identity(self, value: Any, place: str) -> None:
+        """Hold only where the expression `place` is the object `value`."""
+        self.check(f"{place} is {self.bind(value)}")
+
+    def check_plain(self, value: Any, place: str) -> None:
+        """Hold only where `place` is the number or text `value`, of its type and to the bit."""
+        if value is None or isinstance(value, bool):
+            self.check(f"{place} is {value!r}")
+            return
+        kind = f"type({place}) is {self.bind(type(value))}"
+        if isinstance(value, (np.number, np.bool_)):
+            self.check(f"{kind} and {place}.tobytes() == {value.tobytes()!r}")
+        elif isinstance(value, (str, bytes, int)) or (type(value) is float and is_normal(value)):
+            self.check(f"{kind} and {place} == {self.bind(value)}")
+        else:
+            self.check(f"{kind} and repr({place}) == {repr(value)!r}")
+
+    def check_keys(self, keys: Collection[Any], held: str) -> None:
+        """Hold only where a set or the keys of a dict are these, in this order."""
+        if any(isinstance(key, (int, float, complex, np.generic)) for key in keys):
+            self.check(f"_exact({held}) == {self.bind(exact(keys))}")
+        else:
+            self.check(f"list({held}) == {self.bind(list(keys))}")
+
+    def check_absent(self, names: Iterable[str], held: str) -> None:
+        """Hold only as long as the dict that `held` is has none of these keys."""
+        self._absent.setdefault(held, set()).update(names)
+
+    def compiled(self) -> Callable[[], bool] | None:
+        """The function that says whether all conditions hold, and None where there are none. Its
+        attribute `checks` lists them."""
+        checks = list(self.conditions)
+        for held, names in self._absent.items():
+            checks.append(f"{held}.keys().isdisjoint({self.bind(frozenset(names))})")
+        if not checks:
+            return None
+        # Contents last: they cost most, and another kernel's guard mostly fails before.
+        checks.sort(key=lambda check: check.startswith("_same("))
+        lines = ["def guards_hold():", "    try:", "        return (", "            True"]
+        lines += [f"            and {check}" for check in checks]
+        lines += ["        )", "    except Exception:  # what is read has no such part any more"]
+        lines += ["        return False"]
+        space = dict(self._space)
+        exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
+        guard: Callable[[], bool] = space["guards_hold"]
+        vars(guard)["checks"] = tuple(checks)
+        return guard

@@ -1,0 +1,143 @@
+"""What code reads by name: the global names, attributes and modules that its instructions spell."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.trace.places import PACKAGE
+
+# What tests are run by stands in the way of an `assert`, and is not what the function reads.
+TOOLS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis", "scipy"))
+LOOKUPS = frozenset(
+    ("getattr", "hasattr", "vars", "attrgetter", "__dict__", "dir", "AttributeError")
+)
+NAMESPACES = frozenset(("globals", "eval", "exec"))
+MAKERS = frozenset(("type", "__class__"))
+SHOWERS = frozenset(("str", "repr", "format", "ascii", "__str__", "__repr__", "__format__"))
+# What is read of functions and classes beside what they are for.
+LABELS = frozenset(("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"))
+_SHOWING = frozenset(
+    ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_STRING")
+)
+# Foreign classes whose methods leave all to those of the subclass.
+_ABSTRACT = frozenset(("builtins", "typing", "abc", "collections.abc", "enum"))
+_STDLIB = str(Path(os.__file__).parent)
+_FOREIGN = (
+    PACKAGE,
+    str(Path(np.__file__).parent) + os.sep,
+    _STDLIB,
+    "<frozen ",
+)
+_SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")))
+
+
+class Reads(NamedTuple):
+    """What code reads: names of globals, of attributes, and of modules that it imports, each with
+    the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
+    them apart by patterns."""
+
+    names: frozenset[str]
+    attributes: frozenset[str]
+    modules: frozenset[tuple[str, int]]
+    shows: bool
+    matches: bool
+
+    def uses(self, words: frozenset[str]) -> bool:
+        """Whether one of these words is read, as a global name or an attribute."""
+        return not (words.isdisjoint(self.names) and words.isdisjoint(self.attributes))
+
+
+@functools.lru_cache(4096)
+def reads_of(code: CodeType) -> Reads:
+    """What `code` and the functions inside it read."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    modules: set[tuple[str, int]] = set()
+    shows = matches = False
+    before: list[Any] = [None, None]
+    for instruction in dis.get_instructions(code):
+        name, value = instruction.opname, instruction.argval
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names.add(value)
+        elif name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
+            attributes.add(value)
+        elif name == "IMPORT_NAME":
+            modules |= {(value, before[-2] or 0), (value.partition(".")[0], before[-2] or 0)}
+        elif name == "MATCH_CLASS":
+            matches = True
+            attributes.update(before[-1] or ())
+        shows |= name in _SHOWING or (name.startswith("BINARY_") and "%" in instruction.argrepr)
+        before = [before[-1], value]
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            inner = reads_of(constant)
+            names |= inner.names
+            attributes |= inner.attributes
+            modules |= inner.modules
+            shows |= inner.shows
+            matches |= inner.matches
+    found = frozenset(names), frozenset(attributes), frozenset(modules)
+    reads = Reads(*found, shows, matches)
+    return reads._replace(shows=shows or reads.uses(SHOWERS))
+
+
+def module_names(reads: Reads, package: str) -> list[str]:
+    """The full names of the modules that code of a module in `package` imports."""
+    found = []
+    for name, level in sorted(reads.modules):
+        if not level:
+            found.append(name)
+        elif package:
+            found.append(importlib.util.resolve_name("." * level + name, package))
+    return found
+
+
+def is_foreign(filename: str) -> bool:
+    """Whether code in this file is never read for names: tracejit, NumPy and the standard
+    library."""
+    return filename.startswith(_FOREIGN) and not (
+        filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
+    )
+
+
+def is_installed(function: FunctionType) -> bool:
+    """Whether a function comes from an installed package, whose code stays as it is."""
+    return function.__code__.co_filename.startswith(_SITE)
+
+
+def is_foreign_module(name: str) -> bool:
+    """The same of a module; one without a file is the user's, unless Python comes with it."""
+    if name.partition(".")[0] in TOOLS:
+        return True
+    filename = getattr(sys.modules.get(name), "__file__", None)
+    return is_foreign(filename) if filename else name in sys.stdlib_module_names
+
+
+def is_tool(function: Any) -> bool:
+    """Whether a function is a library's, whose names nobody rebinds."""
+    if not isinstance(function, FunctionType):
+        return False
+    module = function.__globals__.get("__name__", "")
+    return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
+
+
+def is_users_object(value: Any) -> bool:
+    """Whether a value is an object of a class of the user's, with attributes."""
+    return hasattr(value, "__dict__") and not is_foreign_module(type(value).__module__)
+
+
+def keeps_elements(cls: type) -> bool:
+    """Whether objects of a foreign class (UserDict, ChainMap) are containers, which keep in
+    attributes what is read by index."""
+    if cls.__module__ in _ABSTRACT or not is_foreign_module(cls.__module__):
+        return False
+    return "__getitem__" in vars(cls) or "__iter__" in vars(cls)
