@@ -162,6 +162,7 @@ class Function(Recovering, Explained, Generic[P, R_co]):
     # Calls that no kernel fits
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.signature = signature_of(self.python)  # whose defaults may be others by now
         arguments = bind_arguments(self.signature, self.name, args, kwargs)
         recording = _recording_among(arguments) or current_recording()
         if recording is not None:

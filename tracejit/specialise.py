@@ -124,7 +124,8 @@ class Run:
         """Run the function on Tensors in place of the leaves of `call`, but for numbers that are
         `fixed`. Raises what the function raises, and Failed."""
         objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-        captures = Captures([self.python, *objects])
+        classes = [cls for one in call.structures.values() for cls in one.classes()]
+        captures = Captures([self.python, *objects, *classes])
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, forced)
         recording.exact = exact

@@ -122,6 +122,16 @@ def type_of(value: object) -> ArrayType | None:
     return None
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a Python number of a subclass: an IntEnum, a float with attributes. NumPy
+    takes it for a NumPy scalar, not for a weak number.
+
+    >>> is_number(np.float64(1.0)), is_number(1.0), is_number(type("F", (float,), {})(1.0))
+    (False, False, True)
+    """
+    return issubclass(type(value), (int, float, complex)) and type_of(value) is None
+
+
 def parse_type(text: str) -> ArrayType:
     """The type that prints as `text`."""
     if text == "handle":

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.types import PYTHON_TYPES
+from tracejit.trace.contents import same_attributes
+from tracejit.trace.reads import is_foreign_module
 from tracejit.trace.signature import Call, Leaf
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
@@ -89,7 +91,10 @@ class Entry(NamedTuple):
         if mine.role == "generator":
             return type(mine.value) is type(other.value)
         if mine.role == "static":
-            return type(mine.value) is type(other.value) and bool(mine.value == other.value)
+            same = type(mine.value) is type(other.value) and bool(mine.value == other.value)
+            return same and (
+                not has_own_equality(mine.value) or same_attributes(mine.value, other.value)
+            )
         return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)
 
 
@@ -239,8 +244,16 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
     if value is None or isinstance(value, bool):
         return f"{first} is {value!r}"
     held = space.bind(value)
-    kind = f"{space.bind(type)}({text}) is {space.bind(type(value))}"
-    return f"({first} is {held} or ({kind} and {text} == {held}))"
+    same = f"{space.bind(type)}({text}) is {space.bind(type(value))} and {text} == {held}"
+    if has_own_equality(value):
+        same += f" and {space.bind(same_attributes)}({text}, {held})"
+    return f"({first} is {held} or ({same}))"
+
+
+def has_own_equality(value: Any) -> bool:
+    """Whether the user's code says which objects are equal to this one."""
+    kind: Any = type(value)
+    return kind.__eq__ is not object.__eq__ and not is_foreign_module(kind.__module__)
 
 
 def _number_check(text: str, value: Any, space: Space) -> str:

@@ -14,8 +14,7 @@ arrays that nobody can write to are not compared.
 
 Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
 of them. What an iterator will answer nobody knows: a function that reaches one has kernels for one
-call each. Not seen: what C code, modules and properties of foreign packages, the clock or the
-environment answer.
+call each. Not seen: what C code, modules and properties of foreign packages or the clock answer.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ import contextvars
 import functools
 import io
 import operator
+import os
 import re
 import sys
 import weakref
@@ -48,6 +48,7 @@ import numpy as np
 
 from tracejit.errors import fail
 from tracejit.trace.contents import (
+    ATOMS,
     array_sample,
     buffer_sample,
     can_change,
@@ -57,10 +58,14 @@ from tracejit.trace.contents import (
 from tracejit.trace.draws import is_random, refusing_draws
 from tracejit.trace.guards import Guard
 from tracejit.trace.reads import (
+    ENVIRONMENT,
     LABELS,
     LOOKUPS,
     MAKERS,
+    METHODS,
     NAMESPACES,
+    answers_once,
+    functions_in,
     is_foreign_module,
     is_installed,
     is_tool,
@@ -71,18 +76,11 @@ from tracejit.trace.reads import (
 )
 
 LEAVES = 1000
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+PLAIN = ATOMS
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 BUFFERS = (bytearray, memoryview, Array)
 BUILTIN_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
-METHODS = (
-    property,
-    staticmethod,
-    classmethod,
-    functools.cached_property,
-    functools.singledispatchmethod,
-)
 PARTIALS = (functools.partial, functools.partialmethod)
 # Python calls these when an object is made or dropped, and those when it is shown.
 ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__"))
@@ -95,8 +93,9 @@ class Captures:
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
     def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
-        """Walk from `roots`: the function, and the objects among its arguments. Containers of
-        more than `limit` elements in all are refused, or, where it is None, not walked.
+        """Walk from `roots`: the function, the objects among its arguments, and the classes of
+        containers among them. Containers of more than `limit` elements in all are refused, or,
+        where it is None, not walked.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id.
         """
@@ -199,7 +198,7 @@ class Captures:
             self._module(value, held)
         elif isinstance(value, type):
             self._class(value)
-        elif hasattr(kind, "__next__") and is_foreign_module(kind.__module__):
+        elif answers_once(kind):
             if not isinstance(value, io.IOBase) or value.readable():
                 self._check("False")
         else:
@@ -244,6 +243,7 @@ class Captures:
             try:
                 value = cell.cell_contents
             except ValueError:  # the variable is bound later, or not at all
+                self._check(f"_empty({self._bind(cell)})")
                 continue
             self._visit(value, f"{self._bind(cell)}.cell_contents", word)
 
@@ -273,15 +273,19 @@ class Captures:
                 self._visit(builtin[word], f"{self._bind(builtin)}[{word!r}]", word)
         if absent and not installed:
             self._guard.check_absent(absent, held)
+        if reads.uses(ENVIRONMENT):
+            environment = vars(os.environ)["_data"]
+            self._check(f"{self._bind(environment)} == {self._bind(dict(environment))}")
         for name in module_names(reads, space.get("__package__") or ""):
             if not is_foreign_module(name):
                 self._visit(sys.modules.get(name), f"_modules.get({name!r})", name)
 
     def _defaults(self, function: FunctionType, held: str) -> None:
         """The defaults of a helper; those of the function itself are arguments."""
-        if any(function is getattr(root, "__func__", root) for root in self.roots):
-            return
         code, values = function.__code__, function.__defaults__
+        if function is getattr(self.roots[0], "__func__", self.roots[0]):
+            self._check(f"{held}.__defaults__ is {self._bind(values)}")
+            return
         if values is not None:
             self._check(f"{held}.__defaults__ is {self._bind(values)}")
             first = code.co_argcount - len(values)
@@ -386,8 +390,12 @@ class Captures:
         hidden = set(own)
         for cls in kind.__mro__:
             for word in sorted(self._spelled(vars(cls)) - hidden):
-                if isinstance(vars(cls)[word], MemberDescriptorType) and hasattr(value, word):
+                if not isinstance(vars(cls)[word], MemberDescriptorType):
+                    continue
+                if hasattr(value, word):
                     self._visit(getattr(value, word), f"{held}.{word}", word)
+                else:
+                    self._check(f"not hasattr({held}, {word!r})")
         self._class(kind, hidden, is_made="makes" in self._habits)
 
     def _class(self, cls: type, hidden: Collection[str] = (), is_made: bool = True) -> None:
@@ -423,7 +431,7 @@ class Captures:
                 self._visit(member, f"{held}.{word}", word)
             elif isinstance(member, METHODS):
                 self._check(f"{held}.__dict__[{word!r}] is {self._bind(member)}")
-                for code in _functions_in(member):
+                for code in functions_in(member):
                     self._visit(code, self._bind(code), word, check=False)
                 if isinstance(member, classmethod):
                     self._habits.add("makes")
@@ -432,10 +440,3 @@ class Captures:
             elif word not in hidden | implicit:
                 self._visit(member, f"{held}.{word}", word)
         hidden.update(vars(cls))
-
-
-def _functions_in(member: Any) -> list[Any]:
-    """The functions that a property or a method of a class is made of."""
-    parts = ("fget", "fset", "func", "__func__", "dispatcher")
-    found = [getattr(member, part, None) for part in parts]
-    return [function for function in found if function is not None]

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
+ATOMS = (bool, int, float, complex, str, bytes, type(None))
 SAMPLE_ABOVE = 2**20
 SAMPLES = 4096
 
@@ -86,6 +88,26 @@ def exact(values: Iterable[Any]) -> list[Any]:
     return [
         value if type(value) in (str, bytes) else (type(value), _told(value)) for value in values
     ]
+
+
+def same_attributes(one: Any, other: Any) -> bool:
+    """Whether two objects that are equal also hold the same: equal is what their class calls so."""
+    mine, its = attributes_of(one), attributes_of(other)
+    return list(mine) == list(its) and all(
+        value is its[name] or (type(value) in ATOMS and exact([value]) == exact([its[name]]))
+        for name, value in mine.items()
+    )
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """What an object holds in its attributes and slots, by name."""
+    slots = (
+        word
+        for cls in type(value).__mro__
+        for word, member in vars(cls).items()
+        if isinstance(member, MemberDescriptorType) and hasattr(value, word)
+    )
+    return {**getattr(value, "__dict__", {}), **{word: getattr(value, word) for word in slots}}
 
 
 def _told(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import sys
 from collections.abc import Callable, Collection, Iterable
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class Guard:
             "_same": same_contents,
             "_buffer": same_buffer,
             "_exact": exact,
+            "_empty": is_empty,
             "_token": abc.get_cache_token,
             "_modules": sys.modules,
         }
@@ -91,3 +93,15 @@ class Guard:
         guard: Callable[[], bool] = space["guards_hold"]
         vars(guard)["checks"] = tuple(checks)
         return guard
+
+
+def is_empty(cell: CellType) -> bool:
+    """Whether the variable of a closure is bound to nothing.
+
+    >>> is_empty(CellType()), is_empty(CellType(1))
+    (True, False)
+    """
+    try:
+        return cell.cell_contents is cell
+    except ValueError:
+        return True

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import WEAK_DTYPES, type_of
-from tracejit.ops.weak import BINARY_OPS, UNARY_OPS
+from tracejit.ir.types import WEAK_DTYPES, is_number, type_of
+from tracejit.ops.weak import BINARY, BINARY_OPS, UNARY_OPS
 from tracejit.trace.selected import Selected
 from tracejit.trace.writes import out_by_name, write_result, write_update
 
@@ -51,6 +51,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
         if getattr(type(other), "__array_ufunc__", other) is None and other is not None:
             return NotImplemented
         if is_foreign(self, other):
+            if is_number(other):
+                return self._number(lambda number: BINARY[symbol](number, other), symbol)
             return NotImplemented
         return self._handle(function, (self, other), {})
 
@@ -58,6 +60,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](other, self)
         if is_foreign(self, other):
+            if is_number(other):
+                return self._number(lambda number: BINARY[symbol](other, number), symbol)
             return NotImplemented
         if type(other) is complex and self.type.form == "scalar":
             # complex.__mul__ takes np.float64 for a float and answers a Python complex, which

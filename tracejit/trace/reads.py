@@ -21,12 +21,21 @@ LOOKUPS = frozenset(
     ("getattr", "hasattr", "vars", "attrgetter", "__dict__", "dir", "AttributeError")
 )
 NAMESPACES = frozenset(("globals", "eval", "exec"))
+ENVIRONMENT = frozenset(("environ", "environb", "getenv", "getenvb"))
 MAKERS = frozenset(("type", "__class__"))
 SHOWERS = frozenset(("str", "repr", "format", "ascii", "__str__", "__repr__", "__format__"))
 # What is read of functions and classes beside what they are for.
 LABELS = frozenset(("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"))
 _SHOWING = frozenset(
     ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_STRING")
+)
+# What functions are in a class as; a function itself may be one, too.
+METHODS = (
+    property,
+    staticmethod,
+    classmethod,
+    functools.cached_property,
+    functools.singledispatchmethod,
 )
 # Foreign classes whose methods leave all to those of the subclass.
 _ABSTRACT = frozenset(("builtins", "typing", "abc", "collections.abc", "enum"))
@@ -141,3 +150,17 @@ def keeps_elements(cls: type) -> bool:
     if cls.__module__ in _ABSTRACT or not is_foreign_module(cls.__module__):
         return False
     return "__getitem__" in vars(cls) or "__iter__" in vars(cls)
+
+
+def answers_once(cls: type) -> bool:
+    """Whether objects of a foreign class answer something else each time, and nobody knows what:
+    iterators, generators, files, queues."""
+    methods = ("__next__", "get_nowait", "recv")
+    return any(hasattr(cls, name) for name in methods) and is_foreign_module(cls.__module__)
+
+
+def functions_in(method: Any) -> list[Any]:
+    """The functions that one of METHODS is made of."""
+    parts = ("fget", "fset", "func", "__func__", "dispatcher")
+    found = [getattr(method, part, None) for part in parts]
+    return [function for function in found if function is not None]

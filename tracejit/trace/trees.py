@@ -28,6 +28,11 @@ class Structure(NamedTuple):
         """The number of leaves."""
         return 1 if self.cls is None else sum(child.size for child in self.children)
 
+    def classes(self) -> list[type]:
+        """The classes of the containers that are the user's own."""
+        inside = [cls for child in self.children for cls in child.classes()]
+        return inside if self.cls in (None, list, tuple, dict) else [self.cls, *inside]
+
     def is_like(self, other: Structure) -> bool:
         """Whether `other` is the same, in whatever order its dicts list their keys."""
         if self.cls is not other.cls or self.keys != other.keys:
