@@ -273,6 +273,8 @@ class Function(Recovering, Explained, Generic[P, R_co]):
             one = runner.record(call, fixed, differentiated, self.options.exact, forced)
         finally:
             self._effects |= runner.effects
+        if runner.wants_numbers:
+            self._static |= self.signature.parameters.keys()
         self.tracing_count += 1
         make = functools.partial(make_kernel, cache=self.options.cache, exact=self.options.exact)
         target = "value_and_grad" if self.request.transform else "forward"

@@ -95,7 +95,8 @@ class RecordedCall(NamedTuple):
 
 
 class Run:
-    """A function to record, as `Function` knows it; `effects` are those of the last recording."""
+    """A function to record, as `Function` knows it; `effects` are those of the last recording.
+    `wants_numbers` says that its Python wants the numbers among its arguments themselves."""
 
     def __init__(
         self,
@@ -112,6 +113,7 @@ class Run:
         self.name = name
         self.origin = origin
         self.effects: set[str] = set()
+        self.wants_numbers = False
 
     def record(
         self,
@@ -122,7 +124,31 @@ class Run:
         forced: Sequence[Any],
     ) -> RecordedCall:
         """Run the function on Tensors in place of the leaves of `call`, but for numbers that are
-        `fixed`. Raises what the function raises, and Failed."""
+        `fixed`. Raises what the function raises, and Failed.
+
+        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed.
+        """
+        known = fixed.keys() | differentiated
+        numbers = {x.name: x.value for x in call.leaves if x.role == "number"}
+        numbers = {name: number for name, number in numbers.items() if name not in known}
+        try:
+            one = self._once(call, fixed, differentiated, exact, forced)
+        except TypeError as error:
+            if not numbers or type(error) is not TypeError:
+                raise
+            one = self._once(call, fixed | numbers, differentiated, exact, ())
+            self.wants_numbers = True
+        self.wants_numbers |= one.captures.asks_type
+        return one
+
+    def _once(
+        self,
+        call: Call,
+        fixed: dict[str, Any],
+        differentiated: frozenset[str],
+        exact: bool,
+        forced: Sequence[Any],
+    ) -> RecordedCall:
         objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
         classes = [cls for one in call.structures.values() for cls in one.classes()]
         captures = Captures([self.python, *objects, *classes])

@@ -112,6 +112,11 @@ class Captures:
             for root in self.roots:
                 self._visit(root, self._bind(root), "an argument", check=False)
 
+    @property
+    def asks_type(self) -> bool:
+        """Whether code that is read calls `type`, which tells a Tensor from a number."""
+        return "asks type" in self._habits
+
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:
         """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
         return refusing_draws(function, self.generators)
@@ -258,6 +263,7 @@ class Captures:
                 "shows": reads.shows,
                 "matches": reads.matches,
                 "makes": reads.uses(MAKERS),
+                "asks type": reads.asks_type,
             }
             self._habits.update(habit for habit, has in habits.items() if has)
         held, names = self._bind(space), reads.names & space.keys()
@@ -283,11 +289,11 @@ class Captures:
     def _defaults(self, function: FunctionType, held: str) -> None:
         """The defaults of a helper; those of the function itself are arguments."""
         code, values = function.__code__, function.__defaults__
-        if function is getattr(self.roots[0], "__func__", self.roots[0]):
-            self._check(f"{held}.__defaults__ is {self._bind(values)}")
-            return
         if values is not None:
             self._check(f"{held}.__defaults__ is {self._bind(values)}")
+        if function is getattr(self.roots[0], "__func__", self.roots[0]):
+            return
+        if values is not None:
             first = code.co_argcount - len(values)
             for k, value in enumerate(values):
                 name = code.co_varnames[first + k]

@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Held, Location, Node, Value
-from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, is_number, type_of
+from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
@@ -221,9 +221,7 @@ class Eager(threading.local, Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            if is_number(operand):
-                return self.lift(np.asarray(operand)[()])
-            raise self.not_an_array(operand)
+            return self.lift(self.scalar_for(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         value = Held(kind, operand)

@@ -52,13 +52,14 @@ _SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")
 class Reads(NamedTuple):
     """What code reads: names of globals, of attributes, and of modules that it imports, each with
     the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
-    them apart by patterns."""
+    them apart by patterns, `asks_type` that it calls `type`, but for type(self)."""
 
     names: frozenset[str]
     attributes: frozenset[str]
     modules: frozenset[tuple[str, int]]
     shows: bool
     matches: bool
+    asks_type: bool
 
     def uses(self, words: frozenset[str]) -> bool:
         """Whether one of these words is read, as a global name or an attribute."""
@@ -71,7 +72,7 @@ def reads_of(code: CodeType) -> Reads:
     names: set[str] = set()
     attributes: set[str] = set()
     modules: set[tuple[str, int]] = set()
-    shows = matches = False
+    shows = matches = asks_type = False
     before: list[Any] = [None, None]
     for instruction in dis.get_instructions(code):
         name, value = instruction.opname, instruction.argval
@@ -85,6 +86,7 @@ def reads_of(code: CodeType) -> Reads:
             matches = True
             attributes.update(before[-1] or ())
         shows |= name in _SHOWING or (name.startswith("BINARY_") and "%" in instruction.argrepr)
+        asks_type |= before[-1] == "type" and name.startswith("LOAD_") and value != "self"
         before = [before[-1], value]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -94,8 +96,9 @@ def reads_of(code: CodeType) -> Reads:
             modules |= inner.modules
             shows |= inner.shows
             matches |= inner.matches
+            asks_type |= inner.asks_type
     found = frozenset(names), frozenset(attributes), frozenset(modules)
-    reads = Reads(*found, shows, matches)
+    reads = Reads(*found, shows, matches, asks_type)
     return reads._replace(shows=shows or reads.uses(SHOWERS))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
 from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
-from tracejit.ir.types import HANDLE, ArrayType, is_number, type_of
+from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
@@ -200,9 +200,7 @@ class Recording(Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            if is_number(operand):
-                return self.lift(np.asarray(operand)[()])
-            raise self.not_an_array(operand)
+            return self.lift(self.scalar_for(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from tracejit.errors import TracejitError, Where, fail
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
-from tracejit.ir.types import dtype_letters
+from tracejit.ir.types import dtype_letters, is_number
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.trace import places
@@ -267,6 +267,14 @@ class Recorder:
         if isinstance(value, Constant):
             return constant_text(value)
         return value.label or value.name or "an array"
+
+    def scalar_for(self, operand: Any) -> Any:
+        """The NumPy scalar that NumPy takes a number of a subclass (IntEnum) for. Raises
+        ArgumentError for what is none."""
+        if not is_number(operand):
+            raise self.not_an_array(operand)
+        scalar: Any = np.asarray(operand)[()]
+        return scalar
 
     def not_an_array(self, operand: Any, what: str = "an operand") -> TracejitError:
         """The error for an operand that is neither array nor number."""

@@ -8,6 +8,7 @@ operation is written here. What would need the values of array data while it is 
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -62,6 +63,8 @@ class Tensor(ArrayMethods):
 
     def __repr__(self) -> str:
         data = self._value.data
+        if data is None and self.type.form == "weak" and self._recording.open:
+            return str(self._number(repr, "repr({})"))
         if data is None:
             return f"<Tensor {self._called()} {self.type!r}>"
         return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
@@ -211,6 +214,15 @@ class Tensor(ArrayMethods):
         if self.type.form == "weak":
             return self._number(lambda number: round(number, ndigits), "round({})")
         return self._handle(np.round, (self, ndigits or 0), {})
+
+    def __trunc__(self) -> Any:
+        return self._number(math.trunc, "math.trunc({})")
+
+    def __floor__(self) -> Any:
+        return self._number(math.floor, "math.floor({})")
+
+    def __ceil__(self) -> Any:
+        return self._number(math.ceil, "math.ceil({})")
 
     def __format__(self, spec: str) -> str:
         if spec or self.type.form == "weak":

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 class Structure(NamedTuple):
     """A container's class, its keys (dict keys, field names or positions) and the structures
     inside; a leaf has no class. `order` is how a dict lists its keys: whoever walks through the
-    dict can see it."""
+    dict can see it. `kinds` are their classes, unless all are str: 1 and True are one key."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     order: tuple[Any, ...] = ()
+    kinds: tuple[type, ...] = ()
 
     @property
     def size(self) -> int:
@@ -79,7 +80,10 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         leaves += inner
         children.append(structure)
     order = tuple(value) if type(value) is dict else ()
-    return leaves, Structure(type(value), keys, tuple(children), order)
+    kinds = tuple(map(type, order))
+    if all(kind is str for kind in kinds):
+        kinds = ()
+    return leaves, Structure(type(value), keys, tuple(children), order, kinds)
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -179,6 +183,8 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
     yield f"{bind(type)}({root}) is {bind(structure.cls)}"
     if structure.cls is dict:
         yield f"{bind(tuple)}({root}) == {bind(structure.order)}"
+        if structure.kinds:
+            yield f"{bind(tuple)}({bind(map)}({bind(type)}, {root})) == {bind(structure.kinds)}"
     elif structure.cls in (list, tuple):
         yield f"{bind(len)}({root}) == {len(structure.keys)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
