@@ -63,7 +63,9 @@ from tracejit.trace.reads import (
     LOOKUPS,
     MAKERS,
     METHODS,
+    MISSES,
     NAMESPACES,
+    TESTERS,
     answers_once,
     functions_in,
     is_foreign_module,
@@ -239,7 +241,7 @@ class Captures:
         self._labels(function, held)
         if not is_installed(function):
             self._check(f"{held}.__code__ is {self._bind(function.__code__)}")
-            if "looks up" in self._habits:
+            if "misses" in self._habits:
                 self._check(f"len({held}.__dict__) == {len(vars(function))}")
         self._defaults(function, held)
         self._globals(function)
@@ -260,6 +262,7 @@ class Captures:
         if not installed:
             habits = {
                 "looks up": reads.uses(LOOKUPS),
+                "misses": reads.uses(MISSES),
                 "shows": reads.shows,
                 "matches": reads.matches,
                 "makes": reads.uses(MAKERS),
@@ -377,7 +380,7 @@ class Captures:
         wrapped = own.get("__wrapped__")
         if wrapped is not None:
             self._visit(wrapped, f"{held}.__wrapped__", "function", check=False)
-        if kind.__module__.startswith("tracejit."):
+        if kind.__module__.partition(".")[0] in TESTERS | {"tracejit"}:
             return
         foreign = is_foreign_module(kind.__module__)
         if own or (hasattr(value, "__dict__") and not foreign):

@@ -16,10 +16,10 @@ import numpy as np
 from tracejit.trace.places import PACKAGE
 
 # What tests are run by stands in the way of an `assert`, and is not what the function reads.
-TOOLS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis", "scipy"))
-LOOKUPS = frozenset(
-    ("getattr", "hasattr", "vars", "attrgetter", "__dict__", "dir", "AttributeError")
-)
+TESTERS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis"))
+TOOLS = TESTERS | {"scipy"}
+LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
+MISSES = LOOKUPS | {"dir", "AttributeError"}
 NAMESPACES = frozenset(("globals", "eval", "exec"))
 ENVIRONMENT = frozenset(("environ", "environb", "getenv", "getenvb"))
 MAKERS = frozenset(("type", "__class__"))
