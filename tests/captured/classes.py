@@ -1265,3 +1265,37 @@ def property_via_inherit_override() -> Any:
 
     b = B()
     return (lambda x: x * b.k, lambda: setattr(B, "k", property(lambda self: 3.0)))
+
+
+@program
+def dataclass_argument_with_an_attribute_beside() -> Any:
+    @dataclasses.dataclass
+    class Layer:
+        w: Any
+        k: ClassVar[float] = 2.0
+
+    layer = Layer(np.ones(3))
+    return (lambda x, one: x * one.k * one.w, lambda: setattr(layer, "k", 3.0), layer)
+
+
+@program
+def dataclass_argument_with_another_attribute_than_post_init_made() -> Any:
+    @dataclasses.dataclass
+    class Layer:
+        w: Any
+
+        def __post_init__(self):
+            self.n = 2
+
+    layer = Layer(np.ones(3))
+    return (lambda x, one: x * one.n * one.w, lambda: setattr(layer, "n", 3), layer)
+
+
+@program
+def dataclass_argument_with_an_attribute_that_was_missing() -> Any:
+    @dataclasses.dataclass
+    class Layer:
+        w: Any
+
+    layer = Layer(np.ones(3))
+    return (lambda x, one: x * getattr(one, "n", 2.0), lambda: setattr(layer, "n", 3.0), layer)

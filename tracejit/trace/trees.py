@@ -9,20 +9,26 @@ dataclasses by field, dicts by sorted key.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from tracejit.trace.contents import ATOMS
 
 
 class Structure(NamedTuple):
     """A container's class, its keys (dict keys, field names or positions) and the structures
     inside; a leaf has no class. `order` is how a dict lists its keys: whoever walks through the
-    dict can see it. `kinds` are their classes, unless all are str: 1 and True are one key."""
+    dict can see it; `kinds` are their classes, unless all are str: 1 and True are one key.
+
+    An object of a dataclass may have attributes that are no fields: their names are in `order`,
+    and the plain ones among them are in `beside`, each as (name, class, value)."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     order: tuple[Any, ...] = ()
     kinds: tuple[type, ...] = ()
+    beside: tuple[tuple[str, type, Any], ...] = ()
 
     @property
     def size(self) -> int:
@@ -79,11 +85,16 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         inner, structure = flatten(_child(value, key))
         leaves += inner
         children.append(structure)
-    order = tuple(value) if type(value) is dict else ()
-    kinds = tuple(map(type, order))
-    if all(kind is str for kind in kinds):
-        kinds = ()
-    return leaves, Structure(type(value), keys, tuple(children), order, kinds)
+    made = Structure(type(value), keys, tuple(children))
+    if type(value) is dict:
+        kinds = tuple(map(type, value))
+        all_str = all(kind is str for kind in kinds)
+        return leaves, made._replace(order=tuple(value), kinds=() if all_str else kinds)
+    if dataclasses.is_dataclass(type(value)):
+        held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in keys}
+        beside = [(name, type(x), x) for name, x in held.items() if type(x) in ATOMS]
+        return leaves, made._replace(order=tuple(held), beside=tuple(beside))
+    return leaves, made
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -107,13 +118,15 @@ def _assemble(part: Structure, values: list[Any]) -> Any:
     if part.cls is dict:
         return {key: by_key[key] for key in part.order}
     assert part.cls is not None
-    return _restored(part.cls, **by_key)
+    return _restored(part.cls, part.beside, **by_key)
 
 
-def _restored(cls: type, /, **fields: Any) -> Any:
-    """The NamedTuple or dataclass with these fields; what its __init__ does not take is set."""
+def _restored(cls: type, beside: Iterable[tuple[str, type, Any]], /, **fields: Any) -> Any:
+    """The NamedTuple or dataclass with these fields, and attributes `beside` them; what its
+    __init__ does not take is set."""
     known = getattr(cls, "__dataclass_fields__", {})
     late = {name: fields.pop(name) for name in [*fields] if name in known and not known[name].init}
+    late |= {name: value for name, _, value in beside}
     made = cls(**fields)
     for name, value in late.items():
         object.__setattr__(made, name, value)
@@ -187,6 +200,12 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
             yield f"{bind(tuple)}({bind(map)}({bind(type)}, {root})) == {bind(structure.kinds)}"
     elif structure.cls in (list, tuple):
         yield f"{bind(len)}({root}) == {len(structure.keys)}"
+    elif structure.cls.__dictoffset__ and dataclasses.is_dataclass(structure.cls):
+        names = {*structure.keys, *structure.order}
+        yield f"{root}.__dict__.keys() <= {bind(names)}"
+        for name, kind, value in structure.beside:
+            found = f"{bind(getattr)}({root}, {name!r}, {bind(LEAF)})"
+            yield f"{bind(type)}({found}) is {bind(kind)} and {found} == {bind(value)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
         yield from conditions(child, _step(structure, root, key, bind), bind)
 
@@ -206,5 +225,5 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
     fields = ", ".join(map("{}={}".format, structure.keys, parts))
     if dataclasses.is_dataclass(structure.cls):
-        return f"{bind(_restored)}({bind(structure.cls)}, {fields})"
+        return f"{bind(_restored)}({bind(structure.cls)}, {bind(structure.beside)}, {fields})"
     return f"{bind(structure.cls)}({fields})"
