@@ -20,8 +20,9 @@ from tracejit.reasons import changed_by_itself, newest_recording
 from tracejit.runtime.dispatch import Entry
 from tracejit.specialise import RecordedCall
 from tracejit.trace import places
-from tracejit.trace.captures import PLAIN, code_names
+from tracejit.trace.captures import PLAIN
 from tracejit.trace.changes import described
+from tracejit.trace.reads import reads_of
 
 LONGEST = 60
 SUSPECTS = {
@@ -142,7 +143,7 @@ def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any
 def _suspects(python: Callable[..., Any]) -> str:
     """What the code of a function may read that no guard sees, by the names in it."""
     code = getattr(getattr(python, "__func__", python), "__code__", None)
-    names = frozenset[str]().union(*code_names(code)) if code is not None else frozenset()
+    names = frozenset[str]().union(*reads_of(code)[:2]) if code is not None else frozenset()
     found = [what for what, words in SUSPECTS.items() if not names.isdisjoint(words)]
     return " or ".join(found) or "random numbers, the clock, the environment or a file"
 

@@ -296,11 +296,9 @@ class Captures:
             self._check(f"{held}.__defaults__ is {self._bind(values)}")
         if function is getattr(self.roots[0], "__func__", self.roots[0]):
             return
-        if values is not None:
-            first = code.co_argcount - len(values)
-            for k, value in enumerate(values):
-                name = code.co_varnames[first + k]
-                self._visit(value, f"{held}.__defaults__[{k}]", name, check=False)
+        names = code.co_varnames[code.co_argcount - len(values or ()) :]
+        for name, value in zip(names, values or (), strict=False):
+            self._visit(value, self._bind(value), name, check=False)
         if function.__kwdefaults__ is not None:
             self._visit(function.__kwdefaults__, f"{held}.__kwdefaults__", "default")
 

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.types import type_of
-from tracejit.trace.captures import PLAIN, SAMPLE_ABOVE
+from tracejit.trace.captures import PLAIN
+from tracejit.trace.contents import SAMPLE_ABOVE
 
 LONGEST = 40
 GONE = "gone"
