@@ -194,6 +194,21 @@ def test_what_differs_in_structure_is_told_apart() -> None:
     assert f.tracing_count == 3 and len(f.kernels) == 1
 
 
+def test_ways_with_different_numbers_of_results() -> None:
+    def listed(x: Any) -> Any:
+        return [k * x[0] for k in range(int(x[0]))]
+
+    def or_text(x: Any) -> Any:
+        return x if int(np.argmax(x)) == 1 else "no"
+
+    f, g = tj.function(listed), tj.function(or_text)
+    for first in (1.5, 3.5, 0.5, 2.5, 1.5, 3.5):
+        x = np.array([first, 2.0])
+        assert f(x) == listed(x)
+        np.testing.assert_array_equal(g(x), or_text(x))
+    assert len(f.kernels) == len(g.kernels) == 1 and f.tracing_count == 4
+
+
 def test_the_kernel_that_rounds_otherwise_decides() -> None:
     x = np.concatenate(([1e16], np.ones(1000), [-1e16]))
 
@@ -260,6 +275,37 @@ def test_errors_of_kernels_are_pythons() -> None:
         assert f(a) == solved(a)
     np.testing.assert_array_equal(g(bad), np.full((2, 2), 2.0))
     assert g(good).shape == (2, 2)
+
+
+def test_what_nothing_reads_may_raise() -> None:
+    def definite(a: Any) -> Any:
+        try:
+            np.linalg.cholesky(a)
+        except np.linalg.LinAlgError:
+            return a.sum() * 2.0
+        return a.sum()
+
+    f, g = tj.function(definite), tj.grad(definite)
+    for a in (np.eye(2), -np.eye(2), np.eye(2)):
+        assert f(a) == definite(a)
+        np.testing.assert_array_equal(g(a), np.full((2, 2), 1.0 if a[0, 0] > 0 else 2.0))
+    assert "linalg.cholesky(a)" in f.source
+    inverses = tj.vmap(lambda a: np.linalg.inv(a) @ a)(np.array([np.eye(2), 2.0 * np.eye(2)]))
+    np.testing.assert_array_equal(inverses, [np.eye(2)] * 2)
+
+
+def test_a_gradient_by_eager_tensors_goes_by_integers() -> None:
+    def solved(x: Any) -> Any:
+        power = int(x[0])
+        try:
+            np.linalg.cholesky(-np.diag(x))
+        except np.linalg.LinAlgError:
+            return np.sum(x**power)
+        return x[0]
+
+    value, gradient = tj.value_and_grad(solved)(X * 3.0)
+    assert value == solved(X * 3.0)
+    np.testing.assert_allclose(gradient, 3.0 * (X * 3.0) ** 2)
 
 
 def test_a_way_that_raises_raises_pythons_error() -> None:

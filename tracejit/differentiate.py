@@ -128,6 +128,8 @@ def run(
         sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)
     result = python(*positional, **keywords)
+    if top:
+        recording.forward = len(recording.graph.nodes)
     if not request.transform:
         leaves, structure = flatten(map_tree(read_leaf, result))
         return Answer(leaves, structure, [], LEAF, [], None)
@@ -281,7 +283,7 @@ def run_eagerly(
     chosen = selected(request, signature, arguments, name)
     sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)
-    with EAGER.recording_from(sources) as nodes:
+    with EAGER.recording_from(sources) as nodes, EAGER.following():
         result = map_tree(read_leaf, python(*positional, **keywords))
     result, auxiliary = split_auxiliary(result, request, name)
     with EAGER.at(NOWHERE):

@@ -153,14 +153,13 @@ class Ways:
         if not self.tree.paths:
             return first
         counts = [way.finished.recorded.outputs for way in self.ways]
-        graph = self.tree.graph(() if self.is_uniform else counts)
+        numbered = not self.is_uniform
+        graph = self.tree.graph(counts if numbered else ())
         inputs = dict(zip(self.tree.keys, graph.inputs, strict=True))
         seed = None if first.seed is None else inputs[first.seed.label]
         sources = tuple(inputs[value.label] for value in first.sources)
-        more = 0 if self.is_uniform else 1
-        return Recorded(
-            graph, first.origin, 0, sources, seed, tuple(count + more for count in counts)
-        )
+        outputs = tuple(count + numbered for count in counts)
+        return Recorded(graph, first.origin, 0, sources, seed, outputs, numbered)
 
     @property
     def hidden(self) -> list[Hidden]:

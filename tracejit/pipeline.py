@@ -42,7 +42,7 @@ class Recorded(NamedTuple):
     where nothing is differentiated. `origin` is the function as module.qualname.
 
     Where several recordings are joined, `ways` are the numbers of outputs of each; the gradients
-    are outputs of each, too.
+    are outputs of each, too. The last of these outputs may say which way it is (`is_numbered`).
     """
 
     graph: Graph
@@ -51,6 +51,7 @@ class Recorded(NamedTuple):
     sources: tuple[Value, ...] = ()
     seed: Value | None = None
     ways: tuple[int, ...] = ()
+    is_numbered: bool = False
 
 
 def dump(stage: str, text: Callable[[], str]) -> None:
@@ -131,7 +132,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     residuals: Sequence[Value] | None = None
     results = graph.outputs[: recorded.outputs]
     if recorded.ways:
-        ways = ways_of(graph, recorded.ways)
+        ways = ways_of(graph, recorded.ways, recorded.is_numbered)
         results = ways[0].graph.outputs[: ways[0].results]
     if recorded.seed is None:
         if recorded.ways:

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 from tracejit.arguments import check_containers
 from tracejit.differentiate import Request, run
 from tracejit.errors import Where
+from tracejit.ir.graph import Value
 from tracejit.ir.types import HANDLE
+from tracejit.ops.branches import ENSURE, may_raise
+from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
@@ -168,6 +171,8 @@ class Run:
                 recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
                 names = (leaf.name for leaf in call.leaves)
                 recording.write_arguments(dict(zip(names, values, strict=True)))
+                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) is Tensor]
+                _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.request, self.name, self.origin)
         except BaseException:
             recording.abandon()
@@ -194,6 +199,20 @@ class Run:
             readers=readers,
             hidden=list(recording.hidden.values()),
         )
+
+
+def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
+    """Compute what may raise in the user's program also where neither `outputs` nor events read
+    it; but not for the one element that stands for a batch."""
+    read = [*outputs, *[value for event in recording.events for value in event.values]]
+    needed = set(needed_nodes(recording.graph.nodes, read))
+    of_one = set(recording.decisions.prefix.unknown)
+    for node in recording.graph.nodes[: recording.forward]:
+        if not of_one.isdisjoint(node.operands):
+            of_one.update(node.results)
+        elif node not in needed and may_raise(node):
+            with recording.at(node.where):
+                ENSURE(Tensor(node.results[0], recording))
 
 
 def _argument(

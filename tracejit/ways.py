@@ -21,11 +21,12 @@ from tracejit.schedule.plan import plan_body
 
 class Way(NamedTuple):
     """One way through a graph: where it ends, its nodes and outputs as a graph, and how many of
-    these are `results`."""
+    these are `results`, which a single one that `is_bare` is without a tuple."""
 
     end: Node
     graph: Graph
     results: int
+    is_bare: bool
 
     @property
     def path(self) -> int:
@@ -44,8 +45,9 @@ class Differentiated(NamedTuple):
     bars: Sequence[str]
 
 
-def ways_of(graph: Graph, counts: Sequence[int]) -> list[Way]:
-    """The ways through `graph`, which have that many results each, in the order of the text."""
+def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]:
+    """The ways through `graph`, which have that many results each, in the order of the text; the
+    last of these says which way it is, where they are numbered."""
     precedes = graph.branches.precedes
     ways = []
     for end in graph.nodes:
@@ -59,7 +61,8 @@ def ways_of(graph: Graph, counts: Sequence[int]) -> list[Way]:
             if node.op is not LEAVE and precedes(node.segment, end.segment)
         ]
         way.outputs = list(end.operands)
-        ways.append(Way(end, way, counts[end.params["path"]]))
+        count = counts[end.params["path"]]
+        ways.append(Way(end, way, count, count == 1 and not is_numbered))
     return ways
 
 
@@ -68,7 +71,7 @@ def joined_forward(
 ) -> Body:
     """The function of a kernel that is not differentiated."""
     plan = plan_body(arguments, graph.nodes, [], (), in_place, graph.branches)
-    groups = {way.path: [(way.results, way.results == 1)] for way in ways}
+    groups = {way.path: [(way.results, way.is_bare)] for way in ways}
     return Body("forward", "Return {results}.", plan, groups)
 
 
@@ -79,7 +82,7 @@ def joined_both(
     names = given.bars[0] if len(given.bars) == 1 else f"({', '.join(given.bars)})"
     gradients = len(given.bars), len(given.bars) == 1
     parts = {way.path: partition(way.graph, way.results, [given.seed]) for way in ways}
-    results = {way.path: (way.results, way.results == 1) for way in ways}
+    results = {way.path: (way.results, way.is_bare) for way in ways}
     nodes = _forward_nodes(graph, ways, parts)
     forward = Body(
         "forward",

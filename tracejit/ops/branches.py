@@ -8,14 +8,28 @@ in which what follows them stands, and a `number`.
 leave(*values, path=0, results=2) is the end of one way: its results, and after them what is kept.
 
 Both are written by `codegen/flow.py`; neither has an expression of its own.
+
+ensure(x) is what nothing reads, computed all the same: it may raise for some numbers, and the
+user's program may go by that (`try: np.linalg.cholesky(a)`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tracejit.ir.graph import Node
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.op import defop
+
+
+def may_raise(node: Node) -> bool:
+    """Whether NumPy raises an error for some numbers of these types: functions of matrices do, and
+    elements by indices that are recorded."""
+    if node.op.name in ("getitem", "take", "take_along_axis"):
+        return len(node.operands) > 1
+    if node.op.statements is not None:
+        return False
+    return "linalg." in node.op.template([value.type for value in node.operands], node.params)
 
 
 def _outcome(x: ArrayType, **params: Any) -> ArrayType:
@@ -31,4 +45,5 @@ LEAVE = defop(
     source="{operands}",
     effect=True,
 )
+ENSURE = defop(name="ensure", infer=lambda x: WEAK_TYPES[bool], vjp=(), source="{0}", effect=True)
 AS_INTEGER = defop(name="as_integer", infer=lambda x: WEAK_TYPES[int], vjp=(), source="int({0})")

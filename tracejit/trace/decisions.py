@@ -48,13 +48,13 @@ class Prefix:
         self._nodes = nodes
         self._read = read
         self._known: dict[Value, Any] = {}
-        self._unknown: set[Value] = set()
+        self.unknown: set[Value] = set()
         self._effects = 0
         self._generators: dict[int, Any] = {}
 
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
-        self._unknown.add(value)
+        self.unknown.add(value)
 
     def __getitem__(self, value: Value) -> Any:
         """What `value` is in this call.
@@ -67,7 +67,7 @@ class Prefix:
             if self._is_known(one):
                 pending.pop()
                 continue
-            if one in self._unknown:
+            if one in self.unknown:
                 raise Unknown(one)
             if one.node is None:
                 self._known[one] = self._argument(one)

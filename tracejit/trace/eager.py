@@ -98,6 +98,7 @@ class Eager(threading.local, Recorder):
         self.runs: tuple[Run, ...] = ()
         self.replay: Replay | None = None
         self.hides = False
+        self.follows = False
 
     @property
     def is_watched(self) -> bool:
@@ -274,6 +275,16 @@ class Eager(threading.local, Recorder):
         self.version(variable)
 
     @contextmanager
+    def following(self) -> Iterator[None]:
+        """Meanwhile a call that could not be compiled is made: Python goes by what it would go by
+        in plain Python."""
+        outer, self.follows = self.follows, True
+        try:
+            yield
+        finally:
+            self.follows = outer
+
+    @contextmanager
     def unwatched(self) -> Iterator[None]:
         """No tape sees what is computed or read meanwhile."""
         outer, self.logs = self.logs, ()
@@ -365,8 +376,9 @@ class Eager(threading.local, Recorder):
         return value.data
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
-        """Of the data; an integer of an array of floating numbers only where no tape records it."""
-        decides = convert is bool or not value.type.is_inexact
+        """Of the data; an integer of floating numbers only where no tape of the user's records
+        them."""
+        decides = convert is bool or not value.type.is_inexact or self.follows
         return convert(self.value_of(value, call, fix, decides))
 
     def numpy(self, value: Value) -> np.ndarray:

@@ -88,6 +88,7 @@ class Recording(Recorder):
         self.events: list[Event] = []
         self.thread = threading.get_ident()
         self.open = True
+        self.forward = 0
         self.exact = False
         self.known: dict[Value, Any] = {}
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
