@@ -63,6 +63,7 @@ RANKS = {
     "recovery": 9,
     "specialise": 9,
     "ways": 9,
+    "long_ways": 9,
     "explain": 9,
     "reasons": 9,
     "switch": 9,
@@ -114,6 +115,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     for area in ("continuous", "discrete", "families", "multivariate", "statistics")
 } | {
     "tracejit.exceptions": "tests/test_errors.py",
+    "tracejit.long_ways": "tests/test_branches.py",
+    "tracejit.autodiff.tails": "tests/test_branches.py",
     "tracejit.joined": "tests/test_branches.py",
     "tracejit.recovery": "tests/test_branches.py",
     "tracejit.specialise": "tests/test_branches.py",

@@ -15,11 +15,12 @@ import numpy as np
 from tracejit.autodiff.partition import partition
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts
-from tracejit.codegen.module import Body, Module, render
+from tracejit.codegen.module import Body, Composed, Module, render
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import verify
+from tracejit.long_ways import LongWays, called_in_turn, is_long
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share
 from tracejit.passes.dce import drop_dead
@@ -28,7 +29,7 @@ from tracejit.passes.erase import erase_markers
 from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body
 from tracejit.version import __version__
-from tracejit.ways import Differentiated, joined_both, joined_forward, ways_of
+from tracejit.ways import Differentiated, joined_both, joined_forward, parts_of, ways_of
 
 IR_VERSION = 3
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
@@ -130,6 +131,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     graph = optimise(recorded.graph, in_place)
     arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
     residuals: Sequence[Value] | None = None
+    composed: list[Composed] = []
     results = graph.outputs[: recorded.outputs]
     if recorded.ways:
         ways = ways_of(graph, recorded.ways, recorded.is_numbered)
@@ -144,7 +146,16 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         bars = [f"{value.name}_bar" for value in recorded.sources]
         if recorded.ways:
             given = Differentiated(arguments, seed, one_of(seed.type), bars)
-            bodies, residuals = joined_both(graph, given, ways, in_place)
+            parts = parts_of(ways, seed)
+            if is_long(parts):
+                long = LongWays(graph, given, ways, parts)
+                bodies, residuals = (
+                    [long.forward(in_place), long.backward(in_place)],
+                    long.residuals,
+                )
+                composed = [called_in_turn(given)]
+            else:
+                bodies, residuals = joined_both(graph, given, ways, parts, in_place)
         else:
             bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded, in_place)
     facts = Facts(
@@ -159,7 +170,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         residuals,
         len(recorded.ways),
     )
-    module = render(facts, bodies)
+    module = render(facts, bodies, composed)
     dump("source", lambda: module.text)
     return module
 

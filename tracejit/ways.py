@@ -44,6 +44,11 @@ class Differentiated(NamedTuple):
     one: Any
     bars: Sequence[str]
 
+    @property
+    def names(self) -> str:
+        """What backward returns."""
+        return self.bars[0] if len(self.bars) == 1 else f"({', '.join(self.bars)})"
+
 
 def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]:
     """The ways through `graph`, which have that many results each, in the order of the text; the
@@ -75,13 +80,21 @@ def joined_forward(
     return Body("forward", "Return {results}.", plan, groups)
 
 
+def parts_of(ways: Sequence[Way], seed: Value) -> dict[int, Partition]:
+    """The forward and the reverse pass of each way, by its path."""
+    return {way.path: partition(way.graph, way.results, [seed]) for way in ways}
+
+
 def joined_both(
-    graph: Graph, given: Differentiated, ways: Sequence[Way], in_place: bool
+    graph: Graph,
+    given: Differentiated,
+    ways: Sequence[Way],
+    parts: dict[int, Partition],
+    in_place: bool,
 ) -> tuple[list[Body], list[Value]]:
     """The functions of a kernel that is, and all residuals."""
-    names = given.bars[0] if len(given.bars) == 1 else f"({', '.join(given.bars)})"
+    names = given.names
     gradients = len(given.bars), len(given.bars) == 1
-    parts = {way.path: partition(way.graph, way.results, [given.seed]) for way in ways}
     results = {way.path: (way.results, way.is_bare) for way in ways}
     nodes = _forward_nodes(graph, ways, parts)
     forward = Body(

@@ -8,15 +8,78 @@ depends on data is flat.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tracejit.ir.graph import Branches, Decision, Node
+from tracejit.ir.graph import Branches, Decision, Node, Value
 
 UNRECORDED = "BranchNotRecorded"
 CLASS = f'''
 class {UNRECORDED}(NotImplementedError):
     """A way that no call had taken when this was recorded: which decision, its outcome, where."""
 '''
+
+
+class Stages:
+    """The stages of a function whose ways go on alike from some statement on, and what it unpacks
+    at its beginning: of the first segment last."""
+
+    def __init__(
+        self,
+        levels: Sequence[tuple[str, Sequence[Value]]],
+        stages: Mapping[Node, int],
+        paths: Sequence[str],
+    ) -> None:
+        """`levels` are what each segment has kept, with the condition that it was passed; `stages`
+        gives each node its number, `paths` each stage its condition, "" for all."""
+        self._levels = levels
+        self.depth = 0
+        self._stages = stages
+        self._paths = paths
+        self._stage: int | None = None
+
+    def enter(self, node: Node) -> list[str]:
+        """The lines between what stood before and the stage of `node`."""
+        stage = self._stages.get(node)
+        if stage is None or stage == self._stage:
+            return []
+        self._stage = stage
+        condition = self._paths[stage]
+        self.depth = 1 if condition else 0
+        return [f"if {condition}:"] if condition else []
+
+    def opening_with(self, names: Mapping[Value, str]) -> list[str]:
+        """The first lines, which unpack the residuals."""
+        lines = ["path, kept = residuals"]
+        for number, (condition, values) in enumerate(self._levels):
+            words = [names[value] for value in values]
+            is_last = number == len(self._levels) - 1
+            targets = ", ".join(words if is_last else ["kept", *words])
+            line = f"{targets}{',' * (is_last and len(words) == 1)} = kept"
+            lines += [f"if {condition}:", f"    {line}"] if condition else [line]
+        return lines
+
+    def leave(self) -> None:
+        """The end: what follows is for all."""
+        self.depth = 0
+
+
+def passing(numbers: Collection[int], total: int) -> str:
+    """The condition that `path` is one of these, of `total`; "" for all.
+
+    >>> passing({2}, 4), passing({2, 3}, 4), passing({1, 2}, 4), passing({0, 2}, 4)
+    ('path == 2', 'path >= 2', '1 <= path <= 2', 'path in (0, 2)')
+    """
+    first, last = min(numbers), max(numbers)
+    if len(numbers) == total:
+        return ""
+    if first == last:
+        return f"path == {first}"
+    if len(numbers) <= last - first:
+        return f"path in {tuple(sorted(numbers))}"
+    if last == total - 1:
+        return f"path >= {first}"
+    return f"{first} <= path <= {last}" if first else f"path <= {last}"
 
 
 class Flow:
@@ -46,14 +109,18 @@ class Flow:
                 lines, deeper = _or_raise(decision, node, text, outcome), 0
             self._sides[segment] = lines, self.depth, deeper
 
-    def enter(self, segment: int) -> list[str]:
-        """The lines between what stood before and `segment`."""
+    def enter(self, node: Node) -> list[str]:
+        """The lines between what stood before and the segment of `node`."""
+        segment = node.segment
         if segment == self.segment or not self._branches.decisions:
             return []
         self.segment = segment
         lines, outer, deeper = self._sides[segment]
         self.depth = outer + deeper
         return ["    " * outer + line for line in lines]
+
+    def leave(self) -> None:
+        """The end of a function without ways."""
 
 
 def _condition(text: str, outcome: Any) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.codegen.expressions import Expressions, import_lines
-from tracejit.codegen.flow import CLASS, UNRECORDED, Flow
+from tracejit.codegen.flow import CLASS, UNRECORDED, Flow, Stages
 from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
@@ -26,7 +26,7 @@ from tracejit.codegen.release import releases
 from tracejit.codegen.source import COMMENT, to_source
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
-from tracejit.ops.branches import DECIDE, LEAVE
+from tracejit.ops.branches import DECIDE, LEAVE, MOVE
 from tracejit.schedule.plan import Plan
 
 Groups = Sequence[tuple[int, bool]]
@@ -43,7 +43,7 @@ class Body(NamedTuple):
     with several ways it does so for each. `defaults` maps inputs to NumPy scalars or 0-d arrays.
 
     A function may be for one `path` alone, the first of its residuals: those that have one name are
-    written as one function.
+    written as one function. One that has `stages` unpacks its residuals by their opening lines.
     """
 
     name: str
@@ -53,6 +53,15 @@ class Body(NamedTuple):
     unpacked: int | None = None
     defaults: Mapping[Value, Any] = {}
     path: int | None = None
+    stages: Stages | None = None
+
+
+class Composed(NamedTuple):
+    """A function that calls others of the module: its parameters are those of `forward`."""
+
+    name: str
+    docstring: str
+    lines: Sequence[str]
 
 
 class Module(NamedTuple):
@@ -69,7 +78,7 @@ class _Text(NamedTuple):
     names: Mapping[Value, str]
 
 
-def render(facts: Facts, bodies: Sequence[Body]) -> Module:
+def render(facts: Facts, bodies: Sequence[Body], composed: Sequence[Composed] = ()) -> Module:
     """The module with these functions, the first of which is forward, and `facts` at its head."""
     imports: dict[str, str] = {}
     constants: dict[str, Constant] = {}
@@ -81,6 +90,7 @@ def render(facts: Facts, bodies: Sequence[Body]) -> Module:
         function = _function(list(group), reserved, imports, constants, names)
         functions.append(function.source)
         names = names or function.names
+    functions += [_composed(one, facts, names) for one in composed]
     spell = Expressions(str, set())
     lines: list[str] = []
     large: dict[str, np.ndarray] = {}
@@ -149,6 +159,13 @@ def _function(
     return _Text(f"{head}\n    {indented}\n", one.names)
 
 
+def _composed(one: Composed, facts: Facts, names: Mapping[Value, str]) -> str:
+    """The text of a function that calls others."""
+    parameters = ", ".join(names[value] for value in facts.arguments)
+    lines = [repr(one.docstring), *[line.format(parameters=parameters) for line in one.lines]]
+    return "\n    ".join([f"def {one.name}({parameters}):", *lines]) + "\n"
+
+
 def _first_results(body: Body) -> Sequence[Value]:
     """What the function returns first, on its first way."""
     if not isinstance(body.groups, Mapping):
@@ -187,14 +204,16 @@ def _written(
         unpacked, parameters = parameters[: body.unpacked], parameters[body.unpacked :]
         if body.path is not None:
             unpacked = ["_", *unpacked]
-        if unpacked:
+        if body.stages is not None:
+            lines += body.stages.opening_with(names)
+        elif unpacked:
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
     previous = None
-    released = releases(plan, names)
-    flow = Flow(plan.branches)
+    released = {} if body.stages else releases(plan, names)
+    flow = body.stages or Flow(plan.branches)
     for number, node in enumerate(plan.statements):
-        between = flow.enter(node.segment)
+        between = flow.enter(node)
         if between:
             lines += between
             previous = None
@@ -205,14 +224,17 @@ def _written(
         if node.where is not None and node.where != previous:
             statement.append(repr(COMMENT + location_text(node.where).rstrip()))
             previous = node.where
-        if node.op is DECIDE:
+        if node.op is DECIDE and isinstance(flow, Flow):
             flow.decide(node, spell.operand(node.operands[0]))
         elif node.op is LEAVE:
             statement.append("return " + _left(node, body, spell))
+        elif node.op is MOVE:
+            statement.append(_moved(node, names, spell))
         else:
             statement += _statement(node, plan, names, spell)
         lines += [f"{'    ' * flow.depth}{line}" for line in statement]
-    if not plan.leaves:
+    flow.leave()
+    if plan.results or not plan.leaves:
         lines.append("return " + _returned(body, spell))
     imports |= spell.imports
     return _Written(parameters, lines, names)
@@ -267,6 +289,13 @@ def _left(node: Node, body: Body, spell: Expressions) -> str:
     assert isinstance(body.groups, Mapping)
     groups = body.groups[node.params["path"]]
     return _grouped(node.operands, body.plan.leaves[node], groups, spell)
+
+
+def _moved(node: Node, names: Mapping[Value, str], spell: Expressions) -> str:
+    """The statement that lets a way go on with other values."""
+    count = len(node.operands) // 2
+    targets = ", ".join(names[value] for value in node.operands[:count])
+    return f"{targets} = {', '.join(map(spell.operand, node.operands[count:]))}"
 
 
 def _grouped(

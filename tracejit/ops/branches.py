@@ -7,7 +7,11 @@ in which what follows them stands, and a `number`.
 
 leave(*values, path=0, results=2) is the end of one way: its results, and after them what is kept.
 
-Both are written by `codegen/flow.py`; neither has an expression of its own.
+keep(kept, *values) is what forward keeps for backward, one segment after another, each in a tuple
+with what was kept before. move(*targets, *values) lets a way go on with other values in the place
+of targets.
+
+All are written by `codegen/flow.py`; none has an expression of its own.
 
 ensure(x) is what nothing reads, computed all the same: it may raise for some numbers, and the
 user's program may go by that (`try: np.linalg.cholesky(a)`).
@@ -18,7 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracejit.ir.graph import Node
-from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType
 from tracejit.ops.op import defop
 
 
@@ -37,10 +41,22 @@ def _outcome(x: ArrayType, **params: Any) -> ArrayType:
     return WEAK_TYPES[type(outcomes[0])]
 
 
+KEPT = "({operands})", "({operands},)"
+
 DECIDE = defop(name="decide", infer=_outcome, vjp=(), source="{0}", effect=True)
 LEAVE = defop(
     name="leave",
     infer=lambda *values, **params: WEAK_TYPES[bool],
+    vjp=(),
+    source="{operands}",
+    effect=True,
+)
+KEEP = defop(
+    name="keep", infer=lambda *values: HANDLE, vjp=(), source=lambda types: KEPT[len(types) == 1]
+)
+MOVE = defop(
+    name="move",
+    infer=lambda *values: WEAK_TYPES[bool],
     vjp=(),
     source="{operands}",
     effect=True,
