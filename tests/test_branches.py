@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit import pipeline
 from tracejit.errors import TracejitError, ValueNeededError
 
 X = np.array([1.0, 2.5, 3.0])
@@ -112,6 +113,46 @@ def differences(function: Callable[..., Any], x: Any) -> Any:
         step[place] = 1e-5 * max(1.0, abs(float(np.max(x))))
         found[place] = (function(x + step) - function(x - step)) / (2 * step[place])
     return found
+
+
+@pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
+def test_reverse_passes_written_as_one_answer_the_same(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart = tj.value_and_grad(function)
+    expected = [apart(*call) for call in (*calls, *calls)][-len(calls) :]
+    monkeypatch.setattr(pipeline, "is_long", lambda parts: len(parts) > 1)
+    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+    together = tj.value_and_grad(function)
+    found = [together(*call) for call in (*calls, *calls)][-len(calls) :]
+    for (value, gradient), (one, other) in zip(expected, found, strict=True):
+        assert value == one
+        np.testing.assert_array_equal(gradient, other)
+    kernel = together.kernels[-1]
+    if together.tracing_count > 1:
+        assert "path, kept = residuals" in kernel.source
+    for call, (_, gradient) in zip(calls, expected, strict=True):
+        _, residuals = kernel.forward(*call)
+        for _ in range(2):
+            np.testing.assert_allclose(kernel.backward(residuals, 3.0), 3.0 * gradient, rtol=1e-14)
+
+
+def test_a_loop_grows_by_its_longest_run_only() -> None:
+    def decaying(x: Any, floor: Any) -> Any:
+        while np.sum(x * x) > floor:
+            x = np.sin(x) * 0.9
+        return np.sum(x)
+
+    g = tj.value_and_grad(decaying)
+    sizes = []
+    for rounds in (60, 20, 30, 40, 50):
+        floor, x = np.float64(0.81**rounds), np.full(3, 0.3)
+        value, gradient = g(x, floor)
+        np.testing.assert_allclose(value, decaying(x, floor), rtol=1e-14)
+        found = differences(lambda x, floor=floor: decaying(x, floor), x)
+        np.testing.assert_allclose(gradient, found, rtol=2e-5)
+        sizes.append(len(g.source.splitlines()))
+    assert len(g.kernels) == 1 and sizes[-1] - sizes[1] < 80
 
 
 def test_gradients_of_loops_and_comparisons() -> None:

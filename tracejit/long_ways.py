@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tracejit.autodiff.partition import Partition
 from tracejit.autodiff.tails import Tail, tails
-from tracejit.codegen.flow import Stages, passing
+from tracejit.codegen.flow import Level, Stages, passing
 from tracejit.codegen.module import Body, Composed
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES
@@ -157,17 +157,18 @@ class LongWays:
             stages=Stages(self._levels(), stages, paths),
         )
 
-    def _levels(self) -> list[tuple[str, Sequence[Value]]]:
+    def _levels(self) -> list[Level]:
         """What each segment has kept, the last segment first, and on which paths."""
         precedes = self.graph.branches.precedes
-        levels: list[tuple[str, Sequence[Value]]] = []
+        levels: list[Level] = []
         for segment, values in reversed(self.kept.items()):
             through = [
                 self.numbers[k]
                 for k, way in enumerate(self.ways)
                 if precedes(segment, way.end.segment)
             ]
-            levels.append((passing(through, len(self.ways)), values))
+            before = any(precedes(other, segment) for other in self.kept if other < segment)
+            levels.append(Level(passing(through, len(self.ways)), values, before))
         return levels
 
 

@@ -9,7 +9,7 @@ depends on data is flat.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Branches, Decision, Node, Value
 
@@ -20,17 +20,26 @@ class {UNRECORDED}(NotImplementedError):
 '''
 
 
+class Level(NamedTuple):
+    """What a segment has kept, the condition that it was passed, and whether what others have kept
+    before it stands in front."""
+
+    condition: str
+    values: Sequence[Value]
+    is_chained: bool
+
+
 class Stages:
     """The stages of a function whose ways go on alike from some statement on, and what it unpacks
     at its beginning: of the first segment last."""
 
     def __init__(
         self,
-        levels: Sequence[tuple[str, Sequence[Value]]],
+        levels: Sequence[Level],
         stages: Mapping[Node, int],
         paths: Sequence[str],
     ) -> None:
-        """`levels` are what each segment has kept, with the condition that it was passed; `stages`
+        """`levels` are what each segment has kept; `stages`
         gives each node its number, `paths` each stage its condition, "" for all."""
         self._levels = levels
         self.depth = 0
@@ -51,12 +60,14 @@ class Stages:
     def opening_with(self, names: Mapping[Value, str]) -> list[str]:
         """The first lines, which unpack the residuals."""
         lines = ["path, kept = residuals"]
-        for number, (condition, values) in enumerate(self._levels):
-            words = [names[value] for value in values]
-            is_last = number == len(self._levels) - 1
-            targets = ", ".join(words if is_last else ["kept", *words])
-            line = f"{targets}{',' * (is_last and len(words) == 1)} = kept"
-            lines += [f"if {condition}:", f"    {line}"] if condition else [line]
+        known = ""
+        for condition, values, is_chained in self._levels:
+            words = [*["kept"] * is_chained, *[names[value] for value in values]]
+            line = f"{', '.join(words)}{',' * (len(words) == 1)} = kept"
+            if condition != known:
+                lines += [f"if {condition}:"] if condition else []
+                known = condition
+            lines.append(f"    {line}" if condition else line)
         return lines
 
     def leave(self) -> None:

@@ -286,8 +286,9 @@ def _returned(body: Body, spell: Expressions) -> str:
 
 def _left(node: Node, body: Body, spell: Expressions) -> str:
     """What is returned where a way ends."""
-    assert isinstance(body.groups, Mapping)
-    groups = body.groups[node.params["path"]]
+    groups = body.groups
+    if isinstance(groups, Mapping):
+        groups = groups[node.params["path"]]
     return _grouped(node.operands, body.plan.leaves[node], groups, spell)
 
 
