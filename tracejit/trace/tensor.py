@@ -235,8 +235,8 @@ class Tensor(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
-        fix = "pass it to NumPy functions as it is; join recorded arrays with np.stack or "
-        fix += "np.concatenate."
+        fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded arrays "
+        fix += "with np.stack or np.concatenate."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)
         return array.copy() if copy else array
 
