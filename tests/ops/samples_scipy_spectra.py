@@ -114,7 +114,7 @@ SPECTRA = [
             single(symmetric(3, 3)),
         )
     ],
-    *each("scipy_eigh", sl.eigh, symmetric(3, 3, matrix=C), differentiable=False),
+    *each("scipy_eigh", squared(sl.eigh), symmetric(3, 3, matrix=C)),
     *each("scipy_eigh", sl.eigh, symmetric(3, 3), differentiable=False),
     *where_stacked("scipy_eigh", squared(sl.eigh), symmetric(2, 3, 3), holomorphic=False),
     *[
@@ -122,7 +122,7 @@ SPECTRA = [
         for call in (sl.eigvalsh, lambda a: sl.eigvalsh(a, lower=False), eigh(eigvals_only=True))
         for sample in each("scipy_eigvalsh", call, symmetric(3, 3), symmetric(3, 3) + normal(3, 3))
     ],
-    *each("scipy_eigvalsh", sl.eigvalsh, symmetric(3, 3, matrix=C), order=1),
+    *each("scipy_eigvalsh", sl.eigvalsh, symmetric(3, 3, matrix=C)),
     *[
         Sample("eigh_pair", call, (symmetric(3, 3), definite(3, 3)), holomorphic=False)
         for call in (squared(sl.eigh), squared(eigh(lower=False)))
@@ -145,7 +145,7 @@ SPECTRA = [
         "scipy_svd", lambda a: sl.svd(a, full_matrices=False), spread(3, 2), spread(2, 3), order=1
     ),
     *each("scipy_svdvals", sl.svdvals, spread(3, 2), spread(2, 3)),
-    *each("scipy_svdvals", sl.svdvals, spread(3, 3, matrix=C), order=1),
+    *each("scipy_svdvals", sl.svdvals, spread(3, 3, matrix=C)),
     *each("scipy_svdvals", lambda a: sl.svd(a, compute_uv=False), spread(3, 2)),
     *where_stacked("scipy_svd", sl.svd, spread(2, 3, 3), holomorphic=False),
     Sample(
