@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.errors import TracejitError
 from tracejit.switch import OPEN, is_disabled, is_open, way_out
 
 X = np.arange(3.0)
@@ -143,3 +144,54 @@ def test_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_python_is_at_hand() -> None:
     assert itself.python(X) is X
+
+
+def test_gradients_are_computed_eagerly() -> None:
+    slope = tj.grad(itself_squared)
+    with tj.eager():
+        np.testing.assert_array_equal(slope(X), 2.0 * X)
+        value, found = tj.value_and_grad(itself_squared)(X)
+    assert (value, type(found)) == (5.0, np.ndarray)
+    assert slope.kernels == []
+
+
+def itself_squared(x: Any) -> Any:
+    """The sum of squares."""
+    return np.sum(x**2)
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "not a scalar": lambda: tj.grad(lambda x: x * 2.0)(X),
+    "not real": lambda: tj.grad(lambda x: np.sum(x) * 1j)(X),
+    "not floating": lambda: tj.grad(lambda x: np.sum(x) * 1.0)(np.arange(3)),
+    "text": lambda: tj.grad(lambda x: 1.0)("text"),
+    "no such argument": lambda: tj.grad(lambda x: np.sum(x), 2)(X),
+    "no auxiliary": lambda: tj.grad(lambda x: np.sum(x), has_aux=True)(X),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_gradients_are_refused_in_the_same_words(name: str) -> None:
+    with pytest.raises(TracejitError) as expected:
+        REFUSED[name]()
+    with tj.eager(), pytest.raises(type(expected.value)) as caught:
+        REFUSED[name]()
+    assert str(caught.value) == str(expected.value)
+
+
+def test_python_that_raises_is_called_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    v = tj.Variable(0.0)
+
+    @tj.function
+    def f(x: Any) -> Any:
+        v.assign_add(1.0)
+        return tj.vmap(np.linalg.inv)(x)
+
+    monkeypatch.setenv("TRACEJIT_DISABLE", "1")
+    with pytest.raises(np.linalg.LinAlgError):
+        f(np.zeros((2, 3, 3)))
+    assert v.numpy() == 1.0
+    monkeypatch.delenv("TRACEJIT_DISABLE")
+    with tj.eager(), pytest.raises(np.linalg.LinAlgError):
+        f(np.zeros((2, 3, 3)))
+    assert v.numpy() == 2.0

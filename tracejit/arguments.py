@@ -47,9 +47,11 @@ def write_back(call: Call, values: Sequence[Any]) -> None:
 
 def eager_source(leaf: Leaf, differentiated: bool) -> Any:
     """An argument of a call that Python makes: to differentiate by, as an eager Tensor."""
-    if not differentiated or (leaf.type is not None and not leaf.type.is_inexact):
+    if not differentiated or leaf.type is None:
         return leaf.value
     tensor: Any = Tensor(snapshot(EAGER.lift(leaf.value)), EAGER)
+    if not leaf.type.is_inexact:
+        return tensor
     if tensor.type.form == "weak":
         tensor = as_scalar(tensor, dtype=tensor.dtype)
     return EAGER.distinct(tensor)

@@ -276,10 +276,10 @@ def run_eagerly(
     signature: inspect.Signature,
     request: Request,
     arguments: dict[str, Any],
+    name: str,
 ) -> Any:
-    """Answer `request` for eager Tensors among the arguments, by what Python does in this call:
-    what the user sees, with eager Tensors for arrays."""
-    name = request.transform
+    """Answer `request` of the function `name` for eager Tensors among the arguments, by what Python
+    does in this call: what the user sees, with eager Tensors for arrays."""
     chosen = selected(request, signature, arguments, name)
     sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)

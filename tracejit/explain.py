@@ -298,7 +298,11 @@ def explained(specialise: S) -> S:
 
     @functools.wraps(specialise)
     def specialised(
-        self: Explained, call: Call, space: Space, onto: Entry | None = None, *rest: Any
+        self: Explained,
+        call: Call,
+        space: Space,
+        onto: Entry | None = None,
+        *rest: Any,
     ) -> tuple[Callable[..., Any], Entry, Kernel]:
         known = next((kernel for entry, kernel, _ in self._made if entry is onto), None)
         reason = reason_for(call, self._made, self._static, known)

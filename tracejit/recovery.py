@@ -149,7 +149,8 @@ class Recovering:
         differentiated = self._roles(call)[1]
         values = [eager_source(leaf, leaf.name in differentiated) for leaf in call.leaves]
         taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
-        found = run_eagerly(self.python, self.signature, self.request, call.rebuild(values))
+        arguments = call.rebuild(values)
+        found = run_eagerly(self.python, self.signature, self.request, arguments, self.name)
         write_plainly(call, values)
         return found if taped else map_tree(plain_leaf, found)
 
