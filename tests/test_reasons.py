@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.reasons import READS, SENTENCES
+from tracejit.ir.types import ArrayType
+from tracejit.reasons import READS, SENTENCES, differences, reason_for, settled
+from tracejit.trace.signature import Call, take_apart
 
 
 @pytest.fixture(autouse=True)
@@ -171,6 +173,37 @@ def test_what_differs_is_told_before_and_after(name: str) -> None:
     compiled(second)
     assert f"\nKernel 2 was made because {words}" in compiled.explain()
     assert compiled.explain(second) == "Kernel 2 takes this call."
+
+
+def test_free_dimensions_are_told() -> None:
+    class Free:
+        """A size that is not part of the kernel."""
+
+    f = tj.function(lambda x, y: x.sum() + y.sum())
+    f(X, SMALL)
+    (made, _, _), static = f._made[0], frozenset[str]()
+    leaf, other = made.call.leaves
+    free = ArrayType((Free(), 784), X.dtype)  # type: ignore[arg-type]
+    call = Call([leaf._replace(type=free), other], made.call.structures)
+    entry = made._replace(call=call)
+
+    def given(x: Any, y: Any) -> Call:
+        return take_apart({"x": x, "y": y}, "f", str)
+
+    assert differences(entry, given(X[:5], SMALL), static) == []
+    (small,) = differences(entry, given(X[:5], SMALL[:1]), static)
+    assert small.what == "y"
+    (one,) = differences(entry, given(X[:1], SMALL), static)
+    assert one.tell("because") == "x had shape (1, 784)"
+    assert one.tell("has") == "(any, 784)"
+    reason = reason_for(given(X[:5], SMALL), [(made, f.kernels[0], f)], static, None)
+    told = settled(reason, entry, True)
+    assert told.because(lambda kernel: "kernel 1") == (
+        "x had shape (5, 784); kernel 1 has (32, 784)"
+    )
+    assert told.advice() == (
+        "From the next size on, dimension 0 of x is free: any size from 2 on serves."
+    )
 
 
 def test_the_order_in_memory_is_told() -> None:

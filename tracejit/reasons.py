@@ -48,6 +48,11 @@ SENTENCES = {
         "Every shape of {what} has a kernel of its own.",
         "pass arrays of one shape: equal batches, or padded ones.",
     ),
+    "size": Sentence(
+        "{what} had shape {now}",
+        "{was}",
+        "From the next size on, {detail} of {what} is free: any size from 2 on serves.",
+    ),
     "rank": Sentence(
         "{what} had shape {now}",
         "{was}",
@@ -227,6 +232,8 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
         leaf = next((x for x in entry.call.leaves if words_of(x) == one.what), None)
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
             one = _read(one, _readers(entry)[leaf.name])
+        elif one.row == "shape" and leaf is not None and (axes := _free_axes(leaf.type)):
+            one = one._replace(row="size", detail=_joined([f"dimension {axis}" for axis in axes]))
         found.append(one)
     if not lasting:
         found += [Difference("changing", *change) for change in changed_by_itself(entry)]
@@ -283,15 +290,36 @@ def _leaf_difference(
     return Difference("static" if other.argument in static else "dynamic", what, *words)
 
 
-def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference:
-    """In which way the type of a leaf is another."""
+def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference | None:
+    """In which way the type of a leaf is another; None where it differs in free dimensions."""
     what = words_of(other)
     if other.role == "number":
         return Difference("kind", what, *_kinds(mine, other))
     if was.dtype != now.dtype:
         return Difference("dtype", what, str(was.dtype), str(now.dtype))
-    row = "shape" if was.ndim == now.ndim else "rank"
-    return Difference(row, what, str(was.shape), str(now.shape))
+    given: tuple[Any, ...] = getattr(other.value, "shape", now.shape)
+    if was.ndim != now.ndim:
+        return Difference("rank", what, _shape_text(was.shape), _shape_text(given))
+    free = _free_axes(was)
+    sizes = enumerate(zip(was.shape, given, strict=True))
+    if free and all(
+        type(size) is not int or (size > 1 if axis in free else size == old)
+        for axis, (old, size) in sizes
+    ):
+        return None
+    return Difference("shape", what, _shape_text(was.shape), _shape_text(given))
+
+
+def _free_axes(type_of_leaf: ArrayType | None) -> list[int]:
+    """The dimensions of a leaf whose sizes are not part of the kernel: they are no numbers."""
+    shape: tuple[Any, ...] = () if type_of_leaf is None else type_of_leaf.shape
+    return [axis for axis, size in enumerate(shape) if type(size) is not int]
+
+
+def _shape_text(shape: tuple[Any, ...]) -> str:
+    """A shape as Python shows it, free dimensions as any."""
+    words = ["any" if type(size) is not int else str(size) for size in shape]
+    return f"({', '.join(words)}{',' * (len(words) == 1)})"
 
 
 def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
