@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import json
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -181,7 +182,7 @@ def test_free_dimensions_are_told() -> None:
 
     f = tj.function(lambda x, y: x.sum() + y.sum())
     f(X, SMALL)
-    (made, _, _), static = f._made[0], frozenset[str]()
+    (made, _, _), static = f._made[0], dict[str, str]()
     leaf, other = made.call.leaves
     free = ArrayType((Free(), 784), X.dtype)  # type: ignore[arg-type]
     call = Call([leaf._replace(type=free), other], made.call.structures)
@@ -263,6 +264,14 @@ def test_a_number_that_python_reads_is_told_with_its_line(name: str) -> None:
     f(SMALL, numbers[2])
     assert f"Kernel 3 was made because n was {numbers[2]!r}" in f.explain()
     assert f.explain().count("To avoid it: ") == 2
+
+
+def test_numbers_that_c_code_wants_are_told() -> None:
+    f = tj.function(lambda x, n: (x * n, json.dumps(n)))
+    for number in (1, 2, 3):
+        f(SMALL, number)
+    words = "because n was 3; kernel 2 has 2. Every value of n has a kernel of its own, as the"
+    assert words in f.explain()
 
 
 def test_a_static_number_is_told() -> None:

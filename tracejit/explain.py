@@ -26,7 +26,7 @@ from tracejit.trace.changes import compared_arrays
 from tracejit.trace.decisions import Failed
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
-from tracejit.trace.signature import Call, bind_arguments, take_apart
+from tracejit.trace.signature import Call, bind_arguments, static_names, take_apart
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.variable import read_leaf
@@ -125,7 +125,7 @@ class History:
         number = numbering(kernels)
         plural = "s" if len(kernels) > 1 else ""
         lines = [f"{self.name} has {len(kernels)} kernel{plural}."]
-        first = next(iter(self.reasons), None)
+        first = next(iter(list(self.reasons)), None)
         lines += [
             self._told(kernel, self.reasons[kernel], number, kernel is first)
             for kernel in kernels
@@ -161,7 +161,7 @@ class History:
         if len(kernels) < TOO_MANY or self.has_warned:
             return
         self.has_warned = True
-        told = [one for reason in self.reasons.values() for one in reason.differences[:1]]
+        told = [one for reason in list(self.reasons.values()) for one in reason.differences[:1]]
         counted = Counter((one.row, one.what) for one in told)
         common, count = counted.most_common(1)[0] if counted else (("", ""), 0)
         text = f"{self.name} has made {len(kernels)} kernels"
@@ -219,6 +219,7 @@ class Explained:
     python: Callable[..., Any]
     signature: inspect.Signature
     request: Request
+    options: Any
     kernels: list[Kernel]
     tracing_count: int
     is_derived: bool
@@ -262,6 +263,13 @@ To avoid it: convert it before the call, x.astype(np.float64).
         files = sum(kernel.path is not None for kernel in self.kernels)
         return CacheInfo(len(self.kernels), self.tracing_count, files)
 
+    def _static_rows(self) -> dict[str, str]:
+        """The row of `SENTENCES` for each argument whose numbers are static: the user has said so,
+        or Python wants the numbers themselves."""
+        options = self.options
+        chosen = static_names(self.signature, options.static_argnums, options.static_argnames)
+        return {name: "static" if name in chosen else "wanted" for name in self._static}
+
     def _is_switched_off(self) -> bool:
         """Whether calls are made by Python itself."""
         raise NotImplementedError
@@ -283,7 +291,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
                 if not _decisions(entry):
                     return f"{told}."
                 return f"{told}, if it goes by {_ways(entry)}; another is recorded as well."
-        reason = reason_for(call, self._made, self._static, None)
+        reason = reason_for(call, self._made, self._static_rows(), None)
         return f"No kernel takes this call, because {reason.because(number)}. {reason.advice()}"
 
     def _numbers(self, leaf: Any) -> Any:
@@ -305,7 +313,7 @@ def explained(specialise: S) -> S:
         *rest: Any,
     ) -> tuple[Callable[..., Any], Entry, Kernel]:
         known = next((kernel for entry, kernel, _ in self._made if entry is onto), None)
-        reason = reason_for(call, self._made, self._static, known)
+        reason = reason_for(call, self._made, self._static_rows(), known)
         first = _recorded_apart(specialise, self, call, space, *rest) if watch.is_on() else None
         before = list(self.kernels), list(self._made), self._entries
         entry, made, kernel = specialise(self, call, space, onto, *rest)

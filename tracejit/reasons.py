@@ -8,13 +8,13 @@ row there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.errors import Where
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
-from tracejit.runtime.dispatch import Entry, lies_in_order
+from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.specialise import RecordedCall
 from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf
@@ -98,6 +98,13 @@ SENTENCES = {
         "Every value of {what} has a kernel of its own, as Python reads it{detail}.",
         "{fix}",
     ),
+    "wanted": Sentence(
+        "{what} was {now}",
+        "{was}",
+        "Every value of {what} has a kernel of its own, as the function asks what type numbers "
+        "have, or gives them to C code that takes nothing else.",
+        "isinstance holds of what is recorded; call such C code outside.",
+    ),
     "captured": Sentence(
         "{what} was {was} and became {now}",
         fix="pass it as an argument, or hold it in a tj.Variable.",
@@ -180,7 +187,7 @@ class Reason(NamedTuple):
 
 
 def reason_for(
-    call: Call, made: Sequence[Made], static: frozenset[str], onto: Kernel | None
+    call: Call, made: Sequence[Made], static: Mapping[str, str], onto: Kernel | None
 ) -> Reason:
     """Why no kernel fits `call`: how it differs from the nearest, the newest of these; `onto` would
     fit, but for the way that the call takes through the function."""
@@ -197,9 +204,9 @@ def reason_for(
     return Reason(_spelled(call), kernel, tuple(found or read_otherwise(entry)))
 
 
-def differences(entry: Entry, call: Call, static: frozenset[str]) -> list[Difference]:
-    """What makes a call differ from those that the kernel of `entry` takes; `static` are the
-    arguments that the user has made so."""
+def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Difference]:
+    """What makes a call differ from those that the kernel of `entry` takes; `static` names the
+    row for arguments whose numbers are never dynamic."""
     found: list[Difference | None] = []
     for argument, structure in call.structures.items():
         mine = [leaf for leaf in entry.call.leaves if leaf.argument == argument]
@@ -232,6 +239,8 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
         leaf = next((x for x in entry.call.leaves if words_of(x) == one.what), None)
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
             one = _read(one, _readers(entry)[leaf.name])
+        elif one.row == "dynamic" and leaf is not None and leaf.name in entry.fixed:
+            one = one._replace(row="wanted")
         elif one.row == "shape" and leaf is not None and (axes := _free_axes(leaf.type)):
             one = one._replace(row="size", detail=_joined([f"dimension {axis}" for axis in axes]))
         found.append(one)
@@ -263,7 +272,7 @@ def labels_of(call: Call) -> dict[int, str]:
 
 
 def _leaf_difference(
-    mine: Leaf, other: Leaf, entry: Entry, static: frozenset[str]
+    mine: Leaf, other: Leaf, entry: Entry, static: Mapping[str, str]
 ) -> Difference | None:
     """In which way a leaf is not what the kernel takes; None where it is."""
     what = words_of(other)
@@ -272,8 +281,8 @@ def _leaf_difference(
     if other.role == "variable":
         return None if mine.value is other.value else Difference("variable", what)
     if other.role == "static" or other.role == "generator":
-        same = type(mine.value) is type(other.value)
-        if same and (other.role == "generator" or bool(mine.value == other.value)):
+        same = is_same if other.role == "static" else _is_of_kind
+        if same(mine.value, other.value):
             return None
         return Difference("value", what, *told_apart(mine.value, other.value))
     if mine.type is not None and other.type is not None and mine.type is not other.type:
@@ -287,7 +296,11 @@ def _leaf_difference(
     words = told_apart(fixed, other.value)
     if mine.name in _readers(entry):
         return _read(Difference("read", what, *words), _readers(entry)[mine.name])
-    return Difference("static" if other.argument in static else "dynamic", what, *words)
+    return Difference(static.get(other.argument, "dynamic"), what, *words)
+
+
+def _is_of_kind(mine: Any, other: Any) -> bool:
+    return type(mine) is type(other)
 
 
 def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference | None:

@@ -91,10 +91,7 @@ class Entry(NamedTuple):
         if mine.role == "generator":
             return type(mine.value) is type(other.value)
         if mine.role == "static":
-            same = type(mine.value) is type(other.value) and bool(mine.value == other.value)
-            return same and (
-                not has_own_equality(mine.value) or same_attributes(mine.value, other.value)
-            )
+            return is_same(mine.value, other.value)
         return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)
 
 
@@ -248,6 +245,13 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
     if has_own_equality(value):
         same += f" and {space.bind(same_attributes)}({text}, {held})"
     return f"({first} is {held} or ({same}))"
+
+
+def is_same(mine: Any, other: Any) -> bool:
+    """Whether a kernel for the static value `mine` is one for `other`."""
+    if type(mine) is not type(other) or not mine == other:
+        return False
+    return not has_own_equality(mine) or same_attributes(mine, other)
 
 
 def has_own_equality(value: Any) -> bool:
