@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.captured.table import program
+from tests.captured.table import module, program
 
 
 @program
@@ -343,3 +343,34 @@ def object_array_of_objects() -> Any:
     m.k = 2.0
     a = np.array([m, m], dtype=object)
     return (lambda x: x * a[0].k, lambda: setattr(m, "k", 3.0))
+
+
+@program
+def array_list_element_swapped() -> Any:
+    items = [np.full(3, 2.0), np.full(3, 1.0)]
+    return (lambda x: x * items[0] * items[1], lambda: items.reverse())
+
+
+@program
+def dtype_string_global() -> Any:
+    s = module("""
+        D = 'f8'
+        def f(x):
+            return x.astype(D)
+        """)
+    return (s["f"], lambda: s.update(D="f4"))
+
+
+@program
+def index_array_captured() -> Any:
+    i = np.array([0, 1])
+    return (lambda x: x[i], lambda: i.__setitem__(1, 2))
+
+
+@program
+def slice_object_attr() -> Any:
+
+    class M:
+        s = slice(0, 2)
+
+    return (lambda x: x[M.s], lambda: setattr(M, "s", slice(1, 3)))

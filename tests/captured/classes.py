@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import copy
 import dataclasses
 import enum
@@ -1299,3 +1300,279 @@ def dataclass_argument_with_an_attribute_that_was_missing() -> Any:
 
     layer = Layer(np.ones(3))
     return (lambda x, one: x * getattr(one, "n", 2.0), lambda: setattr(layer, "n", 3.0), layer)
+
+
+@program
+def method_via_map() -> Any:
+
+    class M:
+        def k(self):
+            return self.hh
+
+    ms = [M(), M()]
+    for m in ms:
+        m.hh = 1.0
+    return (lambda x: x * sum(map(M.k, ms)), lambda: setattr(ms[1], "hh", 3.0))
+
+
+@program
+def method_via_class() -> Any:
+
+    class M:
+        def k(self):
+            return self.hh
+
+    m = M()
+    m.hh = 2.0
+    return (lambda x: x * M.k(m), lambda: setattr(m, "hh", 3.0))
+
+
+@program
+def sorted_by_attr() -> Any:
+
+    class M:
+        def __init__(self, v):
+            self.v = v
+
+        def __lt__(self, o):
+            return self.v < o.v
+
+    a, b = (M(1.0), M(2.0))
+    return (lambda x: x * sorted([a, b])[0].v, lambda: setattr(a, "v", 3.0))
+
+
+@program
+def bool_of_container() -> Any:
+    items = [1]
+    return (lambda x: x * (2.0 if items else 3.0), lambda: items.clear())
+
+
+@program
+def len_of_user() -> Any:
+
+    class M:
+        def __len__(self):
+            return self.q
+
+    m = M()
+    m.q = 2
+    return (lambda x: x * len(m), lambda: setattr(m, "q", 3))
+
+
+@program
+def string_const_dispatch() -> Any:
+
+    class M:
+        mode = "a"
+
+        def run_a(self, x):
+            return x * 2.0
+
+        def run_b(self, x):
+            return x * 3.0
+
+    m = M()
+    return (lambda x: getattr(m, f"run_{m.mode}")(x), lambda: setattr(m, "mode", "b"))
+
+
+@program
+def nested_object_swapped() -> Any:
+
+    class M:
+        pass
+
+    m = M()
+    m.a = M()
+    m.a.b = M()
+    m.a.b.c = 2.0
+
+    def change():
+        n = M()
+        n.c = 3.0
+        m.a.b = n
+
+    return (lambda x: x * m.a.b.c, change)
+
+
+@program
+def two_paths_one_object() -> Any:
+
+    class M:
+        pass
+
+    s = M()
+    s.v = 2.0
+    a, b = (M(), M())
+    a.s = b.s = s
+
+    def change():
+        n = M()
+        n.v = 3.0
+        b.s = n
+
+    return (lambda x: x * a.s.v * b.s.v, change)
+
+
+@program
+def object_cycle_parent() -> Any:
+
+    class M:
+        pass
+
+    p, c = (M(), M())
+    p.child, c.parent = (c, p)
+    p.v = 2.0
+    return (lambda x: x * c.parent.v, lambda: setattr(p, "v", 3.0))
+
+
+@program
+def mask_captured() -> Any:
+    i = np.array([True, False, True])
+    return (lambda x: x[i], lambda: i.__setitem__(0, False))
+
+
+@program
+def ufunc_attr_on_self() -> Any:
+
+    class M:
+        act = staticmethod(np.tanh)
+
+    m = M()
+    return (lambda x: m.act(x), lambda: setattr(M, "act", staticmethod(np.sin)))
+
+
+@program
+def ufunc_attr_plain() -> Any:
+
+    class M:
+        act = np.tanh
+
+    m = M()
+    return (lambda x: m.act(x), lambda: setattr(M, "act", np.sin))
+
+
+@program
+def ellipsis_none_index() -> Any:
+    items = [None]
+    return (lambda x: x[items[0]] if items[0] is not None else x, lambda: items.__setitem__(0, 1))
+
+
+@program
+def inherited_classmethod_patched() -> Any:
+
+    class B:
+        @classmethod
+        def k(cls):
+            return 2.0
+
+    class M(B):
+        pass
+
+    return (lambda x: x * M.k(), lambda: setattr(B, "k", classmethod(lambda cls: 3.0)))
+
+
+@program
+def getitem_class() -> Any:
+
+    class M:
+        def __class_getitem__(cls, k):
+            return cls.t[k]
+
+        t: ClassVar[Any] = {"a": 2.0}
+
+    return (lambda x: x * M["a"], lambda: M.t.update(a=3.0))
+
+
+@program
+def init_of_made_object_patched() -> Any:
+
+    class M:
+        def __init__(self):
+            self.k = 2.0
+
+    def init(self):
+        self.k = 3.0
+
+    return (lambda x: x * M().k, lambda: setattr(M, "__init__", init))
+
+
+@program
+def made_by_factory_method() -> Any:
+
+    class M:
+        K: ClassVar[Any] = [2.0]
+
+        def __init__(self, k):
+            self.k = k
+
+        @classmethod
+        def make(cls):
+            return cls(cls.K[0])
+
+    return (lambda x: x * M.make().k, lambda: M.K.__setitem__(0, 3.0))
+
+
+@program
+def made_by_type_of_instance() -> Any:
+    H = [2.0]
+
+    class M:
+        def __init__(self):
+            self.k = H[0]
+
+    m = M()
+    return (lambda x: x * type(m)().k, lambda: H.__setitem__(0, 3.0))
+
+
+@program
+def clone_by_self_class() -> Any:
+    H = [2.0]
+
+    class M:
+        def __init__(self):
+            self.k = H[0]
+
+        def clone(self):
+            return self.__class__()
+
+    m = M()
+    return (lambda x: x * m.clone().k, lambda: H.__setitem__(0, 3.0))
+
+
+@program
+def ctx_suppress() -> Any:
+    d = {}
+
+    def f(x):
+        k = 1.0
+        with contextlib.suppress(KeyError):
+            k = d["k"]
+        return x * k
+
+    return (f, lambda: d.update(k=3.0))
+
+
+@program
+def reduce_of_captured_functions() -> Any:
+    fs = [lambda x: x * 2.0, lambda x: x + 1.0]
+    return (lambda x: functools.reduce(lambda a, f: f(a), fs, x), lambda: fs.reverse())
+
+
+@program
+def total_ordering() -> Any:
+
+    @functools.total_ordering
+    class M:
+        def __init__(self, v):
+            self.v = v
+
+        def __eq__(self, o):
+            return self.v == o.v
+
+        def __lt__(self, o):
+            return self.v < o.v
+
+        __hash__ = None
+
+    a, b = (M(1.0), M(2.0))
+    return (lambda x: x * (2.0 if a >= b else 3.0), lambda: setattr(a, "v", 5.0))

@@ -799,3 +799,46 @@ def dict_of_objects_methods() -> Any:
         return x
 
     return (f, lambda: setattr(d["b"], "k", 3.0))
+
+
+@program
+def index_list_captured() -> Any:
+    i = [0, 1]
+    return (lambda x: x[i], lambda: i.__setitem__(1, 2))
+
+
+@program
+def shape_tuple_in_list() -> Any:
+    i = [(3, 1)]
+    return (lambda x: x.reshape(i[0]), lambda: i.__setitem__(0, (1, 3)))
+
+
+@program
+def kwargs_dict_unpacked() -> Any:
+    kw = {"axis": 0}
+    return (lambda x: np.stack([x, x * 2]).sum(**kw), lambda: kw.update(axis=1))
+
+
+@program
+def np_attr_via_dict() -> Any:
+    acts = {"a": np.tanh}
+    return (lambda x: acts["a"](x), lambda: acts.update(a=np.sin))
+
+
+@program
+def user_dict_keyed_by_object_eq() -> Any:
+
+    class K:
+        def __init__(self, v):
+            self.v = v
+
+        def __eq__(self, o):
+            return self.v == o.v
+
+        def __hash__(self):
+            return 1
+
+    k = K(1)
+    d = {k: 2.0}
+    q = K(1)
+    return (lambda x: x * d.get(q, 3.0), lambda: setattr(k, "v", 9))

@@ -840,3 +840,40 @@ def np_vectorized_object_attr() -> Any:
     m.v = np.vectorize(lambda a: a * m.k)
     m.k = 2.0
     return (lambda x: x * m.v(np.ones(3)), lambda: setattr(m, "k", 3.0))
+
+
+@program
+def closure_shared_between() -> Any:
+
+    def make():
+        n = [2.0]
+
+        def get():
+            return n[0]
+
+        def put(v):
+            n[0] = v
+
+        return (get, put)
+
+    get, put = make()
+    return (lambda x: x * get(), lambda: put(3.0))
+
+
+@program
+def partial_of_method() -> Any:
+
+    class M:
+        def f(self, k, x):
+            return x * k * self.hid
+
+    m = M()
+    m.hid = 2.0
+    p = functools.partial(m.f, 1.0)
+    return (lambda x: p(x), lambda: setattr(m, "hid", 3.0))
+
+
+@program
+def typing_namedtuple_default() -> Any:
+    P = collections.namedtuple("P", "a b", defaults=[2.0])
+    return (lambda x: x * P(1.0).b, lambda: setattr(P.__new__, "__defaults__", (3.0,)))

@@ -350,3 +350,13 @@ def relative_import_inside() -> Any:
         "users_pkg_q.main",
     )
     return (space["f"], lambda: setattr(m, "k", 3.0))
+
+
+@program
+def int_global_used_as_axis() -> Any:
+    s = module("""
+        AX = 0
+        def f(x):
+            return np.stack([x, x * 2]).sum(axis=AX)
+        """)
+    return (s["f"], lambda: s.update(AX=1))

@@ -334,3 +334,14 @@ def global_list_mutated_by_itself() -> Any:
         return x * len(log)
 
     return (f, lambda: None)
+
+
+@program
+def array_list_equal_swapped_then_mutated() -> Any:
+    items = [np.full(3, 2.0), np.full(3, 2.0)]
+
+    def change():
+        items.reverse()
+        items[0].fill(3.0)
+
+    return (lambda x: x * np.exp(items[0]), change)
