@@ -90,7 +90,9 @@ SENTENCES = {
         "{what} was {now}",
         "{was}",
         "Every value of {what} has a kernel of its own, as it is static.",
-        "leave {what} out of static_argnames and static_argnums.",
+        "leave {what} out of static_argnames and static_argnums; if it is in neither, the code "
+        "asks for a type, where isinstance would do, or hands a number to C code that takes no "
+        "other.",
     ),
     "read": Sentence(
         "{what} was {now}",
