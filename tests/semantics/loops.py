@@ -233,7 +233,7 @@ def recursion_by_sign(stage: Stage) -> None:
 
         return f(x[0], 0) + f(x[1], 1) * f(x[2], 2)
 
-    for x in (X, UP, -UP, -X, 0.1 * X):
+    for x in (X, UP, -UP, -X, 0.2 * X):
         outer(x + 0.03)
 
 
