@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.semantics import branches
+from tests.semantics import branches, captured, exceptions, loops, numerics, objects
 from tests.semantics.scenes import SCENES, assert_same_slopes, assert_same_story
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
-PLAYED = (branches,)
+PLAYED = (branches, loops, numerics, exceptions, objects, captured)
 SMOOTH = [name for name, one in SCENES.items() if one.smooth]
 
 

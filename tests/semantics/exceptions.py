@@ -263,7 +263,7 @@ def finally_that_returns(stage: Stage) -> None:
                     raise Stop(2)
                 if t < -1:
                     return "low", t
-            except Stop:
+            except Stop:  # noqa: PERF203
                 return "stopped", t * 2
             else:
                 continue
@@ -510,7 +510,7 @@ def retries(stage: Stage) -> None:
         for scale in (0.0, 1.0, 4.0):
             try:
                 return np.linalg.cholesky(m + scale * np.eye(2)), errors
-            except np.linalg.LinAlgError as error:
+            except np.linalg.LinAlgError as error:  # noqa: PERF203
                 errors.append(type(error).__name__)
         raise Diverged(len(errors))
 

@@ -287,8 +287,8 @@ def a_recorded_function_calls_itself(stage: Stage) -> None:
         half = call(x, n // 2)
         return half * half * x if n % 2 else half * half
 
-    call = power
-    f = stage(power)
+    call = stage.make(power, 0)
+    f = stage(call)
     for n in (0, 1, 5, 8, 5):
         f(X, n)
 
@@ -403,7 +403,7 @@ def zip_until_the_first_difference(stage: Stage) -> None:
                 return (s - t) * (number + 1)
         return np.sum(a * b)
 
-    for b in (X, X + (0, 1, 0), X + (1, 0, 0), X + (0, 0, -1), X):
+    for b in (X, np.array([0.7, -0.2, 0.4]), X + 1.0, np.array([0.7, -1.2, -0.6]), X):
         f(X, b + 0.1)
 
 
@@ -453,7 +453,7 @@ def strings_from_data(stage: Stage) -> None:
     @stage
     def encode(x: Any) -> Any:
         text = "".join("+" if t > 0 else "-" for t in x)
-        return text, {text: x.sum()}, f"{int(np.argmax(x)):03d}", "%d" % int(np.sum(x))
+        return text, {text: x.sum()}, f"{int(np.argmax(x)):03d}", "{:d}".format(int(np.sum(x)))
 
     for x in (X, -X, UP, X):
         encode(x)

@@ -1,4 +1,4 @@
-"""Programs of numerical work: solvers, searches, factorisations, samplers that look at their data."""
+"""Programs of numerical work: solvers, searches, factorisations and samplers."""
 
 from __future__ import annotations
 
@@ -406,13 +406,14 @@ def k_means(stage: Stage) -> None:
 
     @stage
     def cluster(points: Any, centres: Any) -> Any:
-        labels = None
-        for rounds in range(10):
+        labels, rounds = None, 0
+        while rounds < 10:
             distance = np.sum((points[:, None] - centres[None]) ** 2, axis=-1)
             new = np.argmin(distance, axis=1)
             if labels is not None and np.array_equal(new, labels):
                 break
             labels = new
+            rounds += 1
             moved = []
             for k in range(len(centres)):
                 mine = labels == k
