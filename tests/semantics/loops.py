@@ -453,7 +453,7 @@ def strings_from_data(stage: Stage) -> None:
     @stage
     def encode(x: Any) -> Any:
         text = "".join("+" if t > 0 else "-" for t in x)
-        return text, {text: x.sum()}, f"{int(np.argmax(x)):03d}", "{:d}".format(int(np.sum(x)))
+        return text, {text: x.sum()}, f"{int(np.argmax(x)):03d}", f"{int(np.sum(x)):d}"
 
     for x in (X, -X, UP, X):
         encode(x)
