@@ -170,22 +170,22 @@ def an_attribute_that_the_function_keeps(stage: Stage) -> Any:
 
 @scene
 def a_table_that_the_function_fills(stage: Stage) -> Any:
-    table: dict[int, float] = {}
+    table: dict[str, float] = {}
 
     @stage
-    def f(x: Any, n: int) -> Any:
-        if n not in table:
-            table[n] = 1.0 / (n + 1)
-        return x * table[n]
+    def f(x: Any, name: str) -> Any:
+        if name not in table:
+            table[name] = 1.0 / len(name)
+        return x * table[name]
 
-    for n in (1, 1, 2, 1, 3, 2):
-        f(X, n)
+    for name in ("a", "a", "bb", "a", "ccc", "bb"):
+        f(X, name)
     return table
 
 
 @scene
 def a_list_that_grows(stage: Stage) -> None:
-    weights = [X, UP]
+    weights = [X, UP.copy()]
 
     @stage
     def f(x: Any) -> Any:

@@ -125,7 +125,7 @@ def properties(stage: Stage) -> Any:
     layer.forward(UP)
     layer.limit = 0.25
     layer.forward(UP)
-    layer._w = UP
+    layer._w = UP.copy()
     layer.forward(UP)
     layer._w[0] = 7.0
     layer.forward(UP)
@@ -181,7 +181,7 @@ def list_of_layers(stage: Stage) -> Any:
 
     class Net:
         def __init__(self) -> None:
-            self.layers: list[Any] = [Dense(X), Dense(UP)]
+            self.layers: list[Any] = [Dense(X), Dense(UP.copy())]
 
         @stage
         def forward(self, x: Any) -> Any:
@@ -386,7 +386,6 @@ def nested_containers(stage: Stage) -> None:
     total(())
     total({})
     total({"b": [UP, (1, 2.0)], "a": X})
-    total(deque())
 
 
 @scene
