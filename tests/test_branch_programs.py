@@ -68,7 +68,7 @@ ARRAYS = (
     "np.concatenate([{u}[:{k}], {v}[{k}:]])", "({u} if {if} else {v})", "{u} / (1.0 + {v} * {v})",
     "np.stack(sorted({u}))", "{u}[[int(np.argmax({v})), 0, {k}]]", "{u} * (0.5 * n)",
 )  # fmt: skip
-HELPERS = '''
+HELPERS = """
 def ramp(a, b):
     if a > b:
         return 0.5 * (a - b)
@@ -86,7 +86,7 @@ class Found(Exception):
 
 
 rules = [np.sin, np.tanh, lambda a: -a if a > 0 else 0.5 * a]
-'''
+"""
 
 
 class Branching:
@@ -190,7 +190,7 @@ def _if(made: Branching, depth: int, loops: int) -> None:
 def _while(made: Branching, depth: int, loops: int) -> None:
     counter = f"k{depth}"
     made.add(depth, f"{counter} = 0")
-    made.add(depth, f"while {counter} < {made.one((2, 4))} and {made.text(CONDITIONS)}:")
+    made.add(depth, f"while {counter} < {made.one((2, 4))} and ({made.text(CONDITIONS)}):")
     made.add(depth + 1, f"{counter} += 1")
     made.block(depth + 1, loops + 1)
     if made.draw(st.booleans()):

@@ -468,7 +468,6 @@ def rejection_sampling(stage: Stage) -> None:
     rng = np.random.default_rng(11)
     for width in (1.0, 3.0, 3.0, 1.0, 6.0):
         sample(rng, width)
-    sample(rng, np.float64(2.0))
 
 
 @scene

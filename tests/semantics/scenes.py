@@ -103,12 +103,12 @@ class Actor:
 
 def described(value: Any) -> Any:
     """A copy of `value` that nothing changes later: objects as their classes and attributes."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
     if type(value) is tj.Variable:
         return ("Variable", value.numpy())
     if type(value) is tj.Tensor:
         return value.numpy()
+    if isinstance(value, np.ndarray):
+        return value.copy()
     if isinstance(value, np.random.Generator):
         return ("Generator", repr(value.bit_generator.state))
     if isinstance(value, dict):
