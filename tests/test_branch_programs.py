@@ -259,10 +259,10 @@ def outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 def check_values(made: Branching) -> None:
     """Each input takes the path that it takes in Python, when it is recorded and later."""
     compiled = tj.function(made.function, cache=False)
-    for given in made.inputs:
-        before = [np.copy(value) for value in given]
-        assert_same(outcome(compiled, given), outcome(made.function, given), ROUNDING)
-        for old, value in zip(before, given, strict=True):
+    for arguments in made.inputs:
+        before = [np.copy(value) for value in arguments]
+        assert_same(outcome(compiled, arguments), outcome(made.function, arguments), ROUNDING)
+        for old, value in zip(before, arguments, strict=True):
             np.testing.assert_array_equal(old, value)
 
 
