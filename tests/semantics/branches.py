@@ -272,17 +272,24 @@ def membership_in_arrays(stage: Stage) -> None:
 
 @scene
 def keys_by_value(stage: Stage) -> None:
-    """A NumPy scalar hashes as its value: dicts and sets find it."""
-    table = {1: "one", 2: "two", 0.5: "half"}
+    """A NumPy integer hashes as its value: dicts and sets find it."""
+    table = {1: "one", 2.0: "two"}
 
     @stage
     def f(x: Any) -> Any:
-        name = table.get(np.sum(x), "none")
-        return name, np.argmax(x) in {0, 2}, x * 2
+        name = table.get(np.sum(x > 0), "none")
+        seen = {np.argmax(x), 1, np.argmin(x)}
+        return name, np.argmax(x) in {0, 2}, len(seen), x * 2
 
-    for x in ([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.25, 0.25], [0.0, 4.0, 0.0]):
+    for x in ([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.25, 0.5], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]):
         f(np.array(x))
-    f(np.array([1, 0, 0]))
+
+    @stage
+    def g(n: Any) -> Any:
+        return table.get(n, "none"), n in {1, 2}, n + 1
+
+    for n in (1, np.int64(2), np.int64(1), 2, 3, np.int64(3), True, np.bool_(True), 2.0):
+        g(n)
 
 
 @scene
@@ -295,6 +302,52 @@ def rounding(stage: Stage) -> None:
     for t in (2.7, -2.7, 0.0, 5.0):
         f(np.float64(t))
         f(t)
+
+
+@scene
+def rounding_to_integers(stage: Stage) -> None:
+    """Without a number of digits a NumPy float rounds to an int of Python's."""
+
+    @stage
+    def f(x: Any) -> Any:
+        n = round(np.mean(x))
+        return n, [0] * abs(n), round(x[0], 2)
+
+    for x in (UP, 2 * UP, -UP, X, UP):
+        f(x)
+
+
+@scene
+def division_by_zero_on_the_way(stage: Stage) -> None:
+    @stage
+    def f(a: Any, b: Any) -> Any:
+        try:
+            ratio = a / b
+        except ZeroDivisionError:
+            ratio = -1.0
+        return ratio if ratio > 0.3 else (a, b)
+
+    for a, b in (
+        (1.0, 1.0),
+        (1.0, 0.0),
+        (1.0, 4.0),
+        (2.0, 0.0),
+        (3.0, 1.0),
+        (1, 0),
+        (1, 3),
+        (2, 3),
+    ):
+        f(a, b)
+
+
+@scene
+def attributes_of_numbers(stage: Stage) -> None:
+    @stage
+    def f(n: Any) -> Any:
+        return n.real, n.imag, n.conjugate()
+
+    for n in (1.0, 2.0, 1, 2, 1j, 2j, 1 - 2j, True, np.float64(1.5), np.complex128(1j)):
+        f(n)
 
 
 @scene
