@@ -131,8 +131,11 @@ class Recording(Recorder):
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
         if types[0].form == "weak" and self._knows(op, values):
-            number = op.evaluate(*map(self.known_value, values), **params)
-            if type_of(number) is not types[0]:
+            try:
+                number = op.evaluate(*map(self.known_value, values), **params)
+            except (ArithmeticError, ValueError):
+                number = None
+            if type_of(number) is not types[0]:  # or it raises again, for these numbers alone
                 return op.evaluate(*map(self.read, values), **params)
             node = self._emit(op, values, params, types)
             self.known[node.results[0]] = number

@@ -72,9 +72,12 @@ class Tensor(ArrayMethods):
     def __hash__(self) -> int:
         """A number's own, for it is equal to it; an array has none in NumPy, but may be a key
         here."""
-        if self.type.form == "weak":
-            return hash(self._number(lambda number: number, "hash({})"))
-        return id(self)
+        form, kind = self.type.form, self.type.dtype.kind
+        if form == "array":
+            return id(self)
+        if form == "scalar" and kind in "biu":
+            return hash(self._decided(bool if kind == "b" else int, "hash({})"))
+        return hash(self._number(lambda number: number, "hash({})", decides=True))
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -211,8 +214,11 @@ class Tensor(ArrayMethods):
         return int(self._decided(operator.index, "using {} as an index or size"))
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        if self.type.form == "weak":
+        form = self.type.form
+        if form == "weak":
             return self._number(lambda number: round(number, ndigits), "round({})")
+        if form == "scalar" and ndigits is None:
+            return self._handle(np.rint, (self,), {})._decided(int, "round({})")
         return self._handle(np.round, (self, ndigits or 0), {})
 
     def __trunc__(self) -> Any:
@@ -223,6 +229,12 @@ class Tensor(ArrayMethods):
 
     def __ceil__(self) -> Any:
         return self._number(math.ceil, "math.ceil({})")
+
+    def conjugate(self) -> Any:
+        """The complex conjugate; a Python number's is one, too."""
+        if self.type.form == "weak":
+            return self._number(operator.methodcaller("conjugate"), "{}.conjugate()")
+        return self.conj()
 
     def __format__(self, spec: str) -> str:
         if spec or self.type.form == "weak":
