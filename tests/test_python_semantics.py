@@ -3,19 +3,46 @@
 Each scene of tests/semantics is played under plain Python and under `tj.function`, through the same
 calls and the same changes between them. Results, exceptions, arguments and the state at the end are
 the same; where a scene is smooth, so are the gradients, against an eager tape and differences.
+
+What tracejit documents as different stands at the end.
 """
 
 from __future__ import annotations
 
+import functools
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
-from tests.semantics import branches, captured, exceptions, loops, numerics, objects
+import tracejit as tj
+from tests.semantics import (
+    branches,
+    captured,
+    exceptions,
+    loops,
+    numerics,
+    objects,
+    signatures,
+)
 from tests.semantics.scenes import SCENES, assert_same_slopes, assert_same_story
+from tracejit.errors import (
+    ArgumentError,
+    ArityError,
+    LeakedTensorError,
+    ShapeError,
+    UnsupportedError,
+    ValueNeededError,
+)
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
-PLAYED = (branches, loops, numerics, exceptions, objects, captured)
+PLAYED = (branches, loops, numerics, exceptions, objects, captured, signatures)
 SMOOTH = [name for name, one in SCENES.items() if one.smooth]
+X = np.array([0.7, -1.2, 0.4])
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -26,3 +53,103 @@ def test_a_recorded_program_goes_as_under_python(name: str) -> None:
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_recorded_program_has_the_gradients_of_the_path_taken(name: str) -> None:
     assert_same_slopes(SCENES[name])
+
+
+# What differs, as documented
+
+
+def test_results_are_fresh_where_python_returns_the_argument() -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        if x[0] > 0:
+            return x, x, x[1:]
+        return x.T, x
+
+    for given in (X, -X, X):
+        x = given.copy()
+        results = f(x)
+        assert not any(np.may_share_memory(x, y) for y in results)
+        assert not np.may_share_memory(*results[:2])
+
+
+def test_what_is_printed_is_printed_while_recording(capsys: pytest.CaptureFixture[str]) -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        print("up" if x[0] > 0 else "down")  # noqa: T201
+        return x * 2
+
+    for x in (X, X, -X, X, -X):
+        f(x)
+    assert capsys.readouterr().out.split() == ["up", "down"]
+
+
+FROZEN: dict[str, Callable[[Any], Any]] = {
+    "float": lambda x: float(x[0]),
+    "complex": lambda x: complex(x[0]),
+    "asarray": lambda x: np.asarray(x),
+    "array of a list": lambda x: np.array([x[0], 1.0]),
+    "item": lambda x: x.sum().item(),
+    "tolist": lambda x: x.tolist(),
+    "format": lambda x: f"{x[0]:.3f}",
+    "math": lambda x: math.sin(x[0]),
+    "key": lambda x: {0.7: "found"}.get(x[0]),
+    "after a decision": lambda x: float(x[0]) if x[0] > 0 else x,
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_numbers_that_would_be_frozen_are_refused(name: str) -> None:
+    f = tj.function(FROZEN[name])
+    for _ in range(2):
+        with pytest.raises(ValueNeededError, match=r"test_python_semantics\.py"):
+            f(X)
+
+
+def test_a_type_tells_the_truth_and_isinstance_what_it_stands_for() -> None:
+    f = tj.function(lambda x: (type(x) is np.ndarray, isinstance(x, np.ndarray)))
+    assert f(X) == (False, True)
+
+
+def test_a_tensor_that_is_kept_is_refused_later() -> None:
+    @functools.lru_cache
+    def scaled(n: int) -> Any:
+        return kept.setdefault(n, base[0] * n)
+
+    kept: dict[int, Any] = {}
+    base: list[Any] = [None]
+
+    @tj.function
+    def f(x: Any, n: int) -> Any:
+        base[0] = x
+        return x + scaled(n)
+
+    np.testing.assert_array_equal(f(X, 2), 3 * X)
+    with pytest.raises(LeakedTensorError, match="lru_cache"):
+        f(X[:2], 2)
+
+
+def test_hidden_draws_are_refused() -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        return x + np.random.normal() if x[0] > 0 else x  # noqa: NPY002
+
+    with pytest.raises(UnsupportedError, match="drew random numbers"):
+        f(X)
+    np.testing.assert_array_equal(f(-X), -X)
+
+
+def test_errors_of_calls_and_shapes_are_pythons_in_other_words() -> None:
+    f = tj.function(lambda x, y: x + y if x[0] > 0 else x)
+    with pytest.raises(ArityError, match="missing a required argument: 'y'") as arity:
+        f(X)
+    assert isinstance(arity.value, TypeError)
+    with pytest.raises(ShapeError, match="broadcast") as shape:
+        f(X, X[:2])
+    assert isinstance(shape.value, ValueError)
+    np.testing.assert_array_equal(f(-X, X[:2]), -X)
+
+
+def test_containers_that_are_no_arguments_are_refused() -> None:
+    f = tj.function(lambda items: sum(items))
+    with pytest.raises(ArgumentError, match="deque"):
+        f(deque([1.0, X]))
