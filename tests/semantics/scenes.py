@@ -148,6 +148,11 @@ def sloped(python: Callable[..., Any], wrt: Any) -> Callable[..., Any]:
     return run
 
 
+def taped_around(python: Callable[..., Any], wrt: Any) -> Callable[..., Any]:
+    """Value and gradient by a tape around the function, recorded."""
+    return taped(tj.function(python, cache=False), wrt)
+
+
 def taped(python: Callable[..., Any], wrt: Any) -> Callable[..., Any]:
     """Value and gradient by an eager tape: no kernel of the function is made."""
 
@@ -264,12 +269,15 @@ def assert_same_story(one: Scene) -> None:
 
 
 def assert_same_slopes(one: Scene) -> None:
-    """Recorded and by an eager tape, the gradients of a scene are those of the path taken."""
+    """Recorded, by an eager tape, and by a tape around what is recorded, the gradients of a scene
+    are those of the path taken."""
     expected, _ = perform(one, differenced)
     tapes, _ = perform(one, taped)
     found, _ = perform(one, sloped)
+    around, _ = perform(one, taped_around)
     for number, right in enumerate(expected):
         where = f"{one.name}, call {number}"
         assert_slopes(tapes[number], right, False, f"{where}, by a tape")
         assert_slopes(found[number], right, False, where)
         assert_slopes(found[number], tapes[number], True, f"{where}, against a tape")
+        assert_slopes(around[number], tapes[number], True, f"{where}, by a tape around")
