@@ -55,7 +55,7 @@ CONDITIONS = (
     "int(np.argmax({u})) == {k}", "np.max({u}) > {c}", "{s} == {s}", "np.argmin({u})",
     "len({u}) == 3 and {s} > {c}", "any(e > {c} for e in {u})", "all(e < 0.5 for e in {u})",
     "(({s} > {t}) == (n > 1))", "int({s} * 3) % 2 == 0", "{u}[{k}] in ({s}, {u}[0])",
-    "np.count_nonzero({u} > {c}) >= 2", "max({u}) > {s}", "{s} != {t} and n",
+    "np.sum({u} > {c}) >= 2", "max({u}) > {s}", "{s} != {t} and n",
 )  # fmt: skip
 NUMBERS = (
     "np.sin({s})", "{s} * np.cos({t})", "{s} + 0.5 * {t}", "{u}[{k}]", "np.mean({u} * np.sin({v}))",

@@ -396,7 +396,7 @@ def masks(stage: Stage) -> None:
 def counts_of_masks(stage: Stage) -> None:
     @stage
     def f(x: Any) -> Any:
-        number = np.count_nonzero(x > 0)
+        number = np.sum(x > 0)
         if number == 0:
             return "none", number
         if number == len(x):
