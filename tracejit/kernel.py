@@ -10,7 +10,7 @@ from typing import Any
 
 from tracejit import pipeline
 from tracejit.cache.key import key_of
-from tracejit.cache.store import Store, default_path, load_file, save
+from tracejit.cache.store import Store, default_path, load_file, load_sealed, save
 from tracejit.errors import TracejitError, without_frames
 from tracejit.ir.graph import Graph
 from tracejit.trace.places import PACKAGE
@@ -37,7 +37,7 @@ class Kernel:
     def graph(self) -> Graph:
         """The graph after differentiation and before any pass; prints as text."""
         if self._graph is None:
-            raise AttributeError(f"{self.name} was loaded from a file, which holds no graph")
+            raise AttributeError(f"{self.name} was loaded as text, which holds no graph")
         return self._graph
 
     @property
@@ -100,6 +100,9 @@ class Kernel:
             )
         return self.signature[part]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return unpickled, (self.name, self.source, self.module.__npz__)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
@@ -114,6 +117,12 @@ def make_kernel(recorded: pipeline.Recorded, cache: bool = True, exact: bool = F
         text, constants = pipeline.generate(recorded, key, in_place=not exact)
         module = store.put(name, text, constants)
     return Kernel(module, recorded.graph)
+
+
+def unpickled(name: str, text: str, npz: bytes | None) -> Kernel:
+    """The kernel of this text, with its constants, in memory. Raises KernelError where either was
+    edited."""
+    return Kernel(load_sealed(name, text, npz))
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

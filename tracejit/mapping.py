@@ -12,6 +12,7 @@ from tracejit.errors import fail
 from tracejit.function import Function
 from tracejit.ir.graph import NOWHERE
 from tracejit.ir.types import type_of
+from tracejit.pickling import recallable
 from tracejit.sources import callable_of, recorded_as, running
 from tracejit.trace import places
 from tracejit.trace.memory import seal
@@ -25,6 +26,7 @@ R = TypeVar("R")
 
 
 @places.at_the_users_line
+@recallable
 def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, R]:
     """`f` for every element of a batch at once.
 

@@ -16,6 +16,7 @@ from tracejit.function import Function
 from tracejit.ir.graph import NOWHERE
 from tracejit.ops.creation import directions
 from tracejit.ops.forms import as_element
+from tracejit.pickling import recallable
 from tracejit.sources import Sources, callable_of, options_of, recorded_as
 from tracejit.trace import places
 from tracejit.trace.record import Recording
@@ -26,6 +27,7 @@ Mode = Literal["auto", "fwd", "rev"]
 
 
 @places.at_the_users_line
+@recallable
 def jacobian(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -177,6 +179,7 @@ def _block(whole: Any, y: Any, x: Any, recording: Recording, last: bool = False)
 
 
 @places.at_the_users_line
+@recallable
 def jacfwd(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -190,6 +193,7 @@ def jacfwd(
 
 
 @places.at_the_users_line
+@recallable
 def jacrev(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -203,6 +207,7 @@ def jacrev(
 
 
 @places.at_the_users_line
+@recallable
 def hessian(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,

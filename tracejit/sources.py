@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from tracejit.differentiate import Request, not_differentiable, selected, split_auxiliary
 from tracejit.errors import fail
 from tracejit.function import Function, Options
+from tracejit.kept import Derived
 from tracejit.ops.forms import as_scalar
 from tracejit.trace import places
 from tracejit.trace.record import Recording, current_recording
@@ -160,20 +161,13 @@ def kept_for(f: Any, key: Any, make: Callable[[], R]) -> R:
     """What is derived from `f` that `key` names: made once as long as a Python function lives;
     of other callables the last ones are kept."""
     if isinstance(f, (FunctionType, Function)):
-        # functools.wraps copies attributes from one function to another.
-        owner, known = vars(f).get("__tracejit_derived__", (None, {}))
-        if owner is not f:
-            known = {}
-            f.__dict__["__tracejit_derived__"] = f, known
-        if key not in known:
-            known[key] = make()
-        made: R = known[key]
-        return made
+        kept: R = Derived.of(f).get(key, make)
+        return kept
     of_method = isinstance(f, MethodType)
     name = (id(f.__self__), f.__func__, key) if of_method else (id(f), key)
     if name not in _kept:
-        while len(_kept) >= KEPT:
-            _kept.pop(next(iter(_kept)), None)
-        _kept[name] = make()  # which holds f, so that no other takes its place
-    found: R = _kept[name]
-    return found
+        for oldest in list(_kept)[: max(0, len(_kept) - KEPT + 1)]:
+            _kept.pop(oldest, None)
+    made = _kept.get(name)
+    found: R = _kept.setdefault(name, make()) if made is None else made
+    return found  # which holds f, so that no other takes its place

@@ -16,6 +16,7 @@ from tracejit.differentiate import Request, cotangents_of, request_of, tangents_
 from tracejit.errors import RuleTypeError, fail
 from tracejit.function import Function
 from tracejit.ir.types import type_of
+from tracejit.pickling import recallable
 from tracejit.pullbacks import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
 from tracejit.sources import (
     Sources,
@@ -321,6 +322,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
 
 
 @places.at_the_users_line
+@recallable
 def elementwise_grad(
     f: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -351,6 +353,7 @@ def elementwise_grad(
 
 
 @places.at_the_users_line
+@recallable
 def deriv(
     f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
 ) -> Function[P, Any]:

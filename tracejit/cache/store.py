@@ -106,6 +106,15 @@ def load_file(path: str | os.PathLike[str]) -> ModuleType:
     return _run(file.stem, text, file, npz, fix=_FIX_SAVED)
 
 
+def load_sealed(name: str, text: str, npz: bytes | None) -> ModuleType:
+    """The kernel of sealed `text`, which comes from elsewhere, in memory. Raises `KernelError` if
+    it was edited."""
+    problem = verify(text, npz)
+    if problem is not None:
+        raise _refusal(name, problem, _FIX_CACHED)
+    return load_text(name, text, None, npz)
+
+
 def save(text: str, npz: bytes | None, path: str | os.PathLike[str]) -> None:
     """Write a stand-alone copy of sealed `text` to `path`, and its constants beside it as `.npz`.
 

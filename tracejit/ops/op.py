@@ -31,7 +31,7 @@ library in `LIBRARIES`: `np`, and `scipy` once an op of its has been declared (`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -171,6 +171,12 @@ class Op:
             lines = ["_out = " + self.template(operands, params).format(*places)]
         return _compiled(", ".join(places), "\n".join(lines))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name where it is in the table: there is one of it in a process."""
+        if OPS.get(self.name) is self:
+            return _named, (self.name,)
+        return _unpickled, ({one.name: getattr(self, one.name) for one in fields(self)},)
+
     def vjp_rule(self, operand: int) -> Rule | None:
         """The rule for operand number `operand`; None where it has no derivative."""
         return _rule(self.vjp, operand)
@@ -178,6 +184,14 @@ class Op:
     def jvp_rule(self, operand: int) -> Rule | None:
         """The rule for the tangent of operand number `operand`, unless `jvp` is a word."""
         return None if isinstance(self.jvp, str) else _rule(self.jvp, operand)
+
+
+def _named(name: str) -> Op:
+    return OPS[name]
+
+
+def _unpickled(values: dict[str, Any]) -> Op:
+    return Op(**values)
 
 
 def _rule(rules: Rules, operand: int) -> Rule | None:

@@ -100,6 +100,9 @@ class Eager(threading.local, Recorder):
         self.hides = False
         self.follows = False
 
+    def __reduce__(self) -> str:
+        return "EAGER"
+
     @property
     def is_watched(self) -> bool:
         """Whether a tape, or a custom gradient looking for Variables, must see every operation."""
@@ -380,6 +383,10 @@ class Eager(threading.local, Recorder):
         them."""
         decides = convert is bool or not value.type.is_inexact or self.follows
         return convert(self.value_of(value, call, fix, decides))
+
+    def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
+        """A Tensor of the data, of any form."""
+        return eager_tensor, (data, value.type)
 
     def numpy(self, value: Value) -> np.ndarray:
         """A copy of the data; a NumPy scalar is its own."""

@@ -59,6 +59,12 @@ class Recorder:
         self._scopes = 0
         self._writes = 0
 
+    def settle(self) -> None:
+        """Forget what was under way: none of it comes to an end any more."""
+        self.windows, self.logs, self.substitutes = (), (), {}
+        self.where, self.moment = None, None
+        self.in_rule, self.region, self.scope = False, 0, 0
+
     # What a Tensor asks of it
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -89,6 +95,10 @@ class Recorder:
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
+
+    def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
+        """How pickle makes what `value` stands for, which is `data`: a number as itself."""
+        return type(data), (data,)
 
     def numpy(self, value: Value) -> np.ndarray:
         """A copy of the array that `value` stands for, a constant from there on."""

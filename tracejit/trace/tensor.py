@@ -91,10 +91,15 @@ class Tensor(ArrayMethods):
         return PYTHON_TYPES[dtype.kind] if form == "weak" else dtype.type
 
     def __copy__(self) -> Any:
-        return self if self.type.form == "weak" else self._handle(np.copy, (self,), {})
+        return self if self.type.form != "array" else self._handle(np.copy, (self,), {})
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By value; refused where that would lose a gradient, or where there is none yet."""
+        data = self._number(lambda number: number, "pickling {}", "return it, and pickle that.")
+        return self._recording.reduced(self._value, data)
 
     # NumPy's protocols
 

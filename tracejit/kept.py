@@ -1,0 +1,31 @@
+"""What is derived from a function, kept as long as the function lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Derived:
+    """What was derived from `owner`, by key: an attribute of it, which does not travel with it."""
+
+    def __init__(self, owner: Any = None) -> None:
+        """Nothing yet; what has no owner is nobody's."""
+        self.owner = owner
+        self.made: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, owner: Any) -> Derived:
+        """What was derived from a function, which has a `__dict__`."""
+        derived: Derived = owner.__dict__.setdefault("__tracejit_derived__", cls(owner))
+        if derived.owner is not owner:  # functools.wraps has copied it from another function
+            derived = owner.__dict__["__tracejit_derived__"] = cls(owner)
+        return derived
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `key` names, made when it is first asked for."""
+        known = self.made.get(key)
+        return self.made.setdefault(key, make()) if known is None else known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Derived, ()
