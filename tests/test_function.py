@@ -1057,7 +1057,7 @@ def test_a_captured_array_is_an_argument_of_one_kernel() -> None:
         w[:] = number
         assert_same(compiled(X), X @ w)
     assert len(compiled.kernels) == 1
-    assert len(compiled._entries) == 1
+    assert len(compiled._shelf.made) == 1
     assert "w" in inspect.signature(compiled.kernels[-1].forward).parameters
 
 

@@ -1,4 +1,5 @@
-"""What a call leaves in its arguments: arrays it has written to, containers it has not."""
+"""The arguments of a call: Tensors among them, and what the call leaves in them, arrays it has
+written to, containers it has not."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from tracejit.runtime.dispatch import NotApart
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.memory import Written
+from tracejit.trace.record import Recording
 from tracejit.trace.signature import Call, Leaf
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
@@ -19,6 +21,32 @@ from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 VAR_POSITIONAL = inspect.Parameter.VAR_POSITIONAL
 VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD
+
+
+def recording_among(arguments: dict[str, Any]) -> Recording | None:
+    """The recording of the first Tensor that is being recorded, among the leaves of the
+    arguments."""
+    for value in arguments.values():
+        for leaf in flatten(value)[0]:
+            if type(leaf) is Tensor and leaf._recording is not EAGER:
+                recording: Recording = leaf._recording
+                return recording
+    return None
+
+
+def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:
+    """The call with the data of eager Tensors in their place, and these by leaf name."""
+    tensors = {leaf.name: leaf.value for leaf in call.leaves if type(leaf.value) is Tensor}
+    leaves = [
+        leaf._replace(
+            value=leaf.value._value.data,
+            role="scalar" if leaf.value.type.form == "scalar" else "array",
+        )
+        if leaf.name in tensors
+        else leaf
+        for leaf in call.leaves
+    ]
+    return Call(leaves, call.structures), tensors
 
 
 def check_containers(

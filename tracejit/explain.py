@@ -19,8 +19,10 @@ from tracejit.differentiate import Request
 from tracejit.errors import TracejitError, TracejitWarning, placed, without_frames
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE
-from tracejit.reasons import Made, Reason, labels_of, reason_for, settled
+from tracejit.reasons import Reason, labels_of, reason_for, settled
 from tracejit.runtime.dispatch import Entry, Space
+from tracejit.runtime.shelf import Made, Shelf
+from tracejit.runtime.turns import Mutex
 from tracejit.trace import places
 from tracejit.trace.changes import compared_arrays
 from tracejit.trace.decisions import Failed
@@ -99,24 +101,28 @@ class History:
         self.again: dict[Kernel, tuple[int, Reason]] = {}
         self.has_warned = False
         self.is_full = False
+        self._mutex = Mutex()
 
     def clear(self) -> None:
         """Forget everything."""
-        self.reasons.clear()
-        self.again.clear()
-        self.has_warned = False
+        with self._mutex.here():
+            self.reasons.clear()
+            self.again.clear()
+            self.has_warned = False
 
     def add(self, kernel: Kernel, reason: Reason) -> None:
         """Note why `kernel` was made, or the function recorded once more for it."""
-        if kernel in self.reasons:
-            self.again[kernel] = self.again.get(kernel, (0, reason))[0] + 1, reason
-        else:
-            self.reasons[kernel] = reason
+        with self._mutex.here():
+            if kernel in self.reasons:
+                self.again[kernel] = self.again.get(kernel, (0, reason))[0] + 1, reason
+            else:
+                self.reasons[kernel] = reason
 
     def move(self, kernel: Kernel, other: Kernel) -> None:
         """`other` has taken the place of `kernel`, which it has joined."""
-        self.reasons = {other if one is kernel else one: x for one, x in self.reasons.items()}
-        self.again = {other if one is kernel else one: x for one, x in self.again.items()}
+        with self._mutex.here():
+            self.reasons = {other if one is kernel else one: x for one, x in self.reasons.items()}
+            self.again = {other if one is kernel else one: x for one, x in self.again.items()}
 
     def tell(self, kernels: Sequence[Kernel], made: Sequence[Made]) -> str:
         """Everything, a line per kernel."""
@@ -158,10 +164,12 @@ class History:
 
     def warn_of(self, kernels: Sequence[Kernel]) -> None:
         """Warn once, at the user's line, when there are too many."""
-        if len(kernels) < TOO_MANY or self.has_warned:
-            return
-        self.has_warned = True
-        told = [one for reason in list(self.reasons.values()) for one in reason.differences[:1]]
+        with self._mutex.here():
+            if len(kernels) < TOO_MANY or self.has_warned:
+                return
+            self.has_warned = True
+            reasons = list(self.reasons.values())
+        told = [one for reason in reasons for one in reason.differences[:1]]
         counted = Counter((one.row, one.what) for one in told)
         common, count = counted.most_common(1)[0] if counted else (("", ""), 0)
         text = f"{self.name} has made {len(kernels)} kernels"
@@ -220,13 +228,10 @@ class Explained:
     signature: inspect.Signature
     request: Request
     options: Any
-    kernels: list[Kernel]
-    tracing_count: int
     is_derived: bool
     is_held = True  # by the user, who can ask it
     _static: frozenset[str]
-    _entries: tuple[Callable[..., Any], ...]
-    _made: list[Made]
+    _shelf: Shelf
     _history: History
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
@@ -247,7 +252,7 @@ class Explained:
 To avoid it: convert it before the call, x.astype(np.float64).
         """
         if not args and not kwargs:
-            return self._history.tell(self.kernels, self._made)
+            return self._history.tell(self._shelf.kernels, self._shelf.made)
         try:
             return self._foreseen(args, kwargs)
         except TracejitError as error:
@@ -260,8 +265,9 @@ To avoid it: convert it before the call, x.astype(np.float64).
         >>> tj.function(lambda x: x).cache_info()
         CacheInfo(kernels=0, recordings=0, files=0)
         """
-        files = sum(kernel.path is not None for kernel in self.kernels)
-        return CacheInfo(len(self.kernels), self.tracing_count, files)
+        kernels = self._shelf.kernels
+        files = sum(kernel.path is not None for kernel in kernels)
+        return CacheInfo(len(kernels), self._shelf.recordings, files)
 
     def _static_rows(self) -> dict[str, str]:
         """The row of `SENTENCES` for each argument whose numbers are static: the user has said so,
@@ -284,14 +290,14 @@ To avoid it: convert it before the call, x.astype(np.float64).
             return f"This call would run as plain Python, because {switch.way_out()}."
         known = {name: map_tree(self._numbers, value) for name, value in arguments.items()}
         call = take_apart(known, self.name, Space(self.signature.parameters).bind)
-        number = numbering(self.kernels)
-        for entry, kernel, _ in reversed(self._made):
+        number = numbering(self._shelf.kernels)
+        for entry, kernel, _ in reversed(self._shelf.made):
             if entry.fits(call):
                 told = f"{_capitalised(number(kernel))} takes this call"
                 if not _decisions(entry):
                     return f"{told}."
                 return f"{told}, if it goes by {_ways(entry)}; another is recorded as well."
-        reason = reason_for(call, self._made, self._static_rows(), None)
+        reason = reason_for(call, self._shelf.made, self._static_rows(), None)
         return f"No kernel takes this call, because {reason.because(number)}. {reason.advice()}"
 
     def _numbers(self, leaf: Any) -> Any:
@@ -311,26 +317,27 @@ def explained(specialise: S) -> S:
         space: Space,
         onto: Entry | None = None,
         *rest: Any,
-    ) -> tuple[Callable[..., Any], Entry, Kernel]:
-        known = next((kernel for entry, kernel, _ in self._made if entry is onto), None)
-        reason = reason_for(call, self._made, self._static_rows(), known)
+    ) -> Made:
+        shelf = self._shelf
+        known = next((kernel for entry, kernel, _ in shelf.made if entry is onto), None)
+        reason = reason_for(call, shelf.made, self._static_rows(), known)
         first = _recorded_apart(specialise, self, call, space, *rest) if watch.is_on() else None
-        before = list(self.kernels), list(self._made), self._entries
-        entry, made, kernel = specialise(self, call, space, onto, *rest)
+        before = shelf.state()
+        made: Made = specialise(self, call, space, onto, *rest)
+        entry, kernel, _ = made
         if first is not None:
             try:
-                watch.compare(self.name, self.python, first, made)
+                watch.compare(self.name, self.python, first, entry)
             except TracejitError:
-                self.kernels[:], self._made, self._entries = before
+                shelf.restore(before)
                 raise
-        if known is not None and known not in self.kernels:
+        if known is not None and known not in shelf.kernels:
             self._history.move(known, kernel)
         else:
-            lasting = any(one is made for one, *_ in self._made)
-            self._history.add(kernel, settled(reason, made, lasting))
+            self._history.add(kernel, settled(reason, entry, shelf.holds(entry)))
         if self.is_held:
-            self._history.warn_of(self.kernels)
-        return entry, made, kernel
+            self._history.warn_of(list(shelf.kernels))
+        return made
 
     return specialised  # type: ignore[return-value]
 
@@ -340,12 +347,12 @@ def _recorded_apart(
 ) -> Entry | BaseException:
     """What recording `call` gives, or raises; nothing of it stays."""
     apart: Explained = object.__new__(type(function))
-    own: dict[str, Any] = {"kernels": [], "_made": [], "_entries": (), "_effects": set()}
+    own: dict[str, Any] = {"_shelf": Shelf(), "_effects": set()}
     vars(apart).update(vars(function) | own)
     names = Space(function.signature.parameters)
     names.names |= space.names
     try:
-        entry: Entry = specialise(apart, call, names, None, *rest)[1]
+        entry: Entry = specialise(apart, call, names, None, *rest).entry
         return entry
     except (Exception, Failed) as error:
         return error

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
-from tracejit.arguments import write_back
+from tracejit.arguments import recording_among, without_tensors, write_back
 from tracejit.differentiate import Request, rebuild, run
 from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
 from tracejit.joined import Ways, answered
 from tracejit.kernel import Kernel, make_kernel
+from tracejit.pickling import Travelling
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
+from tracejit.runtime.shelf import Made, Shelf
 from tracejit.specialise import Run
 from tracejit.switch import OPEN, is_disabled
 from tracejit.trace import places
@@ -28,13 +30,10 @@ from tracejit.trace.signature import (
     Call,
     bind_arguments,
     inside_method,
-    origin_of,
     signature_of,
     static_names,
     take_apart,
 )
-from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -61,7 +60,7 @@ class Options(NamedTuple):
     max_paths: int = 64
 
 
-class Function(Recovering, Explained, Generic[P, R_co]):
+class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
     """A function compiled to generated NumPy, called like the one it wraps.
 
     Each call that no kernel fits records the function once more: another dtype, shape, structure
@@ -90,10 +89,7 @@ class Function(Recovering, Explained, Generic[P, R_co]):
         self.options = options
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
-        self.kernels: list[Kernel] = []
-        self.tracing_count = 0
-        self._entries: tuple[Callable[..., Any], ...] = ()
-        self._made: list[tuple[Entry, Kernel, Callable[..., Any]]] = []
+        self._shelf = Shelf()
         self._effects: set[str] = set()
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
@@ -104,16 +100,17 @@ class Function(Recovering, Explained, Generic[P, R_co]):
             if OPEN and self._is_switched_off():
                 result = self._eagerly(args, kwargs)
                 return result
-            for entry in self._entries:
+            for entry in self._shelf.calls:
                 result = entry(*args, **kwargs)
                 if result is not MISS:
                     return result
-            result = self._first_call(args, kwargs)
-            return result
+            result, problem = self._first_call(args, kwargs), None
         except (Exception, Failed) as error:
             result, problem = self._after(error, args, kwargs)
         if problem is not None:
             raise problem
+        if result is MISS:
+            result = self._by_python(args, kwargs)
         return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -122,6 +119,16 @@ class Function(Recovering, Explained, Generic[P, R_co]):
 
     def __repr__(self) -> str:
         return f"<tracejit function {self.name}, {len(self.kernels)} kernels>"
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Every kernel made so far, the newest last."""
+        return self._shelf.kernels
+
+    @property
+    def tracing_count(self) -> int:
+        """How often the function was recorded."""
+        return self._shelf.recordings
 
     @property
     def source(self) -> str:
@@ -145,100 +152,92 @@ class Function(Recovering, Explained, Generic[P, R_co]):
             arguments = bind_arguments(self.signature, self.name, args, kwargs)
             space = Space(self.signature.parameters)
             call = self._take_apart(arguments, space)
-            for made, kernel, _ in list(self._made):
-                if made.fits(call):
-                    return kernel
-            return self._specialise(call, space)[2]
+            return (self._shelf.made_for(call) or self._specialise(call, space)).kernel
         except TracejitError as error:
             raise shown(error) from None
 
     def cache_clear(self) -> None:
         """Forget every kernel of this function; files stay."""
-        self.kernels.clear()
-        self._entries = ()
-        self._made.clear()
+        self._shelf.clear()
         self._history.clear()
 
     # Calls that no kernel fits
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        tried = self._shelf.made
         self.signature = signature_of(self.python)  # whose defaults may be others by now
         arguments = bind_arguments(self.signature, self.name, args, kwargs)
-        recording = _recording_among(arguments) or current_recording()
+        recording = recording_among(arguments) or current_recording()
         if recording is not None:
             return self._inline(arguments, recording)
         if is_disabled() and self._is_switched_off():
             return self._eagerly(args, kwargs)
         space = Space(self.signature.parameters)
-        call, tensors = self._plain(self._take_apart(self._read_sources(arguments), space))
-        if tensors or EAGER.is_watched:
-            found = (made for made, *_ in list(self._made) if made.fits(call))
-            made = next(found, None) or self._specialise(call, space)[1]
-            watched = EAGER.is_watched and made.unwatched is not None
-            if tensors or watched:
-                leaves = [tensors.get(leaf.name, leaf.value) for leaf in call.leaves]
-                return self._by_path(made, leaves, call, space)
-        entry, made, _ = self._specialise(call, space)
-        result = entry(*args, **kwargs)
-        if result is MISS:  # another thread has changed what was read while recording
-            result = make_entry(made._replace(guard=None), space, self.name)(*args, **kwargs)
+        call, tensors = without_tensors(self._take_apart(self._read_sources(arguments), space))
+        seen = () if tensors or EAGER.is_watched else tried
+        found = self._specialise_in_turn(call, space, seen)
+        if found is None:
+            return MISS
+        if tensors or (EAGER.is_watched and found.entry.unwatched is not None):
+            leaves = [tensors.get(leaf.name, leaf.value) for leaf in call.leaves]
+            return self._by_path(found, leaves, call, space)
+        result = found.call(*args, **kwargs)
+        if result is MISS and self._must_record:
+            # Another thread has changed what was read while recording, or even the arguments.
+            result = self._record(call, space, keep=False).call(*args, **kwargs)
+            return self._first_call(args, kwargs) if result is MISS else result
         return result
 
-    def _by_path(self, made: Entry, leaves: Sequence[Any], call: Call, space: Space) -> Any:
-        """The call on eager Tensors; recorded once more where it takes a way of its own.
+    def _by_path(self, found: Made, leaves: Sequence[Any], call: Call, space: Space) -> Any:
+        """The call on eager Tensors; recorded once more where it takes a way of its own. MISS where
+        another thread is recording it.
 
         Raises Failed where there are too many.
         """
         for _ in range(self.options.max_paths):
-            found, outcomes = made.ways.tried(leaves)
+            seen = self._shelf.made
+            answer, outcomes = found.entry.ways.tried(leaves)
             if outcomes is None:
-                return found
-            if made.ways.is_full(self.options.max_paths):
+                return answer
+            if found.entry.ways.is_full(self.options.max_paths):
                 break
-            made = self._specialise(call, space, made, outcomes)[1]
-        self._history.warn_of_ways(len(made.ways))
+            following = self._specialise_in_turn(call, space, seen, found.entry, outcomes)
+            if following is None:
+                return MISS
+            found = following
+        self._history.warn_of_ways(len(found.entry.ways))
         raise Failed
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that takes a way through the function which its kernel has not recorded.
+        """A call that takes a way through the function which its kernel has not recorded. MISS
+        where another thread is recording it.
 
         Raises Failed where there are too many.
         """
         arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
         space = Space(self.signature.parameters)
         call = self._take_apart(arguments, space)
-        tried = [(made, entry) for made, _, entry in reversed(self._made) if made.fits(call)]
+        seen = self._shelf.made
+        tried = [one for one in reversed(seen) if one.entry.fits(call)]
         ways = 0
         for _ in range(self.options.max_paths):
-            onto, outcomes = None, []
-            for made, entry in tried:
-                result, found = answered(made, entry, args, kwargs)
-                if found is None and result is not MISS:
+            onto: Entry | None = None
+            outcomes: list[Any] = []
+            for one in tried:
+                result, parting = answered(one.entry, one.call, args, kwargs)
+                if parting is None and result is not MISS:
                     return result
-                if found is not None and onto is None:
-                    onto, outcomes = made, found
+                if parting is not None and onto is None:
+                    onto, outcomes = one.entry, parting
             if onto is not None and onto.ways.is_full(self.options.max_paths):
                 ways = len(onto.ways)
                 break
-            made = self._specialise(call, space, onto, outcomes)[1]
-            tried = [(made, make_entry(made._replace(guard=None), space, self.name))]
+            found = self._specialise_in_turn(call, space, seen, onto, outcomes)
+            if found is None:
+                return MISS
+            seen, tried = self._shelf.made, [found]
         self._history.warn_of_ways(ways)
         raise Failed
-
-    @staticmethod
-    def _plain(call: Call) -> tuple[Call, dict[str, Tensor]]:
-        """The call with the data of eager Tensors in their place, and these by leaf name."""
-        tensors = {leaf.name: leaf.value for leaf in call.leaves if type(leaf.value) is Tensor}
-        leaves = [
-            leaf._replace(
-                value=leaf.value._value.data,
-                role="scalar" if leaf.value.type.form == "scalar" else "array",
-            )
-            if leaf.name in tensors
-            else leaf
-            for leaf in call.leaves
-        ]
-        return Call(leaves, call.structures), tensors
 
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""
@@ -258,95 +257,90 @@ class Function(Recovering, Explained, Generic[P, R_co]):
             write_back(call, values)
         return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
 
+    def _specialise_in_turn(
+        self,
+        call: Call,
+        space: Space,
+        seen: Sequence[Made],
+        onto: Entry | None = None,
+        forced: Sequence[Any] = (),
+    ) -> Made | None:
+        """What has been made for `call` since the shelf was `seen`, or what `_specialise` makes.
+        Where another thread is recording it: None, or, if there must be, what serves it alone."""
+        with self._shelf.turns.at(call, self._roles(call)[0]) as is_first:
+            if not is_first:
+                return self._record(call, space, keep=False) if self._must_record else None
+            if self._shelf.made is not seen:
+                found = self._shelf.made_for(call)
+                if found is not None:
+                    return found
+            if onto is not None and not self._shelf.holds(onto):
+                onto, forced = None, ()
+            return self._specialise(call, space, onto, forced)
+
     @explained
     def _specialise(
         self, call: Call, space: Space, onto: Entry | None = None, forced: Sequence[Any] = ()
-    ) -> tuple[Callable[..., Any], Entry, Kernel]:
-        """Record for `call`, make its kernel, and enter it in front of the others.
+    ) -> Made:
+        """What is made for `call`, and entered in front of the others, as `_record` says."""
+        return self._record(call, space, onto, forced)
+
+    def _record(
+        self,
+        call: Call,
+        space: Space,
+        onto: Entry | None = None,
+        forced: Sequence[Any] = (),
+        keep: bool = True,
+    ) -> Made:
+        """Record for `call`, make its kernel, and, to keep it, enter it in front of the others.
 
         The first decisions have the outcomes `forced`; the kernel of `onto` is joined, if it is for
         the same calls, and no more.
         """
         fixed, differentiated = self._roles(call)
-        runner = Run(self.python, self.signature, self.request, self.name, self._origin())
+        runner = Run(self.python, self.signature, self.request, self.name)
         try:
             one = runner.record(call, fixed, differentiated, self.options.exact, forced)
         finally:
             self._effects |= runner.effects
         if runner.wants_numbers:
             self._static |= self.signature.parameters.keys()
-        self.tracing_count += 1
+        self._shelf.count()
         make = functools.partial(make_kernel, cache=self.options.cache, exact=self.options.exact)
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
-        ways = alone if onto is None else alone.joined_to(onto.ways)
-        kernel = make(ways.recorded())
-        answers, which = ways.answers()
         guard = one.captures.guard()
         # A function that changes what it reads (a counter, a list that it appends to) has a kernel
         # for this one call.
-        lasting = guard is None or guard()
-        made = Entry(
-            signature=self.signature,
-            call=call,
-            target=getattr(kernel, target),
-            fixed=one.fixed,
-            baked=one.baked,
-            differentiated=differentiated,
-            hidden=[(each.holder, each.path) for each in ways.hidden],
-            captured=[array for _, array in one.captures.arrays.values()],
-            guard=guard if lasting else None,
-            in_order=ways.in_order,
-            answers=answers,
-            which=which,
-            ways=ways,
-            unwatched=nobody_watches if any(each.path for each in ways.hidden) else None,
-        )
-        entry = make_entry(made, space, self.name)
-        if lasting:
-            kernel = self._enter(made, kernel, entry, None if ways is alone else onto)
-        elif not self.kernels or self.kernels[-1].key != kernel.key:
-            self.kernels.append(kernel)
-        return entry, made, kernel
-
-    def _origin(self) -> str:
-        """The user's function as module.qualname."""
-        return origin_of(self.python, self.name)
-
-    def _enter(
-        self, made: Entry, kernel: Kernel, entry: Callable[..., Any], onto: Entry | None
-    ) -> Kernel:
-        """Put an entry in front of the others, in the place of `onto`; the kernel that it calls.
-
-        One for the same call that computes the same has read what is different now, to no effect:
-        the new guard takes its place.
-        """
-        others, known = [], None
-        for one in self._made:
-            if one[0] is onto:
-                known = one[1]
-            elif one[1].key == kernel.key and one[0].is_for(made.call):
-                kernel = known = one[1]
-            else:
-                others.append(one)
-        if known is None:
-            self.kernels.append(kernel)
-        elif known is not kernel:
-            self.kernels[self.kernels.index(known)] = kernel
-        self._made = [*others, (made, kernel, entry)]
-        self._entries = tuple(one for *_, one in reversed(self._made))
-        return kernel
-
-
-def _recording_among(arguments: dict[str, Any]) -> Recording | None:
-    """The recording of the first Tensor that is being recorded, among the leaves of the
-    arguments."""
-    for value in arguments.values():
-        for leaf in flatten(value)[0]:
-            if type(leaf) is Tensor and leaf._recording is not EAGER:
-                recording: Recording = leaf._recording
-                return recording
-    return None
+        lasting = keep and (guard is None or guard())
+        with (alone if onto is None else onto.ways).mutex.here():
+            ways = alone if onto is None else alone.joined_to(onto.ways)
+            kernel = make(ways.recorded())
+            answers, which = ways.answers()
+            made = Entry(
+                signature=self.signature,
+                call=call,
+                target=getattr(kernel, target),
+                fixed=one.fixed,
+                baked=one.baked,
+                differentiated=differentiated,
+                hidden=[(each.holder, each.path) for each in ways.hidden],
+                captured=[array for _, array in one.captures.arrays.values()],
+                guard=guard if lasting else None,
+                in_order=ways.in_order,
+                answers=answers,
+                which=which,
+                ways=ways,
+                decisions=ways.tree.decisions,
+                unwatched=nobody_watches if any(each.path for each in ways.hidden) else None,
+            )
+            found = Made(made, kernel, make_entry(made, space, self.name))
+            if lasting:
+                return self._shelf.enter(found, None if ways is alone else onto)
+        if keep:
+            self._shelf.add(kernel)
+        return found
 
 
 @overload

@@ -7,8 +7,6 @@ on the kernel knows that way, too.
 
 from __future__ import annotations
 
-import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +15,7 @@ from tracejit.kernel import Kernel
 from tracejit.passes.join import Misfit, Tree
 from tracejit.pipeline import Recorded
 from tracejit.runtime.dispatch import ENTRY, Answers, Entry
+from tracejit.runtime.turns import Mutex
 from tracejit.specialise import RecordedCall
 from tracejit.trace.decisions import Hidden
 from tracejit.trace.record import Recording
@@ -54,7 +53,7 @@ def answered(
     except NotImplementedError as error:
         if not is_unrecorded(error):
             raise
-        return None, made.ways.outcomes(error)
+        return None, made.outcomes(error)
 
 
 class Way:
@@ -68,8 +67,17 @@ class Way:
         self.one = one
         self.finished = one.finished
         self.alone = ways.tree
-        compute = functools.cache(lambda: getattr(make(ways.recorded()), target))
-        self._path = one.finished.path(one.recording, lambda *arrays: compute()(*arrays), make)
+        self._make: Callable[[], Any] = lambda: getattr(make(ways.recorded()), target)
+        self._target: Callable[..., Any] | None = None
+        self._path = one.finished.path(one.recording, self._compute, make)
+
+    def _compute(self, *arrays: Any) -> Any:
+        """The kernel's function, which is made when it is first called: before anything is added
+        to the recording."""
+        if self._target is None:
+            with self._path.mutex.here():
+                self._target = self._target or self._make()
+        return self._target(*arrays)
 
     def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
         """What the call on eager Tensors and other leaves answers; or where it takes another way,
@@ -83,20 +91,24 @@ class Way:
 
 
 class Ways:
-    """The ways through a function that were recorded for one kind of call."""
+    """The ways through a function that were recorded for one kind of call. Who joins one holds
+    `mutex` until the kernel of all is entered."""
 
     def __init__(self, name: str) -> None:
         """None yet."""
         self.tree = Tree(name)
         self.ways: list[Way] = []
-        self.lock = threading.Lock()
+        self.mutex = Mutex()
         self._hidden: dict[int, Hidden] = {}
 
     @classmethod
     def of(cls, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> Ways:
         """What was recorded just now, alone; `make` and `target` as Way takes them."""
-        ways = cls(one.recording.graph.name)
-        ways.join(Way(one, make, target, ways))
+        name = one.recording.graph.name
+        alone, ways = cls(name), cls(name)  # others join the one, the other stays as it is
+        way = Way(one, make, target, alone)
+        alone.join(way)
+        ways.join(way)
         return ways
 
     def __len__(self) -> int:
@@ -114,8 +126,7 @@ class Ways:
         if others is None or not way.one.takes_what(others.ways[0].one):
             return self
         try:
-            with others.lock:
-                others.join(way)
+            others.join(way)
         except Misfit:
             return self
         return others
@@ -145,7 +156,7 @@ class Ways:
 
     def recorded(self) -> Recorded:
         """All ways as one graph; a recording in which nothing was decided as it is."""
-        with self.lock:
+        with self.mutex.here():
             return self._recorded()
 
     def _recorded(self) -> Recorded:
@@ -173,10 +184,6 @@ class Ways:
         numbered = [way.finished.numbered() for way in self.ways]
         return [answers for answers, _ in numbered], numbered[0][1]
 
-    def outcomes(self, error: NotImplementedError) -> list[Any]:
-        """The decisions of a call that the joined kernel does not know, up to the new one."""
-        return parted(self.tree, error)
-
     def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
         """As Way.tried, by the kernel of the way that the call takes, if it was recorded."""
         longest: list[Any] = []
@@ -191,4 +198,4 @@ class Ways:
 def parted(tree: Tree, error: NotImplementedError) -> list[Any]:
     """The decisions that led to BranchNotRecorded, the one that fell otherwise last."""
     number, outcome, _ = error.args
-    return [*tree.outcomes(number), outcome]
+    return [*tree.decisions[number].outcomes(), outcome]

@@ -8,7 +8,6 @@ where they belong, and what is unconnected is seen on the graph.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from tracejit.kernel import Kernel
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
+from tracejit.runtime.turns import Mutex
 from tracejit.trace.decisions import Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor, snapshot
+from tracejit.trace.forks import reopened
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.tensor import Tensor
-
-_reopening = threading.RLock()
 
 
 class Path:
@@ -38,6 +37,9 @@ class Path:
 
     `drawn` are the results of effects on the way. Under a tape they are results, too, and inputs of
     every derivative, so that what was drawn or answered is never drawn or asked again.
+
+    `mutex` is held where nodes are added to the recording: one for all paths of a recording, which
+    one thread at a time goes on with.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Path:
         versions = {values[0]: values for values in recording.versions.values()}
         self.sources = [versions.get(value, [value]) for value in inputs]
         self.drawn: list[Value] = []
+        self.mutex = Mutex()
         self._compute_all: Callable[..., Sequence[Any]] | None = None
         self._derived: dict[tuple[Any, ...], Derived] = {}
 
@@ -90,7 +93,8 @@ class Path:
         if self._compute_all is None:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]
-            graph = extract(graph, graph.name, self.inputs, outputs, self.seeds)
+            with self.mutex.here():
+                graph = extract(graph, graph.name, self.inputs, outputs, self.seeds)
             self._compute_all = self._computation(graph, len(outputs))
         return self._compute_all(*data)
 
@@ -127,10 +131,11 @@ class Path:
     ) -> list[Tensor | None]:
         """The results of a derivative of this path along those directions that there are."""
         given = tuple([k for k, direction in enumerate(directions) if direction is not None])
-        with _reopening:
-            derived = self._derived.get((given, kind))
-            if derived is None:
-                derived = self._derived[given, kind] = self._derive(derivative, given)
+        derived = self._derived.get((given, kind))
+        if derived is None:
+            with self.mutex.here():
+                derived = self._derived.get((given, kind)) or self._derive(derivative, given)
+                self._derived[given, kind] = derived
         if derived.path is None:
             return [None] * len(derived.present)
         seeds = [direction for direction in directions if direction is not None]
@@ -174,7 +179,7 @@ class Path:
         recording = self.recording
         known = set(recording.hidden)
         first_event = len(recording.events)
-        with recording.reopened(), recording.at(NOWHERE):
+        with reopened(recording), recording.at(NOWHERE):
             seeds, answers = derivative(given)
         present = [answer is not None for answer in answers]
         events = recording.events[first_event:]
@@ -189,6 +194,7 @@ class Path:
         graph = extract(recording.graph, name, inputs, outputs, self.seeds)
         compute = self._computation(graph, len(outputs))
         path = Path(recording, self.origin, inputs, outputs, compute, self.seeds, self.make)
+        path.mutex = self.mutex
         return Derived(path, present, hidden, events)
 
     def _summed(self, k: int, found: Any) -> Any:

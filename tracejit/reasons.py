@@ -15,6 +15,7 @@ from tracejit.errors import Where
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
+from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
 from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf
@@ -22,8 +23,6 @@ from tracejit.trace.trees import LEAF, Structure
 
 MOST_COMPARED = 32
 MOST_SAID = 3
-
-Made = tuple[Entry, Kernel, Callable[..., Any]]
 
 
 class Sentence(NamedTuple):

@@ -19,7 +19,7 @@ from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.joined import is_unrecorded, raised_by_kernel
 from tracejit.ops.effects import CALLBACK
-from tracejit.results import CommitFailed
+from tracejit.results import CommitFailed, own
 from tracejit.runtime.dispatch import NotApart, Space
 from tracejit.runtime.notes import add_note
 from tracejit.trace import places
@@ -55,14 +55,15 @@ class Recovering:
     _dynamic: set[str]
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that takes a way through the function which its kernel has not recorded."""
+        """A call that takes a way through the function which its kernel has not recorded; MISS
+        where it is for Python itself."""
         raise NotImplementedError
 
     def _after(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, BaseException | None]:
         """What a call answers after an error, where it takes a way of its own or Python itself
-        knows better; or the error as the user sees it."""
+        knows better; or the error as the user sees it. MISS where Python is still to be asked."""
         if is_unrecorded(error):
             try:
                 return self._other_way(args, kwargs), None
@@ -116,11 +117,16 @@ class Recovering:
             return bool(self.request.transform) and raised_by_kernel(error)
         return bool(self._effects) or raised_by_kernel(error)
 
+    @property
+    def _must_record(self) -> bool:
+        """Whether calls cannot be made by Python itself: those of most transforms."""
+        return self.is_derived and not self.request.transform
+
     def _is_switched_off(self) -> bool:
         """Whether calls are made by Python itself, gradients by eager Tensors."""
         if current_recording() is not None or not switch.way_out():
             return False
-        return not self.is_derived or bool(self.request.transform)
+        return not self._must_record
 
     def _misfit(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -153,6 +159,18 @@ class Recovering:
         found = run_eagerly(self.python, self.signature, self.request, arguments, self.name)
         write_plainly(call, values)
         return found if taped else map_tree(plain_leaf, found)
+
+    def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call made by Python itself, with results as a kernel has them: another thread is
+        recording it, or it takes one way too many."""
+        try:
+            result = self._eagerly(args, kwargs)
+        except Exception as error:
+            problem = self._problem(error, args, kwargs)
+        else:
+            taped = EAGER.is_watched or Tensor in map(type, flatten((args, kwargs))[0])
+            return map_tree(read_leaf if taped else own, result)
+        raise problem
 
     # The arguments of a call
 

@@ -78,15 +78,14 @@ class Primitive:
         if len(self._calls) >= LIMIT:
             self._calls.clear()
         key = (structure, tuple(types), tuple(fixed))
-        if key not in self._calls:
-            self._calls[key] = CheckedCall(call, *self._results(call, leaves))
-        known = self._calls[key]
+        known = self._calls.get(key)
+        if known is None:
+            known = self._calls[key] = CheckedCall(call, *self._results(call, leaves))
         if where is None:
             return known
         here = (*key, where)
-        if here not in self._calls:
-            self._calls[here] = CheckedCall(known.call, known.types, known.structure, where)
-        return self._calls[here]
+        placed = CheckedCall(known.call, known.types, known.structure, where)
+        return self._calls.setdefault(here, placed)
 
     def _results(self, call: Call, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
         """The types of the results: as said, or those for ones."""

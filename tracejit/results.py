@@ -21,6 +21,7 @@ from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import LEAF, flatten, labels
+from tracejit.trace.variable import read_leaf
 
 Indices = tuple[int, ...]
 
@@ -208,6 +209,14 @@ def apart(leaf: Any) -> Any:
     """A result of a nested call: an array in memory of its own."""
     is_array = type(leaf) is Tensor and leaf.type.form == "array"
     return Tensor(leaf._value, leaf._recording) if is_array else leaf
+
+
+def own(leaf: Any) -> Any:
+    """A result of plain Python as a kernel gives it: an array in memory of its own, of an eager
+    Tensor or a Variable its numbers."""
+    leaf = read_leaf(leaf)
+    data = leaf._value.data if type(leaf) is Tensor else leaf
+    return data.copy(order="K") if type(data) is np.ndarray else data
 
 
 def _picked(found: Any, indices: Indices) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
 from tracejit.differentiate import Request, run
-from tracejit.errors import Where
+from tracejit.errors import TracejitError, Where
 from tracejit.ir.graph import Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
@@ -21,10 +23,12 @@ from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
-from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.variable import Variable
+
+TRIES = 20
 
 
 class RecordedCall(NamedTuple):
@@ -107,14 +111,13 @@ class Run:
         signature: inspect.Signature,
         request: Request,
         name: str,
-        origin: str,
     ) -> None:
-        """`origin` is the function as module.qualname."""
+        """`name` is what the function is called in generated code."""
         self.python = python
         self.signature = signature
         self.request = request
         self.name = name
-        self.origin = origin
+        self.origin = origin_of(python, name)
         self.effects: set[str] = set()
         self.wants_numbers = False
 
@@ -125,12 +128,30 @@ class Run:
         differentiated: frozenset[str],
         exact: bool,
         forced: Sequence[Any],
+        tries: int = TRIES,
     ) -> RecordedCall:
         """Run the function on Tensors in place of the leaves of `call`, but for numbers that are
         `fixed`. Raises what the function raises, and Failed.
 
-        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed.
+        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed. What
+        another thread may have done meanwhile, it is tried again for: random numbers were drawn, or
+        what is captured was changed while it was read.
         """
+        try:
+            return self._recorded(call, fixed, differentiated, exact, forced)
+        except TracejitError as error:
+            if error.row != "random" or threading.active_count() == 1 or not tries:
+                raise
+        return self.record(call, fixed, differentiated, exact, forced, tries - 1)
+
+    def _recorded(
+        self,
+        call: Call,
+        fixed: dict[str, Any],
+        differentiated: frozenset[str],
+        exact: bool,
+        forced: Sequence[Any],
+    ) -> RecordedCall:
         known = fixed.keys() | differentiated
         numbers = {x.name: x.value for x in call.leaves if x.role == "number"}
         numbers = {name: number for name, number in numbers.items() if name not in known}
@@ -154,7 +175,7 @@ class Run:
     ) -> RecordedCall:
         objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
         classes = [cls for one in call.structures.values() for cls in one.classes()]
-        captures = Captures([self.python, *objects, *classes])
+        captures = _captures([self.python, *objects, *classes])
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, forced)
         recording.exact = exact
@@ -213,6 +234,14 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
         elif node not in needed and may_raise(node):
             with recording.at(node.where):
                 ENSURE(Tensor(node.results[0], recording))
+
+
+def _captures(roots: list[Any]) -> Captures:
+    """What is in reach of `roots`."""
+    for _ in range(TRIES):
+        with suppress(RuntimeError, LookupError, AttributeError):
+            return Captures(roots)
+    return Captures(roots)
 
 
 def _argument(

@@ -44,6 +44,17 @@ def eager() -> Iterator[None]:
             del OPEN[thread]
 
 
+def _close_in_child() -> None:
+    """In a forked child, close the blocks of threads that are not there."""
+    for thread in list(OPEN):
+        if thread != threading.get_ident():
+            del OPEN[thread]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
 def is_open() -> bool:
     """Whether a block of `eager` is open on this thread."""
     return threading.get_ident() in OPEN

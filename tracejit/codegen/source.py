@@ -40,15 +40,13 @@ class CommentingGenerator(SourceGenerator):  # type: ignore[misc]
 
 def to_source(tree: ast.Module) -> str:
     """The text of `tree`, one statement a line, two blank lines around functions."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"ast\.\w+ is deprecated", DeprecationWarning)
-        text: str = astor.to_source(
-            tree,
-            indent_with="    ",
-            source_generator_class=CommentingGenerator,
-            pretty_source=_laid_out,
-            pretty_string=_double_quoted,
-        )
+    text: str = astor.to_source(
+        tree,
+        indent_with="    ",
+        source_generator_class=CommentingGenerator,
+        pretty_source=_laid_out,
+        pretty_string=_double_quoted,
+    )
     return text
 
 

@@ -153,9 +153,10 @@ class Tree:
         self.paths += 1
         return segment.path
 
-    def outcomes(self, decision: int) -> list[Any]:
-        """What was decided before the decision of that number."""
-        return self._decisions[decision].outcomes()
+    @property
+    def decisions(self) -> Sequence[Segment]:
+        """The segments that end in a decision, by its number in the graph that was made last."""
+        return self._decisions
 
     @property
     def size(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from tracejit.ir.types import PYTHON_TYPES
 from tracejit.trace.contents import same_attributes
 from tracejit.trace.reads import is_foreign_module
-from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.signature import Call, Leaf, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
 ENTRY = "<tracejit entry"
@@ -51,8 +51,9 @@ class Entry(NamedTuple):
     further arguments of the kernel, each an object and the path from it to the array; `captured`
     are all arrays from outside that Python may read. `guard` decides whether captured names still
     hold. `answers` are those of every way, by its number, which stands at `which` in what the
-    kernel returns; of all ways, where they are the same. `ways` are what the kernel has joined.
-    `unwatched` says whether no tape has to see what Variables it reads.
+    kernel returns; of all ways, where they are the same. `ways` are what the kernel has joined,
+    or more by now, `decisions` the places where it parts them. `unwatched` says whether no tape has
+    to see what Variables it reads.
     """
 
     signature: inspect.Signature
@@ -66,9 +67,16 @@ class Entry(NamedTuple):
     answers: Sequence[Answers]
     which: Sequence[int] = ()
     ways: Any = None
+    decisions: Sequence[Any] = ()
     in_order: frozenset[str] = frozenset()
     captured: Sequence[np.ndarray] = ()
     unwatched: Callable[[], bool] | None = None
+
+    def outcomes(self, error: NotImplementedError) -> list[Any]:
+        """The decisions that led to BranchNotRecorded in the kernel, the one that fell otherwise
+        last."""
+        number, outcome, _ = error.args
+        return [*self.decisions[number].outcomes(), outcome]
 
     def fits(self, call: Call) -> bool:
         """Whether a call like `call`, some of whose arrays may be specs, would be taken now."""
@@ -76,20 +84,14 @@ class Entry(NamedTuple):
 
     def is_for(self, call: Call) -> bool:
         """Whether it would be, if all that is read besides is as it was."""
-        if call.structures != self.call.structures:
+        if not is_alike(self.call, call):
             return False
         pairs = zip(self.call.leaves, call.leaves, strict=True)
         return all(self._takes(*pair) for pair in pairs)
 
     def _takes(self, mine: Leaf, other: Leaf) -> bool:
-        if mine.role != other.role or mine.type is not other.type:
-            return False
         if mine.name in self.in_order and not lies_in_order(other.value):
             return False
-        if mine.role == "variable":
-            return mine.value is other.value
-        if mine.role == "generator":
-            return type(mine.value) is type(other.value)
         if mine.role == "static":
             return is_same(mine.value, other.value)
         return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)

@@ -87,6 +87,7 @@ class Recording(Recorder):
         self.versions: dict[int, list[Value]] = {}
         self.events: list[Event] = []
         self.thread = threading.get_ident()
+        self.reopened_by: tuple[int, int] | None = None
         self.open = True
         self.forward = 0
         self.exact = False
@@ -420,19 +421,8 @@ class Recording(Recorder):
         self.graph.assign_names()
         return self.graph
 
-    @contextmanager
-    def reopened(self) -> Iterator[None]:
-        """Go on recording after the end, on this thread, as if the function were running."""
-        self.open, self.thread = True, threading.get_ident()
-        try:
-            with self:
-                yield
-        finally:
-            self.open = False
-            self._namer.forget()
-
     def abandon(self) -> None:
-        """End the recording after an error."""
+        """End the recording without a graph."""
         self._namer.forget()
         self.open = False
 

@@ -68,6 +68,18 @@ class Leaf(NamedTuple):
     role: Role
     type: ArrayType | None
 
+    def is_like(self, other: Leaf) -> bool:
+        """Whether a kernel that takes this leaf may take `other`, if numbers agree."""
+        if self.role != other.role or self.type is not other.type:
+            return False
+        if self.role == "variable":
+            return self.value is other.value
+        if self.role in ("static", "scalar", "generator"):
+            # Of np.int64 and np.longlong, which are one dtype and two classes, `type` knows one.
+            same = type(self.value) is type(other.value)
+            return same and (self.role != "static" or bool(self.value == other.value))
+        return True
+
 
 class Call(NamedTuple):
     """A call taken apart: its leaves in order, and the structure of each parameter."""
@@ -82,6 +94,13 @@ class Call(NamedTuple):
             name: unflatten(structure, [next(remaining) for _ in range(structure.size)])
             for name, structure in self.structures.items()
         }
+
+
+def is_alike(one: Call, other: Call) -> bool:
+    """Whether two calls have the same signature, whatever the numbers in them are."""
+    return one.structures == other.structures and all(
+        mine.is_like(its) for mine, its in zip(one.leaves, other.leaves, strict=True)
+    )
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:

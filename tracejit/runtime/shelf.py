@@ -1,0 +1,100 @@
+"""Shelf: what was made for the calls of one function, and who is making more.
+
+Threads read it without a lock: what they read is replaced as a whole, never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tracejit.kernel import Kernel
+from tracejit.runtime.dispatch import Entry
+from tracejit.runtime.turns import Mutex, Turns
+from tracejit.trace.signature import Call
+
+
+class Made(NamedTuple):
+    """What was made for one signature: `call` checks whether a call fits, and makes it."""
+
+    entry: Entry
+    kernel: Kernel
+    call: Callable[..., Any]
+
+
+class Shelf:
+    """What was made for a function: `calls` are the entries, the newest first, `kernels` all
+    kernels, the newest last, and `turns` the calls that are being recorded."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.made: tuple[Made, ...] = ()
+        self.calls: tuple[Callable[..., Any], ...] = ()
+        self.kernels: list[Kernel] = []
+        self.recordings = 0
+        self.turns = Turns()
+        self._mutex = Mutex()
+
+    def made_for(self, call: Call) -> Made | None:
+        """What was made for a call like this one, and holds."""
+        return next((one for one in self.made if one.entry.fits(call)), None)
+
+    def enter(self, new: Made, onto: Entry | None = None) -> Made:
+        """Put what was made in front of the others, in the place of `onto`; with the kernel that it
+        calls.
+
+        One for the same call that computes the same has read what is different now, to no effect:
+        the new guard takes its place.
+        """
+        while True:
+            known, others = self.made, []
+            replaced: Kernel | None = None
+            for one in known:
+                if one.entry is onto:
+                    replaced = one.kernel
+                elif one.kernel.key == new.kernel.key and one.entry.is_for(new.entry.call):
+                    new = new._replace(kernel=one.kernel)
+                    replaced = one.kernel
+                else:
+                    others.append(one)
+            made = (*others, new)
+            calls = tuple([one.call for one in reversed(made)])
+            with self._mutex.here():
+                if self.made is not known:
+                    continue  # another thread has entered one
+                self.made, self.calls = made, calls
+                if replaced is None:
+                    self.kernels.append(new.kernel)
+                elif replaced is not new.kernel:
+                    self.kernels[self.kernels.index(replaced)] = new.kernel
+            return new
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether no other has taken the place of `entry`."""
+        return any(one.entry is entry for one in self.made)
+
+    def add(self, kernel: Kernel) -> None:
+        """Show a kernel that served one call."""
+        with self._mutex.here():
+            if not self.kernels or self.kernels[-1].key != kernel.key:
+                self.kernels.append(kernel)
+
+    def count(self) -> None:
+        """One recording more has ended."""
+        with self._mutex.here():
+            self.recordings += 1
+
+    def state(self) -> tuple[Any, ...]:
+        """What stands on it now, for `restore`."""
+        return self.made, self.calls, list(self.kernels)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Let stand on it what stood there before."""
+        with self._mutex.here():
+            self.made, self.calls, self.kernels[:] = state
+
+    def clear(self) -> None:
+        """Forget what was made."""
+        with self._mutex.here():
+            self.kernels.clear()
+            self.made, self.calls = (), ()

@@ -1,0 +1,77 @@
+"""Turns: which calls of a function are being recorded, and by which thread.
+
+One thread records a call that no kernel fits. Another that makes the same call meanwhile does not
+wait for it, but makes this one call without a kernel: so no thread can wait for a thread that waits
+for it, whatever the user's code does while it is recorded. A thread's own turns do not stand in its
+way. In a forked child the other threads are gone, and their turns with them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tracejit.trace.signature import Call, is_alike
+
+
+class Turn:
+    """A call, with the numbers in it that are static, and who records it."""
+
+    __slots__ = ("call", "fixed", "process", "thread")
+
+    def __init__(self, call: Call, fixed: Mapping[str, Any]) -> None:
+        """This thread's turn at `call`."""
+        self.process = os.getpid()
+        self.thread = threading.get_ident()
+        self.call = call
+        self.fixed = {name: repr(number) for name, number in fixed.items()}
+
+    def stands_before(self, other: Turn) -> bool:
+        """Whether another thread of this process has the turn at the same call."""
+        return (
+            self.process == other.process
+            and self.thread != other.thread
+            and self.fixed == other.fixed
+            and is_alike(self.call, other.call)
+        )
+
+
+class Turns:
+    """The turns that are taken at calls of one function."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._taken: list[Turn] = []  # appended to, copied and removed from in one step each
+
+    @contextmanager
+    def at(self, call: Call, fixed: Mapping[str, Any]) -> Iterator[bool]:
+        """Take a turn at a call, with these static numbers: whether no other thread has it. Of
+        those that ask at once one is told so."""
+        turn = Turn(call, fixed)
+        self._taken.append(turn)
+        try:
+            taken = list(self._taken)
+            earlier = taken[: taken.index(turn)]
+            is_first = not any(one.stands_before(turn) for one in earlier)
+            if not is_first:
+                self._taken.remove(turn)
+            yield is_first
+        finally:
+            if turn in self._taken:
+                self._taken.remove(turn)
+
+
+class Mutex:
+    """A lock for a few steps in which no code of the user's runs, or whose other holders come to an
+    end by themselves. It is free in a forked child: the thread that held it is not there."""
+
+    def __init__(self) -> None:
+        """Free."""
+        self._locks: dict[int, Any] = {}
+
+    def here(self) -> Any:
+        """The lock of this process, for a `with` statement; its holder may take it again."""
+        return self._locks.setdefault(os.getpid(), threading.RLock())
