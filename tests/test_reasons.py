@@ -182,7 +182,7 @@ def test_free_dimensions_are_told() -> None:
 
     f = tj.function(lambda x, y: x.sum() + y.sum())
     f(X, SMALL)
-    (made, _, _), static = f._made[0], dict[str, str]()
+    (made, _, _), static = f._shelf.made[0], dict[str, str]()
     leaf, other = made.call.leaves
     free = ArrayType((Free(), 784), X.dtype)  # type: ignore[arg-type]
     call = Call([leaf._replace(type=free), other], made.call.structures)
