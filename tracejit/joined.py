@@ -15,6 +15,7 @@ from tracejit.kernel import Kernel
 from tracejit.passes.join import Misfit, Tree
 from tracejit.pipeline import Recorded
 from tracejit.runtime.dispatch import ENTRY, Answers, Entry
+from tracejit.runtime.notes import KERNELS
 from tracejit.runtime.turns import Mutex
 from tracejit.specialise import RecordedCall
 from tracejit.trace.decisions import Hidden
@@ -33,7 +34,9 @@ def raised_by_kernel(error: BaseException) -> bool:
     """Whether an error comes out of a kernel that was called, not out of a recording."""
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.startswith(ENTRY):
+        frame = trace.tb_frame
+        is_kernel = str(frame.f_globals.get("__name__", "")).startswith(KERNELS)
+        if is_kernel or frame.f_code.co_filename.startswith(ENTRY):
             return True
         trace = trace.tb_next
     return False
