@@ -248,9 +248,17 @@ def _written(root: Segment) -> Iterator[Segment]:
     while pending:
         segment = pending.pop()
         yield segment
-        sides = sorted(segment.sides.values(), key=sizes.__getitem__)
+        sides = sorted(segment.sides.values(), key=_by_outcome)
+        if any(side.sides for side in sides):
+            sides.sort(key=sizes.__getitem__)
         segment.sides = {side.outcome: side for side in sides}
         pending += reversed(sides)
+
+
+def _by_outcome(segment: Segment) -> int:
+    """True before False; integers from the smallest on."""
+    outcome = segment.outcome
+    return -outcome if type(outcome) is bool else outcome
 
 
 def _layout(
