@@ -35,6 +35,7 @@ RANKS = {
     "kernel": 9,
     "pipeline": 9,
     "function": 9,
+    "options": 9,
     "differentiate": 9,
     "gradients": 9,
     "rules": 9,
@@ -116,6 +117,13 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.scipy.stats.{area}": "tests/scipy/test_stats.py"
     for area in ("continuous", "discrete", "families", "multivariate", "statistics")
 } | {
+    "tracejit.ops.sized": "tests/test_sizes.py",
+    "tracejit.options": "tests/test_sizes.py",
+    "tracejit.ir.dims": "tests/ir/test_sizes.py",
+    "tracejit.ir.size_parser": "tests/ir/test_sizes.py",
+    "tracejit.ir.translation": "tests/ir/test_sizes.py",
+    "tracejit.codegen.sizes": "tests/test_sizes.py",
+    "tracejit.trace.shapes": "tests/test_sizes.py",
     "tracejit.exceptions": "tests/test_errors.py",
     "tracejit.long_ways": "tests/test_branches.py",
     "tracejit.autodiff.tails": "tests/test_branches.py",

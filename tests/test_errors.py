@@ -97,6 +97,11 @@ def leak() -> Any:
     return np.exp(kept[0])
 
 
+@tj.function(input_signature=[tj.TensorSpec((None, 2))])
+def promised(x: Any) -> Any:
+    return x
+
+
 def on_two_threads() -> Any:
     """Use a Tensor of one thread on another, and raise what it raises there."""
     caught: list[BaseException] = []
@@ -239,6 +244,8 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "other-thread": on_two_threads,
     "two-recordings": lambda: tj.function(lambda x: tj.function(lambda y: x + y).kernel(x))(VECTOR),
     "wrong-arity": lambda: tj.function(lambda x: x)(VECTOR, VECTOR),
+    "input-signature": lambda: promised(VECTOR),
+    "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)({1, 2}),
     "not-callable": lambda: tj.function(3),
     "not-scalar": lambda: tj.grad(lambda x: x * 2.0)(VECTOR),
@@ -351,7 +358,7 @@ def test_no_frame_of_tracejit_stands_above_the_users(row: str) -> None:
     package = str(Path(tj.__file__).parent)
     ours = [frame for frame in frames(caught.value) if frame.filename.startswith(package)]
     assert len(ours) <= 1
-    assert all(frame.name in ("__call__", "function", "load", "called") for frame in ours)
+    assert all(frame.name in ("__call__", "function", "kernel", "load", "called") for frame in ours)
     assert caught.value.__cause__ is None or row == "kernel"
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.reasons import READS, SENTENCES, differences, reason_for, settled
 from tracejit.trace.signature import Call, take_apart
@@ -71,7 +72,12 @@ CALLS: dict[str, tuple[Callable[..., Any], Any, Any, str]] = {
         ("x had dtype float32; kernel 1 has float64. To avoid it: convert it before the call, "
         "x.astype(np.float64)."),
     ),
-    "shape": (total, X, np.ones((64, 784)), "x had shape (64, 784); kernel 1 has (32, 784)."),
+    "shape": (
+        total,
+        X,
+        np.ones((64, 784)),
+        "x had shape (64, 784); kernel 1 has (32, 784). ",
+    ),
     "rank": (total, X, X[0].copy(), "x had shape (784,); kernel 1 has (32, 784). Every number of"),
     "list": (
         lambda x: x[0] * 2.0,
@@ -177,14 +183,11 @@ def test_what_differs_is_told_before_and_after(name: str) -> None:
 
 
 def test_free_dimensions_are_told() -> None:
-    class Free:
-        """A size that is not part of the kernel."""
-
     f = tj.function(lambda x, y: x.sum() + y.sum())
     f(X, SMALL)
     (made, _, _), static = f._shelf.made[0], dict[str, str]()
     leaf, other = made.call.leaves
-    free = ArrayType((Free(), 784), X.dtype)  # type: ignore[arg-type]
+    free = ArrayType((Sizes().symbol(32), 784), X.dtype)
     call = Call([leaf._replace(type=free), other], made.call.structures)
     entry = made._replace(call=call)
 

@@ -8,18 +8,20 @@ here, called with the recorder; where it answers None, the call is NumPy's.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy
 
 from tracejit.errors import fail
+from tracejit.ir.dims import Dim
 from tracejit.mapping import vmap
 from tracejit.ops.creation import as_array, full, full_like, plain_number, shape_of
 from tracejit.ops.joining import bracketed
 from tracejit.ops.op import HANDLERS
 from tracejit.ops.shapes import copy
+from tracejit.ops.sized import SIZED
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.memory import Sealed
@@ -158,6 +160,8 @@ def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
     """np.eye and its kin: an array of floating dtype made of numbers alone, as a constant."""
 
     def make(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
+        if any(type(arg) is Dim for arg in args):
+            return _sized(recorder, function, args, kwargs)
         if recorded_argument(*args, *kwargs.values()) is not None:
             return recordable(function)(*args, **kwargs)
         data = function(*args, **kwargs)
@@ -166,6 +170,19 @@ def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
         return copy(Tensor(recorder.lift(data), recorder), order="K")
 
     return _made(function, make)
+
+
+def _sized(
+    recorder: Recorder, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """np.eye and its kin of sizes that are free; None where the numbers are needed."""
+    if function not in SIZED or not all(type(arg) in (int, Dim) for arg in args):
+        return None
+    op, params_of = SIZED[function]
+    try:
+        return recorder.record(op, (), params_of(*args, **kwargs))
+    except (TypeError, ValueError):
+        return None
 
 
 def _vectorize(pyfunc: Any, *args: Any, **options: Any) -> Callable[..., Any]:

@@ -20,10 +20,11 @@ import numpy as np
 
 from tracejit.differences import Entry, Settings, Slopes, in_form, inner
 from tracejit.errors import TracejitError, fail
-from tracejit.function import Function, Options
+from tracejit.function import Function
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import type_of
 from tracejit.ops.markers import OVERRIDE
+from tracejit.options import Options
 from tracejit.sources import callable_of
 from tracejit.trace import places
 from tracejit.trace.signature import bind_arguments, signature_of

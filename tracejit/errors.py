@@ -50,39 +50,14 @@ from tracejit.exceptions import (
 )
 
 __all__ = [
-    "ERRORS",
-    "ArgumentError",
-    "ArityError",
-    "AssignError",
-    "CallbackError",
-    "GradientError",
-    "GraphError",
-    "ImpureError",
-    "InPlaceError",
-    "KernelError",
-    "LeakedTensorError",
-    "NoGradientError",
-    "NotAnOpError",
-    "RecomputeError",
-    "RegisteredError",
-    "Row",
-    "RuleError",
-    "RuleTypeError",
-    "SeedError",
-    "ShapeError",
-    "TapeArgumentError",
-    "TapeError",
-    "TapeStateError",
-    "TracejitError",
-    "TracejitWarning",
-    "UnsupportedError",
-    "ValueNeededError",
-    "WatchError",
-    "Where",
-    "fail",
-    "placed",
+    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
+    "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
+    "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
+    "RuleTypeError", "SeedError", "ShapeError", "TapeArgumentError", "TapeError", "TapeStateError",
+    "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError",
+    "Where", "fail", "placed",
     "without_frames",
-]
+]  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -216,6 +191,18 @@ ERRORS: dict[str, Row] = {
         "{function}() cannot be called like this: {problem}.",
         "arguments are bound by the signature of {function}, as in Python.",
         "call it as the undecorated function is called.",
+    ),
+    "input-signature": Row(
+        ArgumentError,
+        "argument {name} of {function} is {given}; input_signature says {wanted}.",
+        "input_signature promises that every call is like it.",
+        "pass such an array, or leave input_signature out.",
+    ),
+    "size-needed": Row(
+        ValueNeededError,
+        "dimension {axis} of {name} is None in its TensorSpec, but {function} needs the number.",
+        "without a call there is none; len(x), range(n) and np.arange(n) ask for it.",
+        "give the size in the TensorSpec, or write x.shape[{axis}], -1, reductions and *_like.",
     ),
     "not-an-array": Row(
         ArgumentError,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from tracejit.arguments import recording_among, without_tensors, write_back
 from tracejit.differentiate import Request, rebuild, run
@@ -14,6 +14,7 @@ from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
 from tracejit.joined import Ways, answered
 from tracejit.kernel import Kernel, make_kernel
+from tracejit.options import Options
 from tracejit.pickling import Travelling
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
@@ -26,6 +27,7 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
     Call,
     bind_arguments,
@@ -40,24 +42,6 @@ R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 
 VALUE = Request()
-
-
-class Options(NamedTuple):
-    """The options of `function`.
-
-    `static_argnums` and `static_argnames` choose arguments whose Python numbers always select a
-    kernel. `cache=False` keeps kernels off the disk. `exact=True` promises NumPy's bits for ever:
-    no rewrite that changes rounding. `name` is the name in generated code. Where Python goes by
-    values of arrays, `max_paths` ways through the function are recorded; calls that take yet
-    another run as plain Python.
-    """
-
-    static_argnums: int | tuple[int, ...] = ()
-    static_argnames: str | tuple[str, ...] = ()
-    cache: bool = True
-    exact: bool = False
-    name: str | None = None
-    max_paths: int = 64
 
 
 class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
@@ -93,6 +77,10 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._effects: set[str] = set()
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
+        self._shapes = Shapes(self.name, options.dynamic_shapes is not False)
+        if options.input_signature is not None:
+            specs = bind_arguments(self.signature, self.name, tuple(options.input_signature), {})
+            self._shapes.promise(take_apart(specs, self.name, str))
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
@@ -152,7 +140,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             arguments = bind_arguments(self.signature, self.name, args, kwargs)
             space = Space(self.signature.parameters)
             call = self._take_apart(arguments, space)
-            return (self._shelf.made_for(call) or self._specialise(call, space)).kernel
+            return (self._shelf.made_for(call) or self._generalise(call, space)).kernel
         except TracejitError as error:
             raise shown(error) from None
 
@@ -175,7 +163,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         space = Space(self.signature.parameters)
         call, tensors = without_tensors(self._take_apart(self._read_sources(arguments), space))
         seen = () if tensors or EAGER.is_watched else tried
-        found = self._specialise_in_turn(call, space, seen)
+        found = self._specialise_in_turn(call, space, seen, exact=bool(tensors) or EAGER.is_watched)
         if found is None:
             return MISS
         if tensors or (EAGER.is_watched and found.entry.unwatched is not None):
@@ -201,7 +189,9 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 return answer
             if found.entry.ways.is_full(self.options.max_paths):
                 break
-            following = self._specialise_in_turn(call, space, seen, found.entry, outcomes)
+            following = self._specialise_in_turn(
+                call, space, seen, found.entry, outcomes, exact=True
+            )
             if following is None:
                 return MISS
             found = following
@@ -264,26 +254,53 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         seen: Sequence[Made],
         onto: Entry | None = None,
         forced: Sequence[Any] = (),
+        exact: bool = False,
     ) -> Made | None:
         """What has been made for `call` since the shelf was `seen`, or what `_specialise` makes.
-        Where another thread is recording it: None, or, if there must be, what serves it alone."""
+        Where another thread is recording it: None, or, if there must be, what serves it alone. No
+        dimension is free where it must be `exact`."""
         with self._shelf.turns.at(call, self._roles(call)[0]) as is_first:
             if not is_first:
                 return self._record(call, space, keep=False) if self._must_record else None
             if self._shelf.made is not seen:
-                found = self._shelf.made_for(call)
+                found = self._shelf.made_for(call, exact)
                 if found is not None:
                     return found
             if onto is not None and not self._shelf.holds(onto):
                 onto, forced = None, ()
+            make = self._specialise if exact else self._generalise
+            return make(call, space, onto, forced)
+
+    def _generalise(
+        self, call: Call, space: Space, onto: Entry | None = None, forced: Sequence[Any] = ()
+    ) -> Made:
+        """As _specialise, with the dimensions free that change; as they are, where that fails."""
+        if self._shapes.freed(call)[1] is None:
             return self._specialise(call, space, onto, forced)
+        try:
+            return self._specialise(call, space, onto, forced, True)
+        except RanOnce as error:
+            assert error.__cause__ is not None
+            raise error.__cause__ from None
+        except Exception as error:
+            problem = error
+        for leaf in call.leaves:
+            self._shapes.check_spec(leaf, None)
+        made = self._specialise(call, space, onto, forced)
+        self._shapes.give_up(call, problem)
+        return made
 
     @explained
     def _specialise(
-        self, call: Call, space: Space, onto: Entry | None = None, forced: Sequence[Any] = ()
+        self,
+        call: Call,
+        space: Space,
+        onto: Entry | None = None,
+        forced: Sequence[Any] = (),
+        free: bool = False,
     ) -> Made:
         """What is made for `call`, and entered in front of the others, as `_record` says."""
-        return self._record(call, space, onto, forced)
+        return self._record(call, space, onto, forced, free=free)
 
     def _record(
         self,
@@ -292,16 +309,20 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         onto: Entry | None = None,
         forced: Sequence[Any] = (),
         keep: bool = True,
+        free: bool = False,
     ) -> Made:
         """Record for `call`, make its kernel, and, to keep it, enter it in front of the others.
 
         The first decisions have the outcomes `forced`; the kernel of `onto` is joined, if it is for
         the same calls, and no more.
         """
+        sizes = None
+        if free:
+            call, sizes = self._shapes.freed(call)
         fixed, differentiated = self._roles(call)
         runner = Run(self.python, self.signature, self.request, self.name)
         try:
-            one = runner.record(call, fixed, differentiated, self.options.exact, forced)
+            one = runner.record(call, fixed, differentiated, self.options.exact, forced, sizes)
         finally:
             self._effects |= runner.effects
         if runner.wants_numbers:
@@ -317,6 +338,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
             kernel = make(ways.recorded())
+            if sizes is not None:
+                call = self._shapes.settled(call, one.recording.graph)
             answers, which = ways.answers()
             made = Entry(
                 signature=self.signature,
@@ -333,6 +356,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 which=which,
                 ways=ways,
                 decisions=ways.tree.decisions,
+                sizes=one.sizes,
                 unwatched=nobody_watches if any(each.path for each in ways.hidden) else None,
             )
             found = Made(made, kernel, make_entry(made, space, self.name))

@@ -108,7 +108,26 @@ class Kernel:
 
 
 def make_kernel(recorded: pipeline.Recorded, cache: bool = True, exact: bool = False) -> Kernel:
-    """The kernel of a recorded function: from disk if its key is there, else generated."""
+    """The kernel of a recorded function: from disk if its key is there, else generated.
+
+    Where that needs the number of a free dimension, no dimension is free.
+    """
+    sizes = recorded.graph.sizes
+    if sizes is None:
+        return _kernel_of(recorded, cache, exact)
+    recorded.graph.retype()
+    sizes.is_over = False
+    try:
+        return _kernel_of(recorded, cache, exact)
+    except Exception as error:
+        sizes.pin_all(error)
+        recorded.graph.retype()
+        return _kernel_of(recorded, cache, exact)
+    finally:
+        sizes.end()
+
+
+def _kernel_of(recorded: pipeline.Recorded, cache: bool, exact: bool) -> Kernel:
     key = pipeline.key_of(recorded, f"exact={exact}")
     name = pipeline.name_of(recorded, key)
     store = Store(default_path() if cache else None)

@@ -17,6 +17,7 @@ from tracejit.autodiff.partition import partition
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts
 from tracejit.codegen.module import Body, Composed, Module, render
+from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
@@ -86,7 +87,7 @@ def made_for(graph: Graph) -> str:
 def name_of(recorded: Recorded, key: str) -> str:
     """The kernel's file name without ending: loss__f8_32x16__3f9a1c07."""
     words = [
-        _letters(value.type) + "".join(f"_{'x'.join(map(str, value.type.shape))}")
+        _letters(value.type) + "".join(f"_{'x'.join(map(size_text, value.type.shape))}")
         for value in recorded.graph.inputs
         if value is not recorded.seed
     ]
@@ -188,6 +189,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         None if recorded.seed is None else recorded.sources,
         residuals,
         len(recorded.ways),
+        graph.sizes,
     )
     module = render(facts, bodies, composed)
     dump("source", lambda: module.text)

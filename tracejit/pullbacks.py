@@ -155,7 +155,8 @@ class SecondHalf:
         kind = "pullback" if self.is_pullback else "pushforward"
         later = Graph(f"{recorded.name}_{kind}")
         later.files, later.nodes = recorded.files, self.nodes
-        later.adopt_constants(recorded)
+        later.nodes = self.nodes
+        later.adopt(recorded)
         inputs = [*self.primals, *self.residuals, *self.seeds]
         graph = extract(later, later.name, inputs, self.answers)
         return self.make(Recorded(graph, self.origin, len(self.answers)))

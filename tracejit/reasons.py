@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.errors import Where
+from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
 from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
-from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.trees import LEAF, Structure
 
 MOST_COMPARED = 32
@@ -44,8 +45,13 @@ SENTENCES = {
     "shape": Sentence(
         "{what} had shape {now}",
         "{was}",
-        "Every shape of {what} has a kernel of its own.",
-        "pass arrays of one shape: equal batches, or padded ones.",
+        "{detail}.",
+        "{fix}",
+    ),
+    "sizes": Sentence(
+        "Python decides by sizes",
+        "what holds where {was}",
+        "What it decides otherwise has a kernel of its own.",
     ),
     "size": Sentence(
         "{what} had shape {now}",
@@ -218,7 +224,11 @@ def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Dif
             found += [_leaf_difference(*pair, entry, static) for pair in pairs]
         else:
             found.append(_structure_difference(argument, before, structure))
-    return [one for one in found if one is not None]
+    told = [one for one in found if one is not None]
+    if not told and entry.sizes is not None and not entry.is_for(call):
+        conditions = [*entry.sizes.ranges(), *entry.sizes.conditions()]
+        told.append(Difference("sizes", "sizes", ", ".join(dict.fromkeys(conditions))))
+    return told
 
 
 def read_otherwise(entry: Entry) -> list[Difference]:
@@ -238,16 +248,31 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
     found = []
     for one in reason.differences:
         leaf = next((x for x in entry.call.leaves if words_of(x) == one.what), None)
+        if one.row == "shape" and leaf is not None:
+            one = _sized(one, leaf)
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
             one = _read(one, _readers(entry)[leaf.name])
         elif one.row == "dynamic" and leaf is not None and leaf.name in entry.fixed:
             one = one._replace(row="wanted")
-        elif one.row == "shape" and leaf is not None and (axes := _free_axes(leaf.type)):
-            one = one._replace(row="size", detail=_joined([f"dimension {axis}" for axis in axes]))
         found.append(one)
     if not lasting:
         found += [Difference("changing", *change) for change in changed_by_itself(entry)]
     return reason._replace(differences=tuple(found))
+
+
+def _sized(one: Difference, leaf: Leaf) -> Difference:
+    """A difference in shape, now that it is known which dimensions are free."""
+    axes = _free_axes(leaf.type)
+    if axes:
+        return one._replace(row="size", detail=_joined([f"dimension {axis}" for axis in axes]))
+    if leaf.type is not None and any(size < SMALLEST for size in leaf.type.shape):
+        text = "Sizes 0 and 1 have kernels of their own: they broadcast and reduce otherwise"
+        return one._replace(detail=text)
+    return one._replace(
+        detail=f"Every size of {one.what} has a kernel of its own: the function needs the number",
+        fix="write x.shape[0] for len(x), -1, *_like and reductions; np.arange(n) and its kin of "
+        "tracejit.numpy; or pass arrays of one shape.",
+    )
 
 
 def changed_by_itself(entry: Entry) -> list[Change]:
@@ -286,7 +311,7 @@ def _leaf_difference(
         if same(mine.value, other.value):
             return None
         return Difference("value", what, *told_apart(mine.value, other.value))
-    if mine.type is not None and other.type is not None and mine.type is not other.type:
+    if mine.type is not None and other.type is not None and not has_type(other, mine.type, {}):
         return _type_difference(mine, other, mine.type, other.type)
     if other.role == "array":
         laid = mine.name not in entry.in_order or lies_in_order(other.value)
@@ -314,14 +339,8 @@ def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) ->
     given: tuple[Any, ...] = getattr(other.value, "shape", now.shape)
     if was.ndim != now.ndim:
         return Difference("rank", what, _shape_text(was.shape), _shape_text(given))
-    free = _free_axes(was)
-    sizes = enumerate(zip(was.shape, given, strict=True))
-    if free and all(
-        type(size) is not int or (size > 1 if axis in free else size == old)
-        for axis, (old, size) in sizes
-    ):
-        return None
-    return Difference("shape", what, _shape_text(was.shape), _shape_text(given))
+    shapes = _shape_text(was.shape), _shape_text(given)
+    return Difference("shape", what, *shapes, "A dimension that changes is free from then on")
 
 
 def _free_axes(type_of_leaf: ArrayType | None) -> list[int]:

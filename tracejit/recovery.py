@@ -27,6 +27,7 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
+from tracejit.trace.shapes import Shapes
 from tracejit.trace.signature import Call, bind_arguments, take_apart
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
@@ -53,6 +54,7 @@ class Recovering:
     _effects: set[str]
     _first_numbers: dict[str, str]
     _dynamic: set[str]
+    _shapes: Shapes
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that takes a way through the function which its kernel has not recorded; MISS
@@ -187,6 +189,7 @@ class Recovering:
                 spelled = repr(leaf.value)
                 if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
                     self._dynamic.add(leaf.path)
+        self._shapes.note(call)
         return call
 
     def _roles(self, call: Call) -> tuple[dict[str, Any], frozenset[str]]:

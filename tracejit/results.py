@@ -11,6 +11,7 @@ import numpy as np
 
 from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
+from tracejit.ir.dims import Dim
 from tracejit.kernel import Kernel
 from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
@@ -234,7 +235,11 @@ def _check_fixed(leaf: Any, function: str) -> None:
     """Refuse a result that would be one object for every call although it changes, or holds what
     only this recording knows."""
     held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
-    inside = any(type(part) is Tensor for value in held for part in flatten(value)[0])
+    parts = [part for value in held for part in flatten(value)[0]]
+    for part in parts:
+        if type(part) is Dim:
+            part.sizes.pin(part)
+    inside = any(type(part) is Tensor for part in parts)
     kind = type(leaf)
     if kind.__hash__ is None or inside or issubclass(kind, (CoroutineType, GeneratorType)):
         raise fail(

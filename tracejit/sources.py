@@ -11,9 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from tracejit.differentiate import Request, not_differentiable, selected, split_auxiliary
 from tracejit.errors import fail
-from tracejit.function import Function, Options
+from tracejit.function import Function
 from tracejit.kept import Derived
 from tracejit.ops.forms import as_scalar
+from tracejit.options import Options
 from tracejit.trace import places
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of

@@ -12,6 +12,7 @@ from tracejit.arguments import check_containers
 from tracejit.differentiate import Request, run
 from tracejit.errors import TracejitError, Where
 from tracejit.ir.graph import Value
+from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
@@ -23,6 +24,7 @@ from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
+from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
@@ -52,12 +54,20 @@ class RecordedCall(NamedTuple):
     readers: dict[str, Where | None]
     hidden: list[Hidden]
 
+    @property
+    def sizes(self) -> Sizes | None:
+        """What knows the dimensions that are free; None where there are none."""
+        sizes = self.recording.graph.sizes
+        return sizes if sizes is not None and sizes.free() else None
+
     def takes_what(self, other: RecordedCall) -> bool:
         """Whether its kernel takes the same calls, but for the decisions in them."""
         same = self.fixed.keys() == other.fixed.keys() and all(
             repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
         )
-        return same and self.baked == other.baked
+        if not same or self.baked != other.baked:
+            return False
+        return self.recording.graph.take_sizes(other.recording.graph)
 
     def call_by_path(self, path: Path, leaves: Sequence[Any]) -> Any:
         """Call a kernel by its path: leaves and results are eager Tensors."""
@@ -128,21 +138,24 @@ class Run:
         differentiated: frozenset[str],
         exact: bool,
         forced: Sequence[Any],
+        sizes: Sizes | None = None,
         tries: int = TRIES,
     ) -> RecordedCall:
         """Run the function on Tensors in place of the leaves of `call`, but for numbers that are
-        `fixed`. Raises what the function raises, and Failed.
+        `fixed`; `sizes` know the dimensions that are free. Raises what the function raises, and
+        Failed.
 
         Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed. What
         another thread may have done meanwhile, it is tried again for: random numbers were drawn, or
         what is captured was changed while it was read.
         """
         try:
-            return self._recorded(call, fixed, differentiated, exact, forced)
+            return self._recorded(call, fixed, differentiated, exact, forced, sizes)
         except TracejitError as error:
-            if error.row != "random" or threading.active_count() == 1 or not tries:
+            alone = threading.active_count() == 1 or sizes is not None
+            if error.row != "random" or alone or not tries:
                 raise
-        return self.record(call, fixed, differentiated, exact, forced, tries - 1)
+        return self.record(call, fixed, differentiated, exact, forced, None, tries - 1)
 
     def _recorded(
         self,
@@ -151,14 +164,15 @@ class Run:
         differentiated: frozenset[str],
         exact: bool,
         forced: Sequence[Any],
+        sizes: Sizes | None,
     ) -> RecordedCall:
         known = fixed.keys() | differentiated
         numbers = {x.name: x.value for x in call.leaves if x.role == "number"}
         numbers = {name: number for name, number in numbers.items() if name not in known}
         try:
-            one = self._once(call, fixed, differentiated, exact, forced)
+            one = self._once(call, fixed, differentiated, exact, forced, sizes)
         except TypeError as error:
-            if not numbers or type(error) is not TypeError:
+            if not numbers or sizes is not None or type(error) is not TypeError:
                 raise
             one = self._once(call, fixed | numbers, differentiated, exact, ())
             self.wants_numbers = True
@@ -172,6 +186,7 @@ class Run:
         differentiated: frozenset[str],
         exact: bool,
         forced: Sequence[Any],
+        sizes: Sizes | None = None,
     ) -> RecordedCall:
         objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
         classes = [cls for one in call.structures.values() for cls in one.classes()]
@@ -179,6 +194,7 @@ class Run:
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, forced)
         recording.exact = exact
+        recording.use_sizes(sizes)
         try:
             with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
                 values = [_argument(leaf, recording, fixed, differentiated) for leaf in call.leaves]
@@ -195,8 +211,11 @@ class Run:
                 tensors = [x for x in (*answer.value, *answer.gradients) if type(x) is Tensor]
                 _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.request, self.name, self.origin)
-        except BaseException:
+        except BaseException as error:
             recording.abandon()
+            guard = captures.guard() if sizes is not None else None
+            if guard is not None and not guard() and isinstance(error, Exception):
+                raise RanOnce from error
             raise
         finally:
             self.effects |= recording.effects()

@@ -59,6 +59,7 @@ def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]
         if end.op is not LEAVE:
             continue
         way = Graph(graph.name)
+        way.sizes = graph.sizes
         way.inputs = graph.inputs
         way.nodes = [
             node

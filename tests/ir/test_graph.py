@@ -147,7 +147,7 @@ def test_constants_can_be_shared_between_graphs() -> None:
     graph, _ = vectors()
     other, _ = vectors()
     constant = graph.constant(2.0)
-    other.adopt_constants(graph)
+    other.adopt(graph)
     assert other.constant(2.0) is constant
 
 

@@ -3,16 +3,21 @@ between them.
 
 Forward is what the outputs need; backward is what the gradients need beyond that. A residual is a
 value forward has and backward reads: an input of the function or the result of a forward node.
-Two kinds are not kept: views, which backward makes again from what they view, and constants,
-which the module holds anyway. An effect takes place in forward, unless it needs a cotangent.
+Three kinds are not kept: views, which backward makes again from what they view, constants, which
+the module holds anyway, and sizes, which the arrays have. An effect takes place in forward, unless
+it needs a cotangent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tracejit.ir.dims import dims_in
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.types import WEAK_TYPES
+from tracejit.ops.weak import SIZE
 from tracejit.passes.dce import needed_nodes
 
 
@@ -39,7 +44,7 @@ def split(
         value
         for node in forward
         for value in node.results
-        if node.op.alias is None or value.type.form != "array"
+        if node.op is not SIZE and (node.op.alias is None or value.type.form != "array")
     }
     kept.update(value for value in graph.inputs if value not in seeds)
     backward = needed_nodes(graph.nodes, gradients, kept.union(seeds))
@@ -47,7 +52,29 @@ def split(
     used.update(gradients)
     residuals = [value for value in graph.values() if value in kept and value in used]
     assert not any(isinstance(value, Constant) for value in residuals)
-    return Partition(forward, backward, residuals)
+    sizes = _sizes_beside(graph, backward, [*residuals, *seeds])
+    return Partition([*forward, *sizes], backward, [*residuals, *[n.results[0] for n in sizes]])
+
+
+def _sizes_beside(graph: Graph, backward: Sequence[Node], arrays: Sequence[Value]) -> list[Node]:
+    """The free dimensions that backward mentions and none of its arrays has, as nodes."""
+    if graph.sizes is None:
+        return []
+    words: set[str] = set()
+    for node in backward:
+        types = [value.type for value in node.operands]
+        lines = node.op.statement_lines(types, node.params) if node.op.statements else []
+        lines += [] if lines else [node.op.template(types, node.params)]
+        words.update(re.findall(r"\w+", " ".join(lines)))
+    words -= {size.text for value in arrays for size in dims_in(value.type.shape)}
+    found = []
+    for index in graph.sizes.free():
+        size = graph.sizes.dim(index)
+        if size.text in words:
+            node = graph.emit(SIZE, (), {"value": size}, [WEAK_TYPES[int]], None)
+            node.results[0].name = size.text
+            found.append(node)
+    return found
 
 
 def _before(nodes: list[Node], seeds: Sequence[Value]) -> list[Node]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from tracejit.codegen.lines import WIDTH, filled
 from tracejit.ir.graph import Value
+from tracejit.ir.sizes import Sizes
 
 INDENT = 17
 
@@ -17,7 +18,7 @@ class Facts(NamedTuple):
     `origin` is the user's function as module.qualname. `sources` are the differentiated arguments,
     `residuals` what forward keeps; both are None where there is no gradient. `made_for` names the
     versions that the text depends on. `ways` is the number of ways through the function, 0 where
-    nothing was decided.
+    nothing was decided. `sizes` are the free dimensions.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Facts(NamedTuple):
     sources: Sequence[Value] | None
     residuals: Sequence[Value] | None
     ways: int = 0
+    sizes: Sizes | None = None
 
 
 def header(facts: Facts, names: Mapping[Value, str]) -> str:
@@ -46,6 +48,9 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
         *_entry("user code", call.split(" ")),
         *_entry("signature", [*types, f"->  {results}"], "  "),
     ]
+    if facts.sizes is not None and facts.sizes.free():
+        conditions = dict.fromkeys([*facts.sizes.ranges(), *facts.sizes.conditions()])
+        lines += _entry("sizes", list(conditions), ", ")
     if facts.sources is not None and facts.residuals is not None:
         chosen = [value.name for value in facts.sources]
         others = [value.name for value in facts.arguments if value.name not in chosen]

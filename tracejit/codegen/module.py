@@ -23,9 +23,11 @@ from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
 from tracejit.codegen.release import releases
+from tracejit.codegen.sizes import free_names, size_lines, size_names
 from tracejit.codegen.source import COMMENT, to_source
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
+from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
 from tracejit.schedule.plan import Plan
 
@@ -87,7 +89,7 @@ def render(facts: Facts, bodies: Sequence[Body], composed: Sequence[Composed] = 
     names: Mapping[Value, str] = {}
     functions = [CLASS] if bodies[0].plan.branches.decisions else []
     for _, group in groupby(bodies, key=attrgetter("name")):
-        function = _function(list(group), reserved, imports, constants, names)
+        function = _function(list(group), reserved, imports, constants, names, facts.sizes)
         functions.append(function.source)
         names = names or function.names
     functions += [_composed(one, facts, names) for one in composed]
@@ -140,9 +142,10 @@ def _function(
     imports: dict[str, str],
     constants: dict[str, Constant],
     given: Mapping[Value, str],
+    sizes: Sizes | None,
 ) -> _Text:
     """The function that `bodies` are, one for each path where there are several."""
-    written = [_written(body, reserved, imports, constants, given) for body in bodies]
+    written = [_written(body, reserved, imports, constants, given, sizes) for body in bodies]
     first, one = bodies[0], written[0]
     lines: list[str] = []
     for body, text in zip(bodies[:-1], written[:-1], strict=True):
@@ -188,10 +191,13 @@ def _written(
     imports: dict[str, str],
     constants: dict[str, Constant],
     given: Mapping[Value, str],
+    sizes: Sizes | None,
 ) -> _Written:
     plan = body.plan
     _gather_constants(plan, constants)
-    names = variables(plan, reserved | set(constants), given)
+    free = free_names(sizes)
+    given = {**given, **size_names(plan)}
+    names = {**given, **variables(plan, reserved | set(constants) | free, given)}
     spell = Expressions(names.__getitem__, plan.inlined)
     parameters = [
         f"{names[value]}={spell.scalar(body.defaults[value], _is_mixed(plan))}"
@@ -209,6 +215,7 @@ def _written(
         elif unpacked:
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
+    unpacked_lines = len(lines)
     previous = None
     released = {} if body.stages else releases(plan, names)
     flow = body.stages or Flow(plan.branches)
@@ -237,6 +244,7 @@ def _written(
     if plan.results or not plan.leaves:
         lines.append("return " + _returned(body, spell))
     imports |= spell.imports
+    lines[unpacked_lines:unpacked_lines] = size_lines(lines, free, plan, names)
     return _Written(parameters, lines, names)
 
 

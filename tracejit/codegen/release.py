@@ -98,4 +98,6 @@ def _fullest(plan: Plan, steps: list[_Step], storages: Storages) -> int:
 
 
 def _bytes(value: Value) -> int:
-    return value.type.size * value.type.dtype.itemsize if value.type.form == "array" else 0
+    if value.type.form != "array":
+        return 0
+    return value.type.estimated_size * value.type.dtype.itemsize

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tracejit.ir.dims import resolved, spelled
+from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, type_of
 
 
@@ -213,7 +215,8 @@ class Graph:
 
     `files` maps a location to its file and the absolute line in it; it serves errors and is not
     part of the printed form, of equality or of any key. `branches` say which way through the
-    function each segment of the nodes is on, where there are several.
+    function each segment of the nodes is on, where there are several. `sizes` knows the free
+    dimensions, if there are any.
     """
 
     def __init__(self, name: str) -> None:
@@ -224,6 +227,7 @@ class Graph:
         self.outputs: list[Value] = []
         self.nodes: list[Node] = []
         self.files: dict[Location, tuple[str, int]] = {}
+        self.sizes: Sizes | None = None
         self._consed: dict[tuple[Any, ...], Node] = {}
         self._constants: dict[tuple[Any, ...], Constant] = {}
 
@@ -266,7 +270,9 @@ class Graph:
     ) -> Node:
         """The node that applies `op`: an equal one that is there already, or a new one at the
         end."""
-        key = (op.name, operands, repr(params) if params else "", region, tapes)
+        if self.sizes is not None:
+            params = {name: resolved(value) for name, value in params.items()}
+        key = (op.name, operands, self._spelled(params) if params else "", region, tapes)
         if not op.effect:
             known = self._consed.get(key)
             if known is not None and self.branches.precedes(known.segment, segment):
@@ -275,6 +281,40 @@ class Graph:
         self.nodes.append(node)
         self._consed[key] = node
         return node
+
+    def _spelled(self, params: dict[str, Any]) -> str:
+        """Parameters as they tell nodes from each other."""
+        if self.sizes is None:
+            return repr(params)
+        return ", ".join(f"{name}={spelled(value)}" for name, value in params.items())
+
+    def take_sizes(self, other: Graph) -> bool:
+        """Be over the free dimensions of a graph that was recorded for the same calls; whether that
+        is possible: as many are free, and the same holds of them."""
+        sizes, mine = other.sizes, self.sizes
+        if sizes is None or mine is None:
+            return sizes is mine
+        known = sizes.symbols_for(mine)
+        if known is None:
+            return False
+        self.sizes = sizes
+        for value in self.values():
+            if value.type.sizes is mine:
+                shape = tuple(known.translated(size) for size in value.type.shape)
+                value.type = ArrayType(shape, value.type.dtype, value.type.form)
+        for node in self.nodes:
+            for name, param in node.params.items():
+                node.params[name] = known.translated(param)
+        return True
+
+    def retype(self) -> None:
+        """Put what is known of sizes by now into every type and parameter."""
+        for value in self.values():
+            if value.type.sizes is not None:
+                value.type = ArrayType(value.type.shape, value.type.dtype, value.type.form)
+        for node in self.nodes:
+            for name, param in node.params.items():
+                node.params[name] = resolved(param)
 
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
@@ -286,9 +326,11 @@ class Graph:
             result.take_name(old)
         return new
 
-    def adopt_constants(self, other: Graph) -> None:
-        """Let constants of `other` be constants of this graph, too."""
+    def adopt(self, other: Graph) -> None:
+        """Let constants of `other` be constants of this graph, too, its sizes and files be its."""
         self._constants = other._constants | self._constants
+        self.files = other.files | self.files if self.files else other.files
+        self.sizes = other.sizes
 
     def values(self) -> Iterator[Value]:
         """Inputs, then the results of every node in order."""
@@ -312,6 +354,9 @@ class Graph:
         `h_2`); else after its op.
         """
         outputs = {*self.outputs, *results}
+        if self.sizes is not None:
+            taken = {value.name for value in self.inputs} | {node.op.name for node in self.nodes}
+            self.sizes.assign_names(taken)
         names = _Names({value.name for value in self.inputs})
         for _, statement in groupby(self.nodes, key=attrgetter("where")):
             temporaries: list[Value] = []

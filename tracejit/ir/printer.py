@@ -6,9 +6,10 @@
       out  f8      = sum h  axis=(0, 1)  # loss:2  return np.sum(h)
 
 One node a line: results with their types, the op (`op@2` in recompute region 2), operands,
-parameters, and the user's line where it changes. Numbers stand in place of a name: `2.0` is a
-Python number, `f4(2.0)` a NumPy scalar. An array constant has a line of its own under the head,
-with its elements or, if large, their hash.
+parameters, and the user's line where it changes. A graph whose types have free dimensions names
+them under the head, with what must hold of them: `sizes n m where n > 2`. Numbers stand in place
+of a name: `2.0` is a Python number, `f4(2.0)` a NumPy scalar. An array constant has a line of its
+own under the head, with its elements or, if large, their hash.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.graph import Constant, Graph, Location, Node, Operation, Value
+from tracejit.ir.size_parser import parse_sizes, read_sizes
+from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, parse_type
 
 INLINE_ELEMENTS = 16
@@ -36,6 +40,8 @@ def print_graph(graph: Graph) -> str:
     names = max((len(row[0]) for row in rows), default=0)
     types = max((len(row[1]) for row in rows), default=0)
     lines = [f"graph {graph.name}({inputs}) -> {outputs}".rstrip()]
+    if graph.sizes is not None:
+        lines += _sizes_line(graph.sizes)
     lines += [
         f"  {constant.name} {constant.type!r} = constant {constant_text(constant)}"
         for constant in graph.constants()
@@ -61,6 +67,8 @@ def parameter_text(value: Any) -> str:
     """A parameter as printed: a literal, a dtype's letters, a function's or a marker's name."""
     if isinstance(value, np.dtype):
         return dtype_letters(value)
+    if type(value) in (Dim, FreeShape, tuple):
+        return spelled(value)
     name = getattr(value, "__name__", None)
     return repr(value) if name is None else str(name)
 
@@ -97,7 +105,16 @@ def _cells(node: Node) -> tuple[str, str, str]:
     return names, types, body
 
 
+def _sizes_line(sizes: Sizes) -> list[str]:
+    """The line that names the free dimensions, if there are any."""
+    names = [sizes.symbols[index].name for index in sizes.free()]
+    conditions = sizes.conditions()
+    where = f" where {', '.join(conditions)}" if conditions else ""
+    return [f"  sizes {' '.join(names)}{where}"] if names else []
+
+
 _HEAD = re.compile(r"graph (\S+)\((.*)\) ->(?: (.*))?")
+_SIZES = re.compile(r"  sizes ([\w ]+?)(?: where (.+))?")
 _CONSTANT = re.compile(r"  (\S+) (\S+) = constant (\S+)")
 _NODE = re.compile(r"  (.+?)  +(.+?) += (\w+)(?:@(\d+))?(.*)")
 _PARAMETER = re.compile(r"(?<=\s)(\w+)=")
@@ -117,10 +134,13 @@ def parse_graph(
         raise fail("graph", None, problem=f"{text[:40]!r} is not a printed graph")
     graph = Graph(head[1])
     known: dict[str, Value] = {}
-    for name, kind in re.findall(r"(\w+): ([^\s,\[]+(?:\[[\d,]*\])?)", head[2]):
-        known[name] = graph.add_input(name, parse_type(kind))
+    found = _SIZES.fullmatch(lines[1]) if lines[1:] else None
+    graph.sizes = Sizes() if found else None
+    sizes = read_sizes(graph.sizes, found[1].split(), found[2]) if found and graph.sizes else {}
+    for name, kind in re.findall(r"(\w+): ([^\s,\[]+(?:\[[^\s\[\]]*\])?)", head[2]):
+        known[name] = graph.add_input(name, parse_type(kind, sizes))
     where: Location | None = None
-    for line in lines[1:]:
+    for line in lines[2 if found else 1 :]:
         constant = _CONSTANT.fullmatch(line)
         if constant is not None:
             data = (constants or {}).get(constant[1])
@@ -136,12 +156,12 @@ def parse_graph(
         match = _NODE.fullmatch(code.rstrip())
         if match is None:
             raise fail("graph", None, problem=f"{line!r} is not a node")
-        operands, params = _split_parameters(match[5])
+        operands, params = _split_parameters(match[5], sizes)
         node = graph.emit(
             ops[match[3]],
             tuple(_value(graph, known, word) for word in operands if word != "<-"),
             params,
-            [parse_type(kind) for kind in match[2].split(", ")],
+            [parse_type(kind, sizes) for kind in match[2].split(", ")],
             where,
             int(match[4] or 0),
         )
@@ -163,10 +183,11 @@ def _parse_location(comment: str) -> Location:
     return Location(function, int(line), text, note.rstrip("]"))
 
 
-def _split_parameters(text: str) -> tuple[list[str], dict[str, Any]]:
+def _split_parameters(text: str, sizes: Mapping[str, Dim]) -> tuple[list[str], dict[str, Any]]:
     pieces = _PARAMETER.split(text)
     params = {
-        key: _literal(value.strip()) for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
+        key: _literal(value.strip(), sizes)
+        for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
     }
     return pieces[0].split(), params
 
@@ -178,7 +199,7 @@ class FunctionName(str):
         return str(self)
 
 
-def _literal(text: str) -> Any:
+def _literal(text: str, sizes: Mapping[str, Dim]) -> Any:
     if re.fullmatch(r"[fiubc]\d+", text):
         return np.dtype(text)
     try:
@@ -188,7 +209,9 @@ def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return FunctionName(text)
+        pass
+    value = parse_sizes(text, sizes)
+    return FunctionName(text) if value is None else value
 
 
 def _number(text: str) -> bool | int | float | complex:

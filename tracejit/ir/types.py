@@ -15,17 +15,27 @@ f8[8,3]
 True
 >>> parse_type("~i8")
 ~i8
+
+A shape may hold Dims (`ir/sizes.py`): such a type belongs to one recording, whose types are
+interned among themselves.
+
+>>> ArrayType((Sizes().symbol(64), 3), np.dtype("f8"))
+f8[n,3]
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.ir.dims import Dim, FreeShape, dims_in, estimated, in_numbers, resolved, size_text
+from tracejit.ir.size_parser import parse_sizes
+from tracejit.ir.sizes import Sizes
 
 Form = Literal["array", "scalar", "weak", "handle"]
 Shape = tuple[int, ...]
@@ -42,25 +52,52 @@ PYTHON_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "f": float, "c": co
 class ArrayType:
     """Shape, dtype and form of a value; interned."""
 
-    __slots__ = ("dtype", "form", "is_inexact", "shape")
+    __slots__ = ("dtype", "form", "is_inexact", "shape", "sizes")
     shape: Shape
     dtype: np.dtype[Any]
     form: Form
     is_inexact: bool
     """Whether values are floating or complex, so that derivatives exist."""
+    sizes: Sizes | None
+    """What knows the free dimensions of the shape; None where every size is a number."""
 
     _interned: ClassVar[dict[tuple[Shape, np.dtype[Any], Form], ArrayType]] = {}
 
     def __new__(cls, shape: Shape, dtype: np.dtype[Any], form: Form = "array") -> ArrayType:
         """The one type with this shape, dtype and form."""
+        size: Any
+        for size in shape:
+            if type(size) is Dim:
+                return cls._with_sizes(shape, dtype, form)
         key = (shape, dtype, form)
         known = cls._interned.get(key)
         if known is None:
-            known = object.__new__(cls)
-            known.shape, known.dtype, known.form = key
-            known.is_inexact = dtype.kind in "fc"
-            known = cls._interned.setdefault(key, known)
+            known = cls._interned.setdefault(key, cls._made(shape, dtype, form, None))
         return known
+
+    @classmethod
+    def _with_sizes(cls, shape: Any, dtype: np.dtype[Any], form: Form) -> ArrayType:
+        """The one type of a recording with this shape, in which there are Dims."""
+        shape = resolved(FreeShape(shape))
+        owners = [size.sizes for size in dims_in(shape)]
+        if not owners:
+            return cls(tuple(shape), dtype, form)
+        sizes = owners[0]
+        assert all(other is sizes for other in owners)
+        key = (tuple(getattr(size, "key", size) for size in shape), dtype, form)
+        known: ArrayType | None = sizes.types.get(key)
+        if known is None:
+            known = sizes.types[key] = cls._made(shape, dtype, form, sizes)
+        return known
+
+    @classmethod
+    def _made(
+        cls, shape: Shape, dtype: np.dtype[Any], form: Form, sizes: Sizes | None
+    ) -> ArrayType:
+        made = object.__new__(cls)
+        made.shape, made.dtype, made.form, made.sizes = shape, dtype, form, sizes
+        made.is_inexact = dtype.kind in "fc"
+        return made
 
     def __reduce__(self) -> tuple[type[ArrayType], tuple[Shape, np.dtype[Any], Form]]:
         return ArrayType, (self.shape, self.dtype, self.form)
@@ -74,6 +111,16 @@ class ArrayType:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
+
+    @property
+    def in_numbers(self) -> ArrayType:
+        """The type with the sizes of the call that is being recorded."""
+        return self if self.sizes is None else ArrayType((*in_numbers(self.shape),), self.dtype)
+
+    @property
+    def estimated_size(self) -> int:
+        """The number of elements that planners expect."""
+        return math.prod(self.shape) if self.sizes is None else estimated(self.shape)
 
     def with_form(self, form: Form) -> ArrayType:
         """The same shape and dtype in another form."""
@@ -91,7 +138,7 @@ class ArrayType:
             return "~" + letters
         if self.form == "scalar":
             return letters
-        return f"{letters}[{','.join(map(str, self.shape))}]"
+        return f"{letters}[{','.join(map(size_text, self.shape))}]"
 
 
 HANDLE: Final = ArrayType((), np.dtype(object), "handle")
@@ -132,11 +179,11 @@ def is_number(value: object) -> bool:
     return issubclass(type(value), (int, float, complex)) and type_of(value) is None
 
 
-def parse_type(text: str) -> ArrayType:
-    """The type that prints as `text`."""
+def parse_type(text: str, sizes: Mapping[str, Dim] | None = None) -> ArrayType:
+    """The type that prints as `text`, in which there may be `sizes`."""
     if text == "handle":
         return HANDLE
-    match = re.fullmatch(r"(~?)([a-z]\d+)(\[([\d,]*)\])?", text)
+    match = re.fullmatch(r"(~?)([a-z]\d+)(\[([^\[\]]*)\])?", text)
     if match is None:
         raise fail("graph", None, problem=f"{text!r} is not a type")
     dtype = np.dtype(match[2])
@@ -144,4 +191,8 @@ def parse_type(text: str) -> ArrayType:
         return ArrayType((), dtype, "weak")
     if match[3] is None:
         return ArrayType((), dtype, "scalar")
-    return ArrayType(tuple(int(size) for size in match[4].split(",") if size), dtype)
+    words = [word for word in match[4].split(",") if word]
+    shape = tuple(parse_sizes(word, sizes or {}) for word in words)
+    if any(size is None for size in shape):
+        raise fail("graph", None, problem=f"{text!r} is not a type")
+    return ArrayType(shape, dtype)

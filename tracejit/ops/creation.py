@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.dims import estimated, spelled, whole
 from tracejit.ir.types import ArrayType, Shape, type_of
 from tracejit.ops.batching import Moved, spread
 from tracejit.ops.infer import broadcast_shapes
@@ -75,7 +76,7 @@ def known(value: Any, name: str) -> Any:
 def shape_of(shape: Any) -> Shape:
     """A shape given as a number or a sequence."""
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(operator.index(size) for size in sizes)
+    return tuple(whole(size) for size in sizes)
 
 
 def require_layout(order: Any, device: Any = None) -> None:
@@ -101,11 +102,11 @@ def filled(shape: Shape, fill: Any, dtype: np.dtype[Any]) -> str:
     """Source of an array full of one number: np.zeros((3, 4)), np.full(3, 2.0, np.float32)."""
     sizes = shape[0] if len(shape) == 1 else shape
     if type(fill) is int and fill in (0, 1):
-        text = f"{'np.ones' if fill else 'np.zeros'}({sizes!r}"
+        text = f"{'np.ones' if fill else 'np.zeros'}({spelled(sizes)}"
         return text + (")" if dtype == np.float64 else f", {literal(dtype)})")
     if dtype.kind == "f" and type(fill) is int:
         fill = float(fill)
-    text = f"np.full({sizes!r}, {_number(fill)}"
+    text = f"np.full({spelled(sizes)}, {_number(fill)}"
     return text + (")" if np.asarray(fill).dtype == dtype else f", {literal(dtype)})")
 
 
@@ -123,7 +124,7 @@ full = defop(
     infer=lambda shape, fill, dtype: ArrayType(shape, dtype),
     vjp=(),
     source=lambda types, shape, fill, dtype: filled(shape, fill, dtype),
-    cost=lambda shape, fill, dtype: math.prod(shape),
+    cost=lambda shape, fill, dtype: estimated(shape),
 )
 
 
@@ -134,7 +135,7 @@ def _full_of_type(fill: ArrayType, shape: Shape, dtype: np.dtype[Any]) -> ArrayT
 
 
 def _full_of_source(types: Sequence[ArrayType], shape: Shape, dtype: np.dtype[Any]) -> str:
-    sizes = repr(shape[0] if len(shape) == 1 else shape)
+    sizes = spelled(shape[0] if len(shape) == 1 else shape)
     return f"np.full({sizes}, {{0}}" + (")" if types[0].dtype == dtype else ", dtype={dtype})")
 
 
@@ -149,7 +150,7 @@ full_of: Op = defop(
     jvp="linear",
     batch=_full_of_batch,
     source=_full_of_source,
-    cost=lambda fill, shape, dtype: math.prod(shape),
+    cost=lambda fill, shape, dtype: estimated(shape),
 )
 
 

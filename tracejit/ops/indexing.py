@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.dims import whole
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, filled, is_recorded, settled, type_in_call
-from tracejit.ops.infer import broadcast_shapes, normalize_axis
+from tracejit.ops.infer import broadcast_shapes, normalize_axis, slice_length
 from tracejit.ops.op import Op, answer, defop
 
 Index = tuple[Any, ...]
@@ -106,7 +107,7 @@ def _part(item: Any, masks: bool) -> Any:
 
 
 def _bound(value: Any) -> int | None:
-    return None if value is None else operator.index(value)
+    return None if value is None else whole(value)
 
 
 def _axes_taken(part: Any) -> int:
@@ -136,9 +137,7 @@ def _places(array: Any, sizes: Shape, axis: int, masks: bool) -> Sequence[Any]:
 
 def _simplified(entries: list[Any], rest: int) -> Index:
     """A basic index without what is implied; an Ellipsis that makes a 0-d array stays."""
-    numbers = all(
-        type(entry) is int or str(entry).startswith("{") for entry in entries if entry != "..."
-    )
+    numbers = all(type(entry) in (int, str) for entry in entries)
     if rest == 0 and numbers:
         return tuple(entries)
     kept = [entry for entry in entries if entry != "..." or rest]
@@ -155,8 +154,10 @@ def is_unique(*arrays: Any) -> bool:
     """
     several = [array for array in arrays if np.ndim(array)]
     known = [array for array in several if not is_recorded(array)]
-    if len(known) < len(several) and (not known or len({np.shape(a) for a in several}) > 1):
-        return False
+    if len(known) < len(several):
+        alike = all(np.shape(array) == np.shape(several[0]) for array in several)
+        if not known or not alike:
+            return alike and any(map(_counts_up, several))
     keys = np.zeros((), np.intp)
     for array in np.broadcast_arrays(*known):
         if array.size:
@@ -184,7 +185,7 @@ def selected_type(
             axis += rest
             continue
         if isinstance(entry, tuple):
-            shape.append(len(range(*slice(*entry[1:]).indices(x.shape[axis]))))
+            shape.append(slice_length(x.shape[axis], *entry[1:]))
         else:
             fancy.append((number, len(shape)))
             if type(entry) is int and not -x.shape[axis] <= entry < x.shape[axis]:
@@ -199,6 +200,12 @@ def selected_type(
         shape[place:place] = broadcast_shapes(*[type.shape for type in indices])
     form = "array" if shape or "..." in index else "scalar"
     return ArrayType(tuple(shape), x.dtype, form)  # type: ignore[arg-type]
+
+
+def _counts_up(array: Any) -> bool:
+    """Whether a Tensor is np.arange of a free dimension."""
+    node = array._value.node
+    return node is not None and node.op.name == "arange" and node.params["start"] == 0
 
 
 # How an index is spelled

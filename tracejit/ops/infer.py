@@ -23,11 +23,16 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
         return first
     result: list[int] = []
     for position in range(-max(map(len, shapes)), 0):
-        sizes = {shape[position] for shape in shapes if len(shape) >= -position} - {1}
-        if len(sizes) > 1:
-            listed = " and ".join(map(str, shapes))
-            raise ValueError(f"shapes {listed} cannot be broadcast together")
-        result.append(sizes.pop() if sizes else 1)
+        found = 1
+        for shape in shapes:
+            size = shape[position] if len(shape) >= -position else 1
+            if size == 1 or found == size:
+                continue
+            if found != 1:
+                listed = " and ".join(map(str, shapes))
+                raise ValueError(f"shapes {listed} cannot be broadcast together")
+            found = size
+        result.append(found)
     return tuple(result)
 
 
@@ -105,6 +110,28 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     if keepdims:
         return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def slice_length(size: int, start: int | None, stop: int | None, step: int | None) -> int:
+    """How many elements of `size` a slice selects: as Python has it, of free dimensions as well.
+
+    >>> slice_length(10, 1, -1, None), slice_length(10, None, None, -3), slice_length(3, 5, 9, 1)
+    (8, 4, 0)
+    """
+    step = 1 if step is None else operator.index(step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+    first = _clipped(start, size, low, high) if start is not None else (low if step > 0 else high)
+    last = _clipped(stop, size, low, high) if stop is not None else (high if step > 0 else low)
+    distance = last - first if step > 0 else first - last
+    return 0 if distance < 0 else (distance + abs(step) - 1) // abs(step)
+
+
+def _clipped(bound: int, size: int, low: int, high: int) -> int:
+    """A bound of a slice counted from the front, within the array."""
+    bound = bound + size if bound < 0 else bound
+    return low if bound < low else high if bound > high else bound
 
 
 @cache

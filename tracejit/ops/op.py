@@ -37,6 +37,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from tracejit.ir.dims import spelled
 from tracejit.ir.types import ArrayType, type_of
 
 Rule = Callable[..., Any]
@@ -89,7 +90,7 @@ def as_is(*operands: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def size(*types: ArrayType, **params: Any) -> int:
     """The default cost: one operation per element of the largest operand."""
-    return max((type.size for type in types), default=1)
+    return max((type.estimated_size for type in types), default=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -235,7 +236,7 @@ def literal(value: Any) -> str:
     """A parameter as Python source: a literal, or np.NAME for a dtype."""
     if isinstance(value, np.dtype):
         return "np.bool_" if value.kind == "b" else f"np.{value.name}"
-    return repr(value)
+    return spelled(value)
 
 
 def defop(*numpy: Any, name: str = "", **fields: Any) -> Op:

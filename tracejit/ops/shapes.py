@@ -8,13 +8,13 @@ Ops that only look at memory in another way cost nothing and may share it with t
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.exceptions import AxisError
 
+from tracejit.ir.dims import whole
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import along_axis, behind, rows, spread
 from tracejit.ops.creation import as_array, require_layout, type_in_call
@@ -71,8 +71,8 @@ def _is_fortran(order: str) -> bool:
 def _sizes(shape: Any) -> list[int]:
     """A shape given as a number or a sequence of numbers."""
     if isinstance(shape, (tuple, list)) or (type(shape) is np.ndarray and shape.ndim):
-        return [operator.index(size) for size in shape]
-    return [operator.index(shape)]
+        return [whole(size) for size in shape]
+    return [whole(shape)]
 
 
 def _reshape_call(a: Any, shape: Any) -> Call:
@@ -83,7 +83,7 @@ def _reshape_call(a: Any, shape: Any) -> Call:
     known = math.prod(size for size in target if size >= 0)
     for k in unknown:
         target[k] = np.size(a) // known if known else -1
-    if math.prod(target) != np.size(a) or min(target, default=0) < 0:
+    if math.prod(target) != np.size(a) or any(size < 0 for size in target):
         raise ValueError(f"cannot reshape array of size {np.size(a)} into shape {tuple(target)}")
     return (a,), {"shape": tuple(target)}
 

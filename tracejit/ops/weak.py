@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, ArrayType
+from tracejit.ir.types import PYTHON_TYPES, WEAK_DTYPES, WEAK_TYPES, ArrayType
 from tracejit.ops.op import Op, defop
 
 
@@ -38,6 +38,17 @@ UNARY: dict[str, Callable[..., Any]] = {
     "~": operator.invert,
     "abs": operator.abs,
 }
+
+
+SIZE: Op = defop(
+    name="size",
+    infer=lambda value: WEAK_TYPES[int],
+    vjp=(),
+    batch=lambda moved, value: SIZE(value=value),
+    source="{value}",
+    cost=lambda value: 0,
+)
+"""A free dimension, or what is computed from such, as a Python int."""
 
 
 def _declare(function: Callable[..., Any], source: str) -> Op:

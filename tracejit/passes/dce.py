@@ -25,9 +25,8 @@ from tracejit.ir.graph import Graph, Node, Value
 def drop_dead(graph: Graph) -> Graph:
     """`graph` with only the nodes its outputs and effects need; inputs stay as they are."""
     new = Graph(graph.name)
-    new.files = graph.files
     new.branches = graph.branches
-    new.adopt_constants(graph)
+    new.adopt(graph)
     new.inputs = graph.inputs
     new.nodes = needed_nodes(graph.nodes, graph.outputs)
     new.outputs = graph.outputs

@@ -66,7 +66,8 @@ def _late_parts(graph: Graph) -> set[Node]:
         late = _read_after(now, base, views, last)
         if last[base] > now or base.node is None:
             continue
-        if sum(view.results[0].type.size for view in late) < base.type.size:
+        copied = sum(view.results[0].type.estimated_size for view in late)
+        if copied < base.type.estimated_size:
             chosen.update(late)
     return chosen
 

@@ -34,8 +34,7 @@ def extract(
     """The graph `name` that computes `outputs` from `inputs`, values of `graph`; other inputs are
     in `substitutes`, and become constants."""
     new = Graph(name)
-    new.files = graph.files
-    new.adopt_constants(graph)
+    new.adopt(graph)
     known: dict[Value, Value] = {}
     for value, data in (substitutes or {}).items():
         known[value] = new.constant(data)

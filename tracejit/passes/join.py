@@ -109,7 +109,7 @@ class Tree:
             elif mine.type is not value.type:
                 raise Misfit
             known[value] = mine
-        self._graph.adopt_constants(graph)
+        self._graph.adopt(graph)
 
         def mapped(value: Value) -> Value:
             if isinstance(value, Constant):
@@ -149,7 +149,6 @@ class Tree:
         segment.outputs = tuple(map(mapped, graph.outputs))
         self._inputs |= new
         self.keys += new
-        self._graph.files |= graph.files
         self.paths += 1
         return segment.path
 
@@ -167,8 +166,7 @@ class Tree:
         """All ways in one graph; what is longer stands last, so that it need not be indented.
         Each way answers its number after so many of its outputs as `numbered` says."""
         graph = Graph(self.name)
-        graph.files = self._graph.files
-        graph.adopt_constants(self._graph)
+        graph.adopt(self._graph)
         known: dict[Value, Value] = {}
         for value in self.inputs:
             known[value] = graph.add_input(value.name, value.type)

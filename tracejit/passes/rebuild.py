@@ -35,9 +35,8 @@ def rebuild(
 ) -> Graph:
     """`graph` with every node rewritten; inputs in `substitutes` become constants."""
     new = Graph(graph.name)
-    new.files = graph.files
     new.branches = graph.branches
-    new.adopt_constants(graph)
+    new.adopt(graph)
     known: dict[Value, Value] = {}
     for value in graph.inputs:
         if substitutes and value in substitutes:

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
@@ -83,7 +84,7 @@ def _fold(
     graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
 ) -> Value | None:
     """A small result of constants alone is a constant."""
-    if not operands or type.size > FOLD_ELEMENTS or op.effect:
+    if not operands or type.sizes is not None or type.size > FOLD_ELEMENTS or op.effect:
         return None
     numbers = [value.data for value in operands if isinstance(value, Constant)]
     if len(numbers) < len(operands):
@@ -262,10 +263,12 @@ def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) ->
         return None
     source = made.operands[0].type.shape
     shape = operands[0].type.shape
-    if made.op.name != "broadcast_to" and source != shape[len(shape) - len(source) :]:
-        return None
-    if made.op.name != "broadcast_to" and math.prod(shape) != math.prod(source):
-        return None
+    if made.op.name != "broadcast_to":
+        before, after = (tuple(map(key_of, sizes)) for sizes in (source, shape))
+        if before != after[len(after) - len(before) :]:
+            return None
+        if key_of(math.prod(shape)) != key_of(math.prod(source)):
+            return None
     return _emit(graph, node, "broadcast_to", (made.operands[0],), shape=node.params["shape"])
 
 

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.types import PYTHON_TYPES
+from tracejit.ir.dims import size_text, symbol_of
+from tracejit.ir.sizes import Sizes
+from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.trace.contents import same_attributes
 from tracejit.trace.reads import is_foreign_module
-from tracejit.trace.signature import Call, Leaf, is_alike
+from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
 ENTRY = "<tracejit entry"
@@ -50,10 +53,10 @@ class Entry(NamedTuple):
     to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
     further arguments of the kernel, each an object and the path from it to the array; `captured`
     are all arrays from outside that Python may read. `guard` decides whether captured names still
-    hold. `answers` are those of every way, by its number, which stands at `which` in what the
-    kernel returns; of all ways, where they are the same. `ways` are what the kernel has joined,
-    or more by now, `decisions` the places where it parts them. `unwatched` says whether no tape has
-    to see what Variables it reads.
+    hold, `sizes` know the free dimensions in the types of leaves. `answers` are those of every way,
+    by its number, which stands at `which` in what the kernel returns; of all ways, where they are
+    the same. `ways` are what the kernel has joined, or more by now, `decisions` the places where it
+    parts them. `unwatched` says whether no tape has to see what Variables it reads.
     """
 
     signature: inspect.Signature
@@ -71,6 +74,7 @@ class Entry(NamedTuple):
     in_order: frozenset[str] = frozenset()
     captured: Sequence[np.ndarray] = ()
     unwatched: Callable[[], bool] | None = None
+    sizes: Sizes | None = None
 
     def outcomes(self, error: NotImplementedError) -> list[Any]:
         """The decisions that led to BranchNotRecorded in the kernel, the one that fell otherwise
@@ -87,9 +91,14 @@ class Entry(NamedTuple):
         if not is_alike(self.call, call):
             return False
         pairs = zip(self.call.leaves, call.leaves, strict=True)
-        return all(self._takes(*pair) for pair in pairs)
+        numbers: dict[str, int] = {}
+        if not all(self._takes(*pair, numbers) for pair in pairs):
+            return False
+        return self.sizes is None or not numbers or self.sizes.hold(numbers)
 
-    def _takes(self, mine: Leaf, other: Leaf) -> bool:
+    def _takes(self, mine: Leaf, other: Leaf, numbers: dict[str, int]) -> bool:
+        if not has_type(other, mine.type, numbers):
+            return False
         if mine.name in self.in_order and not lies_in_order(other.value):
             return False
         if mine.role == "static":
@@ -106,9 +115,14 @@ class Space:
     def __init__(self, parameters: Iterable[str] = ()) -> None:
         """Nothing bound yet; `parameters` are the user's."""
         self.names: dict[str, Any] = {}
+        self.sizes: set[str] = set()
         self.prefix = "_tj_"
         while any(name.startswith(self.prefix) for name in parameters):
             self.prefix = "_" + self.prefix
+
+    def size_names(self, text: str) -> str:
+        """`text` over free dimensions, with the names that these have in the entry."""
+        return re.sub(r"[A-Za-z]\w*", lambda found: f"{self.prefix}_{found[0]}", text)
 
     def bind(self, thing: Any) -> str:
         """A name for `thing`; the same thing has one name."""
@@ -133,6 +147,8 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
         if leaf.name in entry.in_order:
             checks.append(f"{spelled[leaf.name]}.flags.c_contiguous")
+    if entry.sizes is not None:
+        checks += [space.size_names(text) for text in entry.sizes.conditions()]
     for condition in (entry.unwatched, entry.guard):
         if condition is not None:
             checks.append(f"{space.bind(condition)}()")
@@ -194,7 +210,7 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     if leaf.role == "array":
         dtype = space.bind(leaf.type.dtype)
         yield f"{space.bind(type)}({first}) is {space.bind(np.ndarray)}"
-        yield f"{text}.shape == {leaf.type.shape!r}"
+        yield from shape_checks(text, leaf.type, space)
         yield f"({text}.dtype is {dtype} or {text}.dtype == {dtype})"
         return
     # Of np.int64 and np.longlong, which are one dtype and two classes, leaf.type knows one.
@@ -202,6 +218,21 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
     if leaf.name in fixed:
         yield _number_check(text, fixed[leaf.name], space)
+
+
+def shape_checks(text: str, type: ArrayType, space: Space) -> Iterator[str]:
+    """Conditions on the shape of the array `text`, which name its free dimensions."""
+    if type.sizes is None:
+        yield f"{text}.shape == {type.shape!r}"
+        return
+    yield f"{text}.ndim == {type.ndim}"
+    for axis, size in enumerate(type.shape):
+        spelled = space.size_names(size_text(size))
+        if symbol_of(size) is None or spelled in space.sizes:
+            yield f"{text}.shape[{axis}] == {spelled}"
+        else:
+            space.sizes.add(spelled)
+            yield f"({spelled} := {text}.shape[{axis}]) > {symbol_of(size).least - 1}"
 
 
 def numpy_generator(generator: Any) -> Any:

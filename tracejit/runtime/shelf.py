@@ -35,9 +35,10 @@ class Shelf:
         self.turns = Turns()
         self._mutex = Mutex()
 
-    def made_for(self, call: Call) -> Made | None:
-        """What was made for a call like this one, and holds."""
-        return next((one for one in self.made if one.entry.fits(call)), None)
+    def made_for(self, call: Call, exact: bool = False) -> Made | None:
+        """What was made for a call like this one, and holds; where `exact`, for its very sizes."""
+        made = (one for one in self.made if not exact or one.entry.sizes is None)
+        return next((one for one in made if one.entry.fits(call)), None)
 
     def enter(self, new: Made, onto: Entry | None = None) -> Made:
         """Put what was made in front of the others, in the place of `onto`; with the kernel that it

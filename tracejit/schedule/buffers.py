@@ -63,7 +63,9 @@ def overwritten_operands(
             continue
         result = node.results[0]
         updates = node.op.statements is not None
-        if result.type.form != "array" or (result.type.size < INLINE_BELOW and not updates):
+        if result.type.form != "array":
+            continue
+        if result.type.estimated_size < INLINE_BELOW and not updates:
             continue
         for operand in node.operands[: 1 if updates else None]:
             root = storages.root(operand)

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.weak import SIZE
 from tracejit.schedule.liveness import read_values
 
 INLINE_BELOW = 256
@@ -36,6 +37,9 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
     inlined: set[Node] = set()
     for node in nodes:
         value = node.results[0]
+        if node.op is SIZE:
+            inlined.add(node)
+            continue
         if not _may_be_inlined(node) or value in returned:
             continue
         if (
@@ -120,12 +124,12 @@ def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
 
 def _ends_line(node: Node, user: Node) -> bool:
     """Whether a reduction to a small result is used in the same statement of the user's."""
-    return node.results[0].type.size < INLINE_BELOW and node.where == user.where
+    return node.results[0].type.estimated_size < INLINE_BELOW and node.where == user.where
 
 
 def _is_small(node: Node) -> bool:
     """Whether no array of INLINE_BELOW elements or more is made or read."""
     return all(
-        isinstance(value, Constant) or value.type.size < INLINE_BELOW
+        isinstance(value, Constant) or value.type.estimated_size < INLINE_BELOW
         for value in (*node.operands, *node.results)
     )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.ir.dims import in_numbers
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import AS_INTEGER, DECIDE
@@ -110,7 +111,7 @@ class Prefix:
         operands = [self._data(value) for value in node.operands]
         try:
             with np.errstate(all="ignore"):
-                answer = node.op.evaluate(*operands, **node.params)
+                answer = node.op.evaluate(*operands, **in_numbers(node.params))
         except Exception as error:
             raise Failed from error
         answers = (answer,) if len(node.results) == 1 else answer

@@ -6,6 +6,7 @@ import keyword
 import re
 from types import FrameType
 
+from tracejit.ir.dims import Dim
 from tracejit.trace import places
 from tracejit.trace.tensor import Tensor
 
@@ -67,6 +68,8 @@ class Namer:
         if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:
             return
         for name, local in frame.f_locals.items():
+            if type(local) is Dim and local.symbol is not None:
+                local.symbol.label = local.symbol.label or name
             if type(local) is not Tensor or local._held.label or local._held.node is None:
                 continue
             if not name.isidentifier():  # pytest keeps the parts of an assertion in such names

@@ -26,6 +26,7 @@ from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
+from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.captures import Captures
 from tracejit.trace.decisions import Decisions, Hidden, Unknown
@@ -91,7 +92,6 @@ class Recording(Recorder):
         self.open = True
         self.forward = 0
         self.exact = False
-        self.known: dict[Value, Any] = {}
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
@@ -107,7 +107,7 @@ class Recording(Recorder):
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
         """A new input as a Tensor; `known` is what it stands for in this run."""
         value = self.graph.add_input(name, type)
-        if type_of(known) is type or type is HANDLE:
+        if type_of(known) is type.in_numbers or type is HANDLE:
             self.decisions.given[value] = known
         if type.form == "weak":
             self.known[value] = known
@@ -131,7 +131,7 @@ class Recording(Recorder):
             raise
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
-        if types[0].form == "weak" and self._knows(op, values):
+        if types[0].form == "weak" and op is not SIZE and self._knows(op, values):
             try:
                 number = op.evaluate(*map(self.known_value, values), **params)
             except (ArithmeticError, ValueError):
@@ -151,8 +151,7 @@ class Recording(Recorder):
         return tuple(Tensor(value, self) for value in results)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
-        """Whether an op on these numbers can be computed now: not a draw, nor what depends on
-        one."""
+        """Whether an op on these numbers can be computed now: none depends on a draw."""
         return not op.effect and all(
             isinstance(value, Constant) or value in self.known for value in values
         )
@@ -316,7 +315,7 @@ class Recording(Recorder):
             one = pending.pop()
             if isinstance(one, Constant):
                 continue
-            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY):
+            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
                 return False
             pending += [x for x in one.node.operands if x not in met]
             met.update(one.node.operands)
@@ -345,8 +344,7 @@ class Recording(Recorder):
 
     def numpy(self, value: Value) -> np.ndarray:
         """Refused: there is no array yet."""
-        known = self.value_of(value, "{}.numpy()", "return it from the function.")
-        return np.array(known)
+        return np.array(self.value_of(value, "{}.numpy()", "return it from the function."))
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""
@@ -355,6 +353,8 @@ class Recording(Recorder):
             one = pending.pop()
             if one.node is not None:
                 pending.extend(one.node.operands)
+                if one.node.op is SIZE:
+                    int(one.node.params["value"])
             elif not isinstance(one, Constant) and one not in self.reads:
                 self.reads[one] = self.known[one], self.here()
         return self.known_value(value)

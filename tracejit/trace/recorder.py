@@ -14,11 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
+from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
+from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, is_number
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
+from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
 from tracejit.trace.tensor import Tensor
@@ -56,6 +59,7 @@ class Recorder:
         self.scope = 0
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
+        self.known: dict[Value, Any] = {}
         self._scopes = 0
         self._writes = 0
 
@@ -80,6 +84,24 @@ class Recorder:
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
         raise NotImplementedError
+
+    # Free dimensions
+
+    def use_sizes(self, sizes: Sizes | None) -> None:
+        """Record for these sizes, too, some of which are free."""
+        self.graph.sizes = sizes
+        if sizes is not None:
+            sizes.recording = self
+
+    def tensor_of_size(self, size: Dim) -> Tensor:
+        """A size as a Python int that is being recorded."""
+        tensor: Tensor = self.record(SIZE, (), {"value": size})
+        self.known[tensor._value] = size.number
+        return tensor
+
+    def retype(self) -> None:
+        """Sizes have become known: put them in."""
+        self.graph.retype()
 
     def check_alive(self) -> None:
         """Raise LeakedTensorError where Tensors of this recorder can be used no more."""

@@ -15,11 +15,12 @@ import keyword
 import operator
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.trace.draws import is_generator
 from tracejit.trace.tensor import Tensor
@@ -28,34 +29,63 @@ from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 Role = Literal["array", "scalar", "number", "static", "variable", "generator"]
 
 
-class TensorSpec:
-    """An array argument described instead of given: for `f.kernel(spec, ...)`.
+EXAMPLE: Final = 240
 
-    >>> TensorSpec((8, 3), np.float32)
-    TensorSpec(shape=(8, 3), dtype=float32)
+
+class TensorSpec:
+    """An array argument described instead of given: for `f.kernel(spec, ...)`. None in the shape is
+    any size from 2 on.
+
+    >>> TensorSpec((None, 3), np.float32)
+    TensorSpec(shape=(None, 3), dtype=float32)
     """
 
     __slots__ = ("dtype", "name", "shape")
 
-    def __init__(self, shape: Iterable[int], dtype: Any = float, name: str | None = None) -> None:
+    def __init__(
+        self, shape: Iterable[int | None], dtype: Any = float, name: str | None = None
+    ) -> None:
         """An array of this shape and dtype; `name` is for the reader."""
-        self.shape = tuple(operator.index(size) for size in shape)
+        self.shape = tuple(None if size is None else operator.index(size) for size in shape)
         self.dtype = np.dtype(dtype)
         self.name = name
 
     @property
     def type(self) -> ArrayType:
-        """The type of an array that fits."""
-        return ArrayType(self.shape, self.dtype)
+        """The type of an array that fits: where any size does, one with many divisors."""
+        sizes = (EXAMPLE if size is None else size for size in self.shape)
+        return ArrayType(tuple(sizes), self.dtype)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and self.type is other.type
+        if not isinstance(other, TensorSpec):
+            return False
+        return self.shape == other.shape and self.dtype == other.dtype
 
     def __hash__(self) -> int:
-        return hash(self.type)
+        return hash((self.shape, self.dtype))
 
     def __repr__(self) -> str:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype})"
+
+
+def has_type(leaf: Leaf, type: ArrayType | None, numbers: dict[str, int]) -> bool:
+    """Whether a leaf is of a type; the free dimensions of that are put into `numbers`."""
+    mine = leaf.type
+    is_spec = isinstance(leaf.value, TensorSpec) and None in leaf.value.shape
+    if type is mine or type is None or mine is None or type.sizes is None:
+        return type is mine and not is_spec
+    if mine.sizes is not None:
+        return repr(type) == repr(mine)
+    if type.ndim != mine.ndim or type.dtype != mine.dtype:
+        return False
+    for axis, (size, given) in enumerate(zip(type.shape, mine.shape, strict=True)):
+        symbol = symbol_of(size)
+        if symbol is None:
+            if size != given or (is_spec and leaf.value.shape[axis] is None):
+                return False
+        elif numbers.setdefault(symbol.name, given) != given or given < symbol.least:
+            return False
+    return True
 
 
 class Leaf(NamedTuple):
@@ -70,7 +100,7 @@ class Leaf(NamedTuple):
 
     def is_like(self, other: Leaf) -> bool:
         """Whether a kernel that takes this leaf may take `other`, if numbers agree."""
-        if self.role != other.role or self.type is not other.type:
+        if self.role != other.role or not has_type(other, self.type, {}):
             return False
         if self.role == "variable":
             return self.value is other.value

@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tracejit.ir.dims import FreeShape
 from tracejit.trace.contents import ATOMS
 
 
@@ -76,6 +77,7 @@ def _child(value: Any, key: Any) -> Any:
 
 def flatten(value: Any) -> tuple[list[Any], Structure]:
     """The leaves of `value` in order, and its structure."""
+    value = tuple(value) if type(value) is FreeShape else value
     keys = _keys(value)
     if keys is None:
         return [value], LEAF

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Held, Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import cast
@@ -352,7 +353,9 @@ def _check_targets(function: Any, method: str, args: Any, kwargs: dict[str, Any]
 
 
 def read_leaf(leaf: Any) -> Any:
-    """A Variable's value; anything else as it is."""
+    """A Variable's value, a free dimension as a number; anything else as it is."""
+    if type(leaf) is Dim:
+        return leaf.__tracejit_read__()
     return leaf.read_value() if type(leaf) is Variable else leaf
 
 

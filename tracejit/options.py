@@ -1,0 +1,29 @@
+"""The options of `function`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+
+class Options(NamedTuple):
+    """The options of `function`.
+
+    `static_argnums` and `static_argnames` choose arguments whose Python numbers always select a
+    kernel. `cache=False` keeps kernels off the disk. `exact=True` promises NumPy's bits for ever:
+    no rewrite that changes rounding. `name` is the name in generated code. Where Python goes by
+    values of arrays, `max_paths` ways through the function are recorded; calls that take yet
+    another run as plain Python. `dynamic_shapes=False`
+    makes a kernel for every shape; "auto" leaves a dimension free from its second size on.
+    `input_signature`, one TensorSpec for each argument, leaves those free from the first call on
+    that are None in it.
+    """
+
+    static_argnums: int | tuple[int, ...] = ()
+    static_argnames: str | tuple[str, ...] = ()
+    cache: bool = True
+    exact: bool = False
+    name: str | None = None
+    max_paths: int = 64
+    dynamic_shapes: Literal["auto"] | bool = "auto"
+    input_signature: Sequence[Any] | None = None
