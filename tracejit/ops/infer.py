@@ -19,7 +19,7 @@ from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The shape that `shapes` broadcast to."""
     first = shapes[0]
-    if all(shape == first or shape == () for shape in shapes):
+    if all((len(shape) == len(first) and shape == first) or shape == () for shape in shapes):
         return first
     result: list[int] = []
     for position in range(-max(map(len, shapes)), 0):
