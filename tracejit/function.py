@@ -20,7 +20,7 @@ from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.shelf import Made, Shelf
-from tracejit.specialise import Run
+from tracejit.specialise import Asked, Run
 from tracejit.switch import OPEN, is_disabled
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
@@ -143,6 +143,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             return (self._shelf.made_for(call) or self._generalise(call, space)).kernel
         except TracejitError as error:
             raise shown(error) from None
+        except Failed:
+            raise shown(fail("not-compiled", places.here(), function=self.name)) from None
 
     def cache_clear(self) -> None:
         """Forget every kernel of this function; files stay."""
@@ -322,7 +324,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         fixed, differentiated = self._roles(call)
         runner = Run(self.python, self.signature, self.request, self.name)
         try:
-            one = runner.record(call, fixed, differentiated, self.options.exact, forced, sizes)
+            exact = self.options.exact
+            one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))
         finally:
             self._effects |= runner.effects
         if runner.wants_numbers:

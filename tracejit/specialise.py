@@ -111,6 +111,19 @@ class RecordedCall(NamedTuple):
         return tensor_of_hidden(hidden)
 
 
+class Asked(NamedTuple):
+    """What a function is recorded for: a call, of which the numbers that are `fixed`, by leaf name,
+    stay numbers, and the leaves in `differentiated` are differentiated by. The first decisions have
+    the outcomes `forced`; `sizes` know the dimensions that are free."""
+
+    call: Call
+    fixed: dict[str, Any]
+    differentiated: frozenset[str]
+    exact: bool
+    forced: Sequence[Any] = ()
+    sizes: Sizes | None = None
+
+
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
     `wants_numbers` says that its Python wants the numbers among its arguments themselves."""
@@ -131,73 +144,47 @@ class Run:
         self.effects: set[str] = set()
         self.wants_numbers = False
 
-    def record(
-        self,
-        call: Call,
-        fixed: dict[str, Any],
-        differentiated: frozenset[str],
-        exact: bool,
-        forced: Sequence[Any],
-        sizes: Sizes | None = None,
-        tries: int = TRIES,
-    ) -> RecordedCall:
-        """Run the function on Tensors in place of the leaves of `call`, but for numbers that are
-        `fixed`; `sizes` know the dimensions that are free. Raises what the function raises, and
-        Failed.
+    def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
+        """Run the function on Tensors. Raises what the function raises, and Failed.
 
         Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed. What
         another thread may have done meanwhile, it is tried again for: random numbers were drawn, or
         what is captured was changed while it was read.
         """
         try:
-            return self._recorded(call, fixed, differentiated, exact, forced, sizes)
+            return self._recorded(asked)
         except TracejitError as error:
-            alone = threading.active_count() == 1 or sizes is not None
+            alone = threading.active_count() == 1 or asked.sizes is not None
             if error.row != "random" or alone or not tries:
                 raise
-        return self.record(call, fixed, differentiated, exact, forced, None, tries - 1)
+        return self.record(asked, tries - 1)
 
-    def _recorded(
-        self,
-        call: Call,
-        fixed: dict[str, Any],
-        differentiated: frozenset[str],
-        exact: bool,
-        forced: Sequence[Any],
-        sizes: Sizes | None,
-    ) -> RecordedCall:
-        known = fixed.keys() | differentiated
-        numbers = {x.name: x.value for x in call.leaves if x.role == "number"}
+    def _recorded(self, asked: Asked) -> RecordedCall:
+        known = asked.fixed.keys() | asked.differentiated
+        numbers = {x.name: x.value for x in asked.call.leaves if x.role == "number"}
         numbers = {name: number for name, number in numbers.items() if name not in known}
         try:
-            one = self._once(call, fixed, differentiated, exact, forced, sizes)
+            one = self._once(asked)
         except TypeError as error:
-            if not numbers or sizes is not None or type(error) is not TypeError:
+            if not numbers or asked.sizes is not None or type(error) is not TypeError:
                 raise
-            one = self._once(call, fixed | numbers, differentiated, exact, ())
+            one = self._once(asked._replace(fixed=asked.fixed | numbers, forced=()))
             self.wants_numbers = True
         self.wants_numbers |= one.captures.asks_type
         return one
 
-    def _once(
-        self,
-        call: Call,
-        fixed: dict[str, Any],
-        differentiated: frozenset[str],
-        exact: bool,
-        forced: Sequence[Any],
-        sizes: Sizes | None = None,
-    ) -> RecordedCall:
+    def _once(self, asked: Asked) -> RecordedCall:
+        call, fixed, sizes = asked.call, asked.fixed, asked.sizes
         objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
         classes = [cls for one in call.structures.values() for cls in one.classes()]
         captures = _captures([self.python, *objects, *classes])
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
-        recording = Recording(self.name, captures, forced)
-        recording.exact = exact
+        recording = Recording(self.name, captures, asked.forced)
+        recording.exact = asked.exact
         recording.use_sizes(sizes)
         try:
             with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
-                values = [_argument(leaf, recording, fixed, differentiated) for leaf in call.leaves]
+                values = [_argument(leaf, recording, asked) for leaf in call.leaves]
                 arguments = call.rebuild(values)
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
@@ -231,7 +218,7 @@ class Run:
             recording=recording,
             captures=captures,
             finished=finished,
-            differentiated=differentiated,
+            differentiated=asked.differentiated,
             fixed=read,
             baked=frozenset(baked),
             in_order=in_order,
@@ -263,17 +250,15 @@ def _captures(roots: list[Any]) -> Captures:
     return Captures(roots)
 
 
-def _argument(
-    leaf: Leaf, recording: Recording, fixed: dict[str, Any], differentiated: frozenset[str]
-) -> Any:
+def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:
     """What the user's function receives for a leaf."""
-    if leaf.role in ("static", "variable") or leaf.name in fixed:
+    if leaf.role in ("static", "variable") or leaf.name in asked.fixed:
         return leaf.value
     assert leaf.type is not None
     if leaf.role == "generator":
         generator = numpy_generator(leaf.value)
         return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
-    if leaf.name in differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
+    if leaf.name in asked.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
         kind = leaf.type.with_form("scalar")
         return recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
     return recording.argument(leaf.name, leaf.type, leaf.value)
