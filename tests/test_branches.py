@@ -364,6 +364,22 @@ def test_a_way_that_raises_raises_pythons_error() -> None:
             np.testing.assert_array_equal(f(x), x * 2.0)
 
 
+def test_a_rule_may_go_by_its_cotangent() -> None:
+    @tj.custom_gradient
+    def clipped(x: Any) -> Any:
+        def rule(dy: Any) -> Any:
+            return dy / np.linalg.norm(dy) if np.linalg.norm(dy) > 1.0 else dy
+
+        return x * 1.0, rule
+
+    g = tj.grad(lambda x: np.sum(clipped(x) * x[0]))
+    for x in (X, X * 0.1, X):
+        scale = max(1.0, float(np.linalg.norm(np.full(3, x[0]))))
+        expected = np.full(3, x[0]) / scale
+        expected[0] += x.sum()
+        np.testing.assert_allclose(g(x), expected, rtol=1e-14)
+
+
 def test_draws_are_decided_on() -> None:
     def accepted(x: Any, rng: Any) -> Any:
         proposal = x + rng.normal()

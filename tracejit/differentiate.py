@@ -220,7 +220,9 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
 def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:
     if top:
         assert isinstance(recording, Recording)
-        return recording.argument("out_bar", type)
+        seed = recording.argument("out_bar", type)
+        recording.decisions.seeds.add(seed._value)
+        return seed
     return Tensor(recording.lift(type.dtype.type(1.0)), recording)
 
 

@@ -138,8 +138,8 @@ ERRORS: dict[str, Row] = {
     ),
     "not-compiled": Row(
         UnsupportedError,
-        "what Python goes by in {function} cannot be recorded: a callback's answer, or too many "
-        "ways through it (max_paths).",
+        "what Python goes by in {function} cannot be recorded: a callback's answer, a cotangent, "
+        "or too many ways through it (max_paths).",
         "this transform cannot be computed by plain Python instead.",
         "choose between arrays with np.where(condition, a, b).",
     ),

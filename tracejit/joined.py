@@ -14,7 +14,7 @@ from tracejit.codegen.flow import UNRECORDED
 from tracejit.kernel import Kernel
 from tracejit.passes.join import Misfit, Tree
 from tracejit.pipeline import Recorded
-from tracejit.runtime.dispatch import ENTRY, Answers, Entry
+from tracejit.runtime.dispatch import Answers, Entry
 from tracejit.runtime.notes import KERNELS
 from tracejit.runtime.turns import Mutex
 from tracejit.specialise import RecordedCall
@@ -34,9 +34,7 @@ def raised_by_kernel(error: BaseException) -> bool:
     """Whether an error comes out of a kernel that was called, not out of a recording."""
     trace = error.__traceback__
     while trace is not None:
-        frame = trace.tb_frame
-        is_kernel = str(frame.f_globals.get("__name__", "")).startswith(KERNELS)
-        if is_kernel or frame.f_code.co_filename.startswith(ENTRY):
+        if str(trace.tb_frame.f_globals.get("__name__", "")).startswith(KERNELS):
             return True
         trace = trace.tb_next
     return False

@@ -119,7 +119,8 @@ class Prefix:
 
 
 class Decisions:
-    """What was decided in a recording. `given` is what its inputs are in this call."""
+    """What was decided in a recording. `given` is what its inputs are in this call; what depends on
+    the cotangents `seeds` is for Python to decide."""
 
     def __init__(self, graph: Graph, hidden: Mapping[int, Hidden], forced: Sequence[Any]) -> None:
         """Nothing yet; the first outcomes will be those `forced`, whatever is computed here: those
@@ -130,6 +131,7 @@ class Decisions:
         self._forced = forced
         self._outcomes: dict[tuple[Value, type], Any] = {}
         self.failed = False
+        self.seeds: set[Value] = set()
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -148,6 +150,11 @@ class Decisions:
             except Failed:
                 self.failed = True
                 raise
+            except Unknown as unknown:
+                if unknown.args[0] not in self.seeds:
+                    raise
+                self.failed = True
+                raise Failed from None
         self._outcomes[key] = outcome
         if kind is int:
             tensor = AS_INTEGER(tensor)
