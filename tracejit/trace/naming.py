@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from inspect import CO_GENERATOR
 from types import FrameType
 
 from tracejit.ir.dims import Dim
@@ -36,9 +37,14 @@ class Namer:
         self._position[frame] = (line, instruction)
 
     def catch_up(self) -> None:
-        """Read the locals of every frame as they are now."""
+        """Read the locals of every frame as they are now.
+
+        Those of a generator are read while it runs: when it is gone, they are freed memory in
+        Python 3.13, https://github.com/python/cpython/issues/125723.
+        """
         for frame in self._position:
-            self._read(frame)
+            if not frame.f_code.co_flags & CO_GENERATOR:
+                self._read(frame)
 
     def finish(self) -> None:
         """Read the last locals of every frame and let the frames go."""
