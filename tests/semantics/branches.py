@@ -737,6 +737,28 @@ def the_same_question_twice(stage: Stage) -> None:
         f(x)
 
 
+@scene
+def attributes_tell_numbers_from_arrays(stage: Stage) -> None:
+    @stage
+    def f(value: Any, other: Any) -> Any:
+        kind = "array" if hasattr(value, "shape") else "number"
+        axes = getattr(other, "ndim", -1)
+        return kind, axes, value * other
+
+    for value, other in (
+        (1.0, 2.0),
+        (2.0, 3.0),
+        (3, 4),
+        (4, 5),
+        (X, 2),
+        (X, UP),
+        (1.5, X),
+        (2.5, X),
+    ):
+        f(value, other)
+    f(np.float64(2.0), np.float64(1.0))
+
+
 @smooth
 def a_helper_decides(stage: Stage) -> None:
     def soft(t: Any) -> Any:

@@ -116,7 +116,7 @@ class Captures:
 
     @property
     def asks_type(self) -> bool:
-        """Whether code that is read calls `type`, which tells a Tensor from a number."""
+        """Whether code that is read calls `type` or `hasattr`, which tell Tensors from numbers."""
         return "asks type" in self._habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:

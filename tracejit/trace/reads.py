@@ -23,6 +23,7 @@ MISSES = LOOKUPS | {"dir", "AttributeError"}
 NAMESPACES = frozenset(("globals", "eval", "exec"))
 ENVIRONMENT = frozenset(("environ", "environb", "getenv", "getenvb"))
 MAKERS = frozenset(("type", "__class__"))
+ATTRIBUTE_TESTS = frozenset(("hasattr", "getattr"))
 SHOWERS = frozenset(("str", "repr", "format", "ascii", "__str__", "__repr__", "__format__"))
 # What is read of functions and classes beside what they are for.
 LABELS = frozenset(("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"))
@@ -52,7 +53,8 @@ _SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")
 class Reads(NamedTuple):
     """What code reads: names of globals, of attributes, and of modules that it imports, each with
     the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
-    them apart by patterns, `asks_type` that it calls `type`, but for type(self)."""
+    them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
+    attribute by name: but of self."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -86,7 +88,10 @@ def reads_of(code: CodeType) -> Reads:
             matches = True
             attributes.update(before[-1] or ())
         shows |= name in _SHOWING or (name.startswith("BINARY_") and "%" in instruction.argrepr)
-        asks_type |= before[-1] == "type" and name.startswith("LOAD_") and value != "self"
+        first = value[0] if isinstance(value, tuple) and value else value
+        if name.startswith("LOAD_") and first != "self":
+            asks_type |= before[-1] == "type"
+            asks_type |= before[-1] in ATTRIBUTE_TESTS and name.startswith("LOAD_FAST")
         before = [before[-1], value]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
