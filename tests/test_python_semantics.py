@@ -133,6 +133,12 @@ def test_a_type_tells_the_truth_and_isinstance_what_it_stands_for() -> None:
     assert f(X) == (False, True)
 
 
+def test_a_method_of_numpy_scalars_that_is_not_recorded_is_no_missing_attribute() -> None:
+    f = tj.function(lambda x: x[0].is_integer() if hasattr(x[0], "is_integer") else None)
+    with pytest.raises(UnsupportedError, match=r"float64\.is_integer is not recorded"):
+        f(X)
+
+
 def test_a_tensor_that_is_kept_is_refused_later() -> None:
     @functools.lru_cache
     def scaled(n: int) -> Any:

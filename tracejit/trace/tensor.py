@@ -319,11 +319,13 @@ class Tensor(ArrayMethods):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        """Any other attribute: of a number, read under a guard; of ndarray, refused by name."""
+        """Any other attribute: of a number, read under a guard; of NumPy's, refused by name."""
         if self.type.form == "weak" and hasattr(PYTHON_TYPES[self.dtype.kind], name):
             return self._number(operator.attrgetter(name), f"{{}}.{name}")
-        if hasattr(np.ndarray, name) and not name.startswith("__"):
-            raise fail("unsupported-function", self._recording.here(), function=f"ndarray.{name}")
+        kind = np.ndarray if self.type.form == "array" else self.type.dtype.type
+        if self.type.form != "weak" and hasattr(kind, name) and not name.startswith("__"):
+            called = f"{kind.__name__}.{name}"
+            raise fail("unsupported-function", self._recording.here(), function=called)
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 
