@@ -3,8 +3,9 @@ exceptions, helpers with branches; compiled, they are what Python computes, on t
 input takes, and their gradients are those of that path.
 
 A program uses the same five names throughout, so that every path is valid: arrays `u` and `v` of
-three elements, numbers `s` and `t`, an integer argument `n`. Run with complex numbers, which NumPy
-orders by their real parts, the same text gives derivatives by complex step.
+three elements, numbers `s` and `t`, an integer argument `n`; and draws from a generator, which ends
+in the state that Python leaves it in. Run with complex numbers, which NumPy orders by their real
+parts, the same text gives derivatives by complex step.
 
 100 programs in every run, 20,000 with `-m nightly`. A program that fails is printed as Python.
 """
@@ -56,6 +57,7 @@ CONDITIONS = (
     "len({u}) == 3 and {s} > {c}", "any(e > {c} for e in {u})", "all(e < 0.5 for e in {u})",
     "(({s} > {t}) == (n > 1))", "int({s} * 3) % 2 == 0", "{u}[{k}] in ({s}, {u}[0])",
     "np.sum({u} > {c}) >= 2", "max({u}) > {s}", "{s} != {t} and n",
+    "rng.uniform() < 0.5",
 )  # fmt: skip
 NUMBERS = (
     "np.sin({s})", "{s} * np.cos({t})", "{s} + 0.5 * {t}", "{u}[{k}]", "np.mean({u} * np.sin({v}))",
@@ -64,6 +66,7 @@ NUMBERS = (
     "ramp({s}, {t})", "rules[int(np.argmin({u}))]({s})", "0.5 * n * np.sin({s})",
     "{s} / ({t} * {t} + 1.0)", "np.mean({u})", "next((e for e in {u} if e > {c}), {s})",
     "min({u}[0], {s}, {c})", "np.max({u}, initial={c}) * {s}", "descend({s}, {k})",
+    "{s} * rng.normal()", "rng.uniform(-1, 1)",
 )  # fmt: skip
 ARRAYS = (
     "np.sin({u})", "{u} * np.tanh({v})", "{u} + 0.5 * {s}", "{u}[::-1]", "np.roll({u}, {k})",
@@ -71,6 +74,7 @@ ARRAYS = (
     "np.stack([{s}, {t}, {u}[{k}]])", "np.stack([ramp(e, {s}) for e in {u}])", "{u} - np.mean({u})",
     "np.concatenate([{u}[:{k}], {v}[{k}:]])", "({u} if {if} else {v})", "{u} / (1.0 + {v} * {v})",
     "np.stack(sorted({u}))", "{u}[[int(np.argmax({v})), 0, {k}]]", "{u} * (0.5 * n)",
+    "{u} + rng.normal(size=3)",
 )  # fmt: skip
 HELPERS = """
 def ramp(a, b):
@@ -134,7 +138,10 @@ class Branching:
 
     @property
     def source(self) -> str:
-        head = ["def program(x, a, n):", "    u, v, s, t = x * 1.0, np.cos(x), a * 0.5, np.sum(x)"]
+        head = [
+            "def program(x, a, n, rng):",
+            "    u, v, s, t = x * 1.0, np.cos(x), a * 0.5, np.sum(x)",
+        ]
         last = "    return np.mean(u * np.sin(v + 0.3)) + s * 0.7 - np.cos(t) + n"
         return HELPERS + "\n\n" + "\n".join([*head, *self.lines, last]) + "\n"
 
@@ -161,7 +168,7 @@ class Branching:
 
     @cached_property
     def inputs(self) -> list[tuple[Any, ...]]:
-        """Arguments of several calls, the first of them twice."""
+        """Arguments of several calls but for the generator, the first of them twice."""
         rng = np.random.default_rng(self.seed)
         made = [(rng.normal(size=3), np.float64(rng.normal()), k % 3) for k in range(INPUTS)]
         return [*made, made[0]]
@@ -252,12 +259,14 @@ def branchings(draw: Any) -> Branching:
 # What holds
 
 
-def outcome(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """What a call gives, or the exception that it ends in."""
+def outcome(function: Callable[..., Any], arguments: Sequence[Any], seed: int) -> Any:
+    """What a call gives, or the exception that it ends in; and where it leaves the generator."""
+    rng = np.random.default_rng(seed)
     try:
-        return function(*arguments)
+        result = function(*arguments, rng)
     except Exception as error:
-        return type(error).__name__, str(error)
+        result = type(error).__name__, str(error)
+    return result, repr(rng.bit_generator.state)
 
 
 def check_values(made: Branching) -> None:
@@ -266,13 +275,13 @@ def check_values(made: Branching) -> None:
     compiled = tj.function(made.function, cache=False)
     ask = Mock(side_effect=made.function)
     with patch.object(tj.Function, "_eagerly", lambda self, args, *rest: ask(*args)):
-        for arguments in made.inputs:
+        for number, arguments in enumerate(made.inputs):
             before = [np.copy(value) for value in arguments]
-            expected = outcome(made.function, arguments)
-            assert_same(outcome(compiled, arguments), expected, ROUNDING)
+            expected = outcome(made.function, arguments, number)
+            assert_same(outcome(compiled, arguments, number), expected, ROUNDING)
             for old, value in zip(before, arguments, strict=True):
                 np.testing.assert_array_equal(old, value)
-            assert isinstance(expected, tuple) or not ask.called
+            assert isinstance(expected[0], tuple) or not ask.called
             ask.reset_mock()
 
 
@@ -280,9 +289,10 @@ def check_gradients(made: Branching) -> None:
     """The slope of each path along a random direction, against complex step."""
     both = tj.value_and_grad(tj.function(made.function, cache=False), argnums=(0, 1))
     rng = np.random.default_rng(made.seed + 1)
-    for x, a, n in made.inputs:
-        expected = outcome(made.function, (x, a, n))
-        found = outcome(both, (x, a, n))
+    for number, (x, a, n) in enumerate(made.inputs):
+        expected, state = outcome(made.function, (x, a, n), number)
+        found, mine = outcome(both, (x, a, n), number)
+        assert mine == state
         if isinstance(expected, tuple):
             assert found == expected
             continue
@@ -290,8 +300,8 @@ def check_gradients(made: Branching) -> None:
         assert_same(np.float64(value), np.float64(expected), ROUNDING)
         dx, da = rng.normal(size=3), rng.normal()
         step = 1j * COMPLEX_STEP
-        moved = made.analytic(x + step * dx, np.complex128(a + step * da), n)
-        slope = float(np.imag(moved)) / COMPLEX_STEP
+        moved = x + step * dx, np.complex128(a + step * da), n
+        slope = float(np.imag(outcome(made.analytic, moved, number)[0])) / COMPLEX_STEP
         along = np.sum(slopes[0] * dx) + slopes[1] * da
         scale = 1.0 + np.sum(np.abs(slopes[0] * dx)) + abs(slopes[1] * da)
         assert abs(along - slope) <= SLOPES * scale, (x, a, n, along, slope)
