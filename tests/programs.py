@@ -199,6 +199,7 @@ class Analytic:
         norm=lambda x, **words: np.sqrt(np.sum(x * x, **words)),
         inv=np.linalg.inv,
         solve=np.linalg.solve,
+        LinAlgError=np.linalg.LinAlgError,
     )
 
 
