@@ -78,6 +78,29 @@ def test_a_recorded_program_has_the_gradients_of_the_path_taken(name: str) -> No
     assert_same_slopes(SCENES[name])
 
 
+def test_what_came_before_an_exception_stands_where_a_gradient_is_asked_for() -> None:
+    count = tj.Variable(0.0)
+
+    def f(x: Any, rng: Any) -> Any:
+        count.assign_add(1.0)
+        y = rng.normal() * x[0]
+        if x[0] > 0:
+            raise KeyError("up")
+        return y
+
+    both = tj.value_and_grad(f)
+    for calls, x in enumerate((-X, X, -X, X), 1):
+        mine, pythons = np.random.default_rng(1), np.random.default_rng(1)
+        pythons.normal()
+        if x[0] > 0:
+            with pytest.raises(KeyError, match="up"):
+                both(x, mine)
+        else:
+            both(x, mine)
+        assert mine.bit_generator.state == pythons.bit_generator.state
+        assert count.numpy() == calls
+
+
 # What differs, as documented
 
 

@@ -115,8 +115,8 @@ class Recovering:
             return False
         if CALLBACK.name in self._effects or self._misfit(error, args, kwargs) is not None:
             return False
-        if self.is_derived:
-            return bool(self.request.transform) and raised_by_kernel(error)
+        if self._must_record:
+            return False
         return bool(self._effects) or raised_by_kernel(error)
 
     @property
@@ -158,8 +158,10 @@ class Recovering:
         values = [eager_source(leaf, leaf.name in differentiated) for leaf in call.leaves]
         taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
         arguments = call.rebuild(values)
-        found = run_eagerly(self.python, self.signature, self.request, arguments, self.name)
-        write_plainly(call, values)
+        try:
+            found = run_eagerly(self.python, self.signature, self.request, arguments, self.name)
+        finally:
+            write_plainly(call, values)
         return found if taped else map_tree(plain_leaf, found)
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
