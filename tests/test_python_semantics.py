@@ -60,22 +60,32 @@ PYTHONS = {
 }
 
 
+def noted_calls_of_python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The calls that Python itself answers from here on."""
+    calls: list[Any] = []
+    ask = tj.Function._eagerly
+    monkeypatch.setattr(
+        tj.Function, "_eagerly", lambda self, *call: calls.append(call) or ask(self, *call)
+    )
+    return calls
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_a_recorded_program_goes_as_under_python(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    by_python: list[Any] = []
-    ask = tj.Function._eagerly
-    monkeypatch.setattr(
-        tj.Function, "_eagerly", lambda self, *call: by_python.append(call) or ask(self, *call)
-    )
+    by_python = noted_calls_of_python(monkeypatch)
     raised = assert_same_story(SCENES[name])
     assert len(by_python) <= raised + PYTHONS.get(name, 0), "what does not raise is compiled"
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_a_recorded_program_has_the_gradients_of_the_path_taken(name: str) -> None:
+def test_a_recorded_program_has_the_gradients_of_the_path_taken(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_python = noted_calls_of_python(monkeypatch)
     assert_same_slopes(SCENES[name])
+    assert name in PYTHONS or not by_python, "gradients and calls under a tape are compiled"
 
 
 def test_what_came_before_an_exception_stands_where_a_gradient_is_asked_for() -> None:

@@ -21,7 +21,7 @@ from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
 from tracejit.runtime.turns import Mutex
-from tracejit.trace.decisions import Hidden
+from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor, snapshot
 from tracejit.trace.forks import reopened
 from tracejit.trace.record import Event, Recording
@@ -63,6 +63,7 @@ class Path:
         versions = {values[0]: values for values in recording.versions.values()}
         self.sources = [versions.get(value, [value]) for value in inputs]
         self.drawn: list[Value] = []
+        self.decides = False
         self.mutex = Mutex()
         self._compute_all: Callable[..., Sequence[Any]] | None = None
         self._derived: dict[tuple[Any, ...], Derived] = {}
@@ -89,7 +90,12 @@ class Path:
         return [made] if len(results) == 1 else list(made)[: len(self.outputs)]
 
     def _all(self, *data: Any) -> Sequence[Any]:
-        """The results and what was drawn on the way, by a kernel made when it is first wanted."""
+        """The results and what was drawn on the way, by a kernel made when it is first wanted.
+
+        Raises Failed where that kernel would not see that the call takes another way.
+        """
+        if self.decides:
+            raise Failed
         if self._compute_all is None:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]

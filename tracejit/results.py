@@ -13,6 +13,7 @@ from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
 from tracejit.ir.dims import Dim
 from tracejit.kernel import Kernel
+from tracejit.ops.branches import DECIDE
 from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
@@ -116,6 +117,8 @@ class Finished(NamedTuple):
         """The call of the kernel's function `target` as one operation; `make` as Path takes it."""
         graph, seed = self.recorded.graph, self.recorded.seed
         seeds = {} if seed is None else {seed: one_of(seed.type)}
+        decisions = [node for node in graph.nodes if node.op is DECIDE]
+        seeds |= {node.results[0]: node.params["outcome"] for node in decisions}
         inputs = [value for value in graph.inputs if value is not seed]
         places = self.places
 
@@ -124,7 +127,9 @@ class Finished(NamedTuple):
             return [_picked(found, indices) for indices in places]
 
         path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
-        path.drawn = [value for node in graph.nodes if node.op.effect for value in node.results]
+        effects = [node for node in graph.nodes if node.op.effect and node.op is not DECIDE]
+        path.drawn = [value for node in effects for value in node.results]
+        path.decides = bool(decisions)
         return path
 
 
