@@ -331,6 +331,13 @@ def test_what_nothing_reads_may_raise() -> None:
         assert f(a) == definite(a)
         np.testing.assert_array_equal(g(a), np.full((2, 2), 1.0 if a[0, 0] > 0 else 2.0))
     assert "linalg.cholesky(a)" in f.source
+    for a in (np.eye(2), -np.eye(2)):
+        t = tj.constant(a)
+        with tj.GradientTape() as tape:
+            tape.watch(t)
+            y = f(t)
+        assert y.numpy() == definite(a)
+        np.testing.assert_array_equal(tape.gradient(y, t).numpy(), g(a))
     inverses = tj.vmap(lambda a: np.linalg.inv(a) @ a)(np.array([np.eye(2), 2.0 * np.eye(2)]))
     np.testing.assert_array_equal(inverses, [np.eye(2)] * 2)
 

@@ -13,7 +13,7 @@ from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
 from tracejit.ir.dims import Dim
 from tracejit.kernel import Kernel
-from tracejit.ops.branches import DECIDE
+from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
@@ -119,6 +119,8 @@ class Finished(NamedTuple):
         seeds = {} if seed is None else {seed: one_of(seed.type)}
         decisions = [node for node in graph.nodes if node.op is DECIDE]
         seeds |= {node.results[0]: node.params["outcome"] for node in decisions}
+        ensured = [node for node in graph.nodes if node.op is ENSURE]
+        seeds |= {node.results[0]: True for node in ensured}
         inputs = [value for value in graph.inputs if value is not seed]
         places = self.places
 
@@ -127,8 +129,8 @@ class Finished(NamedTuple):
             return [_picked(found, indices) for indices in places]
 
         path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
-        effects = [node for node in graph.nodes if node.op.effect and node.op is not DECIDE]
-        path.drawn = [value for node in effects for value in node.results]
+        effects = [node for node in graph.nodes if node.op.effect]
+        path.drawn = [value for node in effects for value in node.results if value not in seeds]
         path.decides = bool(decisions)
         return path
 
