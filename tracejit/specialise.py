@@ -243,11 +243,11 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 
 def _captures(roots: list[Any]) -> Captures:
-    """What is in reach of `roots`."""
+    """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
             return Captures(roots)
-    return Captures(roots)
+    raise Failed
 
 
 def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:

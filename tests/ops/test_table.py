@@ -34,6 +34,7 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ir.types import type_of
 from tracejit.ir.verify import verify
+from tracejit.ops import sized  # noqa: F401
 from tracejit.ops.op import COMPOSITES, LIBRARIES, OPS, fill_template
 from tracejit.trace.trees import flatten, unflatten
 
@@ -42,6 +43,7 @@ WITHOUT_SAMPLES = {
     "size": "it has no operands: tests/test_sizes.py",
     "arange": "it has no operands: tests/test_sizes.py",
     "eye": "it has no operands: tests/test_sizes.py",
+    **dict.fromkeys(("as_integer", "keep"), "written where Python decides: test_branches.py"),
     "override": "written by the gradient markers alone",
     **dict.fromkeys(
         ("set_item", "add_item", "subtract_item", "take_under"), "tested in trace/test_writes.py"

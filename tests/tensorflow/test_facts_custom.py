@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from queue import SimpleQueue as Queue
 from typing import Any, NamedTuple
 
@@ -750,22 +752,23 @@ def test_163_partials_and_lambdas() -> None:
 
 
 def test_164_how_often_a_body_and_a_rule_run() -> None:
-    bodies, rules = Queue(), Queue()
+    """They print: a function that changes what it reads is recorded at each call."""
 
     @tj.custom_gradient
     def f(x: Any) -> Any:
-        bodies.put(1)
+        print("body")  # noqa: T201
 
         def grad(dy: Any) -> Any:
-            rules.put(1)
+            print("rule")  # noqa: T201
             return dy * 10.0
 
         return x * x, grad
 
     def count(run: Callable[[], object]) -> list[int]:
-        for _ in range(3):
-            run()
-        return [len(drained(bodies)), len(drained(rules))]
+        with redirect_stdout(StringIO()) as printed:
+            for _ in range(3):
+                run()
+        return [printed.getvalue().count(word) for word in ("body", "rule")]
 
     def twice(g: Callable[..., Any]) -> Callable[[], None]:
         def run() -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable, Mapping
-from operator import length_hint
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -411,20 +412,19 @@ class Counted:
     """
 
     def __init__(self) -> None:
-        self.left = iter(range(1000))
         self.written = V(0.0, trainable=False)
         self.g = tj.recompute_grad(self.f)
 
     def f(self, x: Any) -> Any:
-        next(self.left)
+        print("f")  # noqa: T201
         self.written.assign_add(1.0)
         return x * x * x
 
     def count(self, run: Callable[[], Any]) -> tuple[int, float]:
-        before = length_hint(self.left)
         self.written.assign(0.0)
-        run()
-        return before - length_hint(self.left), float(self.written.numpy())
+        with redirect_stdout(StringIO()) as printed:
+            run()
+        return printed.getvalue().count("f"), float(self.written.numpy())
 
     def taped(self, g: Any, times: int) -> None:
         x = c(2.0)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracejit.ir.graph import Node
+from tracejit.ir.graph import Constant, Node
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType
 from tracejit.ops.op import defop
 
@@ -30,7 +30,7 @@ def may_raise(node: Node) -> bool:
     """Whether NumPy raises an error for some numbers of these types: functions of matrices do, and
     elements by indices that are recorded."""
     if node.op.name in ("getitem", "take", "take_along_axis"):
-        return len(node.operands) > 1
+        return any(not isinstance(index, Constant) for index in node.operands[1:])
     if node.op.statements is not None:
         return False
     return "linalg." in node.op.template([value.type for value in node.operands], node.params)

@@ -270,10 +270,13 @@ class Captures:
             }
             self._habits.update(habit for habit, has in habits.items() if has)
         held, names = self._bind(space), reads.names & space.keys()
-        if NAMESPACES & reads.names and not installed:
-            names |= {name for name in space if not name.startswith("__")}
         for word in sorted(names):
             self._visit(space[word], f"{held}[{word!r}]", word)
+        if NAMESPACES & reads.names and not installed:
+            before, self._limit = (self._limit, self._leaves), None
+            for word in sorted(word for word in space if word[:2] != "__" and word not in names):
+                self._visit(space[word], f"{held}[{word!r}]", word)
+            self._limit, self._leaves = before
         absent = reads.names - names
         builtin = space.get("__builtins__", {})
         builtin = vars(builtin) if isinstance(builtin, ModuleType) else builtin
@@ -347,14 +350,10 @@ class Captures:
         if self._limit is None:
             return self._leaves <= LEAVES
         if self._leaves > self._limit:
-            raise fail(
-                "not-an-array",
-                None,
-                what=f"the captured container {name}",
-                article="a",
-                kind=f"{type(container).__name__} of more than {LEAVES} elements",
-                fix="pass what is needed of it as an argument.",
-            )
+            what = f"the captured container {name}"
+            kind = f"{type(container).__name__} of more than {LEAVES} elements"
+            fix = "pass what is needed of it as an argument."
+            raise fail("not-an-array", None, what=what, article="a", kind=kind, fix=fix)
         return True
 
     def _key(self, key: Any) -> str:
