@@ -22,11 +22,6 @@ TABLES = Path(__file__).parent / "ops"
 # pytest.
 sys.path.insert(0, str(TABLES))
 collect_ignore_glob = ["ops/samples_*.py", "ops/table.py", "*jax_driver.py"]
-    "ops/samples_*.py",
-    "ops/table.py",
-    "jax_driver.py",
-    "benchmarks/jax_driver.py",
-]
 
 
 @pytest.fixture
