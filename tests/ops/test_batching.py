@@ -21,6 +21,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.tangent import tangents
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import type_of
+from tracejit.ops import sized  # noqa: F401
 from tracejit.ops.op import OPS
 from tracejit.passes.dce import drop_dead
 from tracejit.trace.tensor import Tensor
@@ -317,7 +318,7 @@ MAPPED_IN_PART = {
 }
 # Ops without a batching rule, and why.
 WITHOUT_RULES = {
-    "full": "has no operands",
+    **dict.fromkeys(("full", "size", "arange", "eye"), "has no operands"),
     "directions": "has no operands",
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
