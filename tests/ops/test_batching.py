@@ -318,7 +318,7 @@ MAPPED_IN_PART = {
 }
 # Ops without a batching rule, and why.
 WITHOUT_RULES = {
-    **dict.fromkeys(("full", "size", "arange", "eye"), "has no operands"),
+    **dict.fromkeys(("full", "arange", "eye"), "has no operands"),
     "directions": "has no operands",
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
