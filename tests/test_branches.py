@@ -303,6 +303,25 @@ def test_numbers_are_compared_at_each_call() -> None:
     assert len(f.kernels) == 2
 
 
+def test_a_number_that_has_become_dynamic_stays_static_where_it_was() -> None:
+    """Decisions of a kernel are those of its own recording."""
+
+    def guarded(x: Any, n: Any) -> Any:
+        if x[0] > 0 and n:
+            raise ValueError(n)
+        return x * int(np.argmax(x))
+
+    f = tj.function(guarded)
+    for signs, n in (([1, -1, -1], 0), ([1, 1, -1], 0), ([1, 1, 1], 1), ([1, 1, 1], 0)):
+        x = np.array(signs) * X
+        if n:
+            with pytest.raises(ValueError, match="1"):
+                f(x, n)
+        else:
+            np.testing.assert_array_equal(f(x, n), guarded(x, n))
+    assert f.tracing_count == 3
+
+
 def test_errors_of_kernels_are_pythons() -> None:
     def solved(a: Any) -> Any:
         try:

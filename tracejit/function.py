@@ -322,6 +322,9 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if free:
             call, sizes = self._shapes.freed(call)
         fixed, differentiated = self._roles(call)
+        if onto is not None:
+            numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
+            fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
         runner = Run(self.python, self.signature, self.request, self.name)
         try:
             exact = self.options.exact

@@ -142,9 +142,11 @@ class Decisions:
         key = tensor._value, kind
         if key in self._outcomes:
             return self._outcomes[key]
-        if len(self._outcomes) < len(self._forced):
-            outcome = self._forced[len(self._outcomes)]
+        number = len(self._outcomes)
+        if number < len(self._forced) and type(self._forced[number]) is kind:
+            outcome = self._forced[number]
         else:
+            self._forced = self._forced[:number]
             try:
                 outcome = convert(self.prefix[tensor._value])
             except Failed:
