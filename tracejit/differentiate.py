@@ -16,7 +16,7 @@ import numpy as np
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.errors import fail
-from tracejit.ir.graph import NOWHERE
+from tracejit.ir.graph import NOWHERE, Node
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
@@ -133,23 +133,33 @@ def run(
     if not request.transform:
         leaves, structure = flatten(map_tree(read_leaf, result))
         return Answer(leaves, structure, [], LEAF, [], None)
-    result, auxiliary = split_auxiliary(map_tree(read_leaf, result), request, name)
     # At the top there is no line of the user's between here and the call, which is not recorded.
     with recording.at(NOWHERE if top else recording.where):
-        target = _scalar(result, request, name, recording)
-        seed = _seed(target.type, recording, top)
-        found = gradients([target], sources, [seed])
-        answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
+        return _derived(result, sources, structures, request, name, recording, top=top)
+
+
+def _derived(
+    result: Any,
+    sources: list[Tensor],
+    structures: list[Structure],
+    request: Request,
+    name: str,
+    recorder: Recorder,
+    top: bool = False,
+    nodes: Sequence[Node] | None = None,
+) -> Answer:
+    """The answer for a function `name` that has given `result`; `nodes` as `gradients` takes
+    them."""
+    result, auxiliary = split_auxiliary(map_tree(read_leaf, result), request, name)
+    target = _scalar(result, request, name, recorder)
+    seed = _seed(target.type, recorder, top)
+    found = gradients([target], sources, [seed], nodes)
+    answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
     leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
-    whole = _whole(structures, request)
+    whole = structures[0] if request.single else Structure(
+        tuple, tuple(range(len(structures))), tuple(structures)
+    )  # fmt: skip
     return Answer(leaves, structure, answers, whole, sources, seed if top else None)
-
-
-def _whole(structures: list[Structure], request: Request) -> Structure:
-    """The structure of the gradients."""
-    if request.single:
-        return structures[0]
-    return Structure(tuple, tuple(range(len(structures))), tuple(structures))
 
 
 def _sources(
@@ -286,14 +296,7 @@ def run_eagerly(
     sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)
     with EAGER.recording_from(sources) as nodes, EAGER.following():
-        result = map_tree(read_leaf, python(*positional, **keywords))
-    result, auxiliary = split_auxiliary(result, request, name)
+        result = python(*positional, **keywords)
     with EAGER.at(NOWHERE):
-        target = _scalar(result, request, name, EAGER)
-        seed = _seed(target.type, EAGER, top=False)
-        found = gradients([target], sources, [seed], nodes)
-        answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
-    value = (target, auxiliary) if request.has_aux else target
-    leaves, structure = flatten(value)
-    whole = _whole(structures, request)
-    return rebuild(Answer(leaves, structure, answers, whole, sources, None), request)
+        answer = _derived(result, sources, structures, request, name, EAGER, nodes=nodes)
+    return rebuild(answer, request)
