@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.partition import partition
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts
-from tracejit.codegen.module import Body, Composed, Module, render
+from tracejit.codegen.module import Composed, Module, render
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
@@ -29,9 +28,15 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.simplify import simplify
-from tracejit.schedule.plan import plan_body
 from tracejit.version import __version__
-from tracejit.ways import Differentiated, joined_both, joined_forward, parts_of, ways_of
+from tracejit.ways import (
+    Differentiated,
+    ended,
+    forward_alone,
+    forward_and_backward,
+    parts_of,
+    ways_of,
+)
 
 IR_VERSION = 3
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
@@ -150,34 +155,25 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     """The module of a recorded function; `in_place` as plan_body takes it."""
     graph = optimise(recorded.graph, in_place)
     arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
+    counts = recorded.ways
+    if not counts:
+        graph, counts = ended(graph), (recorded.outputs,)
+    ways = ways_of(graph, counts, recorded.is_numbered)
     residuals: Sequence[Value] | None = None
     composed: list[Composed] = []
-    results = graph.outputs[: recorded.outputs]
-    if recorded.ways:
-        ways = ways_of(graph, recorded.ways, recorded.is_numbered)
-        results = ways[0].graph.outputs[: ways[0].results]
     if recorded.seed is None:
-        if recorded.ways:
-            bodies = [joined_forward(graph, arguments, ways, in_place)]
-        else:
-            bodies = [_forward_only(graph, arguments, in_place)]
+        bodies = [forward_alone(graph, arguments, ways, in_place)]
     else:
         seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
         bars = [f"{value.name}_bar" for value in recorded.sources]
-        if recorded.ways:
-            given = Differentiated(arguments, seed, one_of(seed.type), bars)
-            parts = parts_of(ways, seed)
-            if is_long(parts):
-                long = LongWays(graph, given, ways, parts)
-                bodies, residuals = (
-                    [long.forward(in_place), long.backward(in_place)],
-                    long.residuals,
-                )
-                composed = [called_in_turn(given)]
-            else:
-                bodies, residuals = joined_both(graph, given, ways, parts, in_place)
+        given = Differentiated(arguments, seed, one_of(seed.type), bars)
+        parts = parts_of(ways, seed)
+        if is_long(parts):
+            long = LongWays(graph, given, ways, parts)
+            bodies, residuals = [long.forward(in_place), long.backward(in_place)], long.residuals
+            composed = [called_in_turn(given)]
         else:
-            bodies, residuals = _forward_and_backward(graph, arguments, seed, recorded, in_place)
+            bodies, residuals = forward_and_backward(graph, given, ways, parts, in_place)
     facts = Facts(
         graph.name,
         recorded.origin,
@@ -185,7 +181,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         made_for(recorded.graph),
         key,
         arguments,
-        results,
+        ways[0].graph.outputs[: ways[0].results],
         None if recorded.seed is None else recorded.sources,
         residuals,
         len(recorded.ways),
@@ -194,49 +190,3 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     module = render(facts, bodies, composed)
     dump("source", lambda: module.text)
     return module
-
-
-def _forward_only(graph: Graph, arguments: list[Value], in_place: bool) -> Body:
-    plan = plan_body(arguments, graph.nodes, graph.outputs, in_place=in_place)
-    count = len(graph.outputs)
-    return Body("forward", "Return {results}.", plan, [(count, count == 1)])
-
-
-def _forward_and_backward(
-    graph: Graph, arguments: list[Value], seed: Value, recorded: Recorded, in_place: bool
-) -> tuple[list[Body], list[Value]]:
-    count = recorded.outputs
-    outputs, gradients = graph.outputs[:count], graph.outputs[count:]
-    parts = partition(graph, count, [seed])
-    residuals = parts.residuals
-    bars = [f"{value.name}_bar" for value in recorded.sources]
-    bar_names = bars[0] if len(bars) == 1 else f"({', '.join(bars)})"
-    forward = plan_body(arguments, parts.forward, outputs, residuals, in_place)
-    backward = plan_body([*residuals, seed], parts.backward, gradients, in_place=in_place)
-    one = one_of(seed.type)
-    fused = drop_dead(simplify(graph, {seed: one}))
-    both = plan_body(fused.inputs, fused.nodes, fused.outputs, in_place=in_place)
-    results = (count, count == 1)
-    bodies = [
-        Body(
-            "forward",
-            "Return ({results}, residuals).",
-            forward,
-            [results, (len(residuals), False)],
-        ),
-        Body(
-            "backward",
-            f"Return {bar_names}, the gradients, from forward's residuals.",
-            backward,
-            [(len(bars), len(bars) == 1)],
-            len(residuals),
-            {seed: one},
-        ),
-        Body(
-            "value_and_grad",
-            f"Return {{results}} and {bar_names}, as forward and backward in one.",
-            both,
-            [results, (len(bars), len(bars) == 1)],
-        ),
-    ]
-    return bodies, residuals

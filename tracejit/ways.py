@@ -1,4 +1,5 @@
-"""The functions of a kernel with several ways: one text for what they have in common.
+"""The functions of a kernel: one text for what its ways have in common, of which there is one where
+nothing was decided.
 
 `forward` and `value_and_grad` are the graph as it stands, with an `if` wherever ways part. What
 `forward` keeps for `backward` differs from way to way, and so `backward` has a part for each: the
@@ -50,6 +51,17 @@ class Differentiated(NamedTuple):
         return self.bars[0] if len(self.bars) == 1 else f"({', '.join(self.bars)})"
 
 
+def ended(graph: Graph) -> Graph:
+    """A graph in which nothing was decided, as the one way that it is."""
+    results = tuple(graph.outputs)
+    params = {"path": 0, "results": len(results)}
+    types = LEAVE.result_types([value.type for value in results], params)
+    way = drop_dead(graph)
+    way.nodes.append(Node(LEAVE, results, params, types, None, 0, ()))
+    way.outputs = []
+    return way
+
+
 def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]:
     """The ways through `graph`, which have that many results each, in the order of the text; the
     last of these says which way it is, where they are numbered."""
@@ -72,7 +84,7 @@ def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]
     return ways
 
 
-def joined_forward(
+def forward_alone(
     graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], in_place: bool
 ) -> Body:
     """The function of a kernel that is not differentiated."""
@@ -86,7 +98,7 @@ def parts_of(ways: Sequence[Way], seed: Value) -> dict[int, Partition]:
     return {way.path: partition(way.graph, way.results, [seed]) for way in ways}
 
 
-def joined_both(
+def forward_and_backward(
     graph: Graph,
     given: Differentiated,
     ways: Sequence[Way],
