@@ -13,6 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from tracejit import switch, watch
 from tracejit.differentiate import Request
@@ -99,6 +100,7 @@ class History:
         self.name = name
         self.reasons: dict[Kernel, Reason] = {}
         self.again: dict[Kernel, tuple[int, Reason]] = {}
+        self.successors: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
         self.has_warned = False
         self.is_full = False
         self._mutex = Mutex()
@@ -108,6 +110,7 @@ class History:
         with self._mutex.here():
             self.reasons.clear()
             self.again.clear()
+            self.successors.clear()
             self.has_warned = False
 
     def add(self, kernel: Kernel, reason: Reason) -> None:
@@ -123,12 +126,26 @@ class History:
         with self._mutex.here():
             self.reasons = {other if one is kernel else one: x for one, x in self.reasons.items()}
             self.again = {other if one is kernel else one: x for one, x in self.again.items()}
+            self.successors[kernel] = other
+
+    def numbering(self, kernels: Sequence[Kernel]) -> Callable[[Kernel], str]:
+        """The function that names a kernel by its place in the list, or by that of the one which
+        has taken its place."""
+        places_of = {kernel: place for place, kernel in enumerate(kernels, 1)}
+
+        def number(kernel: Kernel) -> str:
+            while kernel in self.successors:
+                kernel = self.successors[kernel]
+            place = places_of.get(kernel)
+            return f"kernel {place}" if place else "a kernel that is gone"
+
+        return number
 
     def tell(self, kernels: Sequence[Kernel], made: Sequence[Made]) -> str:
         """Everything, a line per kernel."""
         if not kernels:
             return f"{self.name} has no kernel yet: the first call makes one."
-        number = numbering(kernels)
+        number = self.numbering(kernels)
         plural = "s" if len(kernels) > 1 else ""
         lines = [f"{self.name} has {len(kernels)} kernel{plural}."]
         first = next(iter(list(self.reasons)), None)
@@ -194,17 +211,6 @@ class History:
         text += "with np.where(condition, a, b), or allow more ways, "
         text += "@tj.function(max_paths=...)."
         warnings.warn(text, TracejitWarning, stacklevel=_depth())
-
-
-def numbering(kernels: Sequence[Kernel]) -> Callable[[Kernel], str]:
-    """The function that names a kernel by its place in the list."""
-    places_of = {kernel: place for place, kernel in enumerate(kernels, 1)}
-
-    def number(kernel: Kernel) -> str:
-        place = places_of.get(kernel)
-        return f"kernel {place}" if place else "a kernel that is gone"
-
-    return number
 
 
 def _capitalised(text: str) -> str:
@@ -290,7 +296,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
             return f"This call would run as plain Python, because {switch.way_out()}."
         known = {name: map_tree(self._numbers, value) for name, value in arguments.items()}
         call = take_apart(known, self.name, Space(self.signature.parameters).bind)
-        number = numbering(self._shelf.kernels)
+        number = self._history.numbering(self._shelf.kernels)
         for entry, kernel, _ in reversed(self._shelf.made):
             if entry.fits(call):
                 told = f"{_capitalised(number(kernel))} takes this call"

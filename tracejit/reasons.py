@@ -186,7 +186,7 @@ class Reason(NamedTuple):
     def advice(self) -> str:
         """What follows, and how to avoid it."""
         said = self.differences[:MOST_SAID]
-        parts = [one.tell("then") for one in said]
+        parts = list(dict.fromkeys(one.tell("then") for one in said))
         fixes = dict.fromkeys(filter(None, (one.tell("fix") for one in said)))
         if fixes:
             parts.append(f"To avoid it: {' And '.join(fixes)}")
