@@ -137,6 +137,33 @@ def test_reverse_passes_written_as_one_answer_the_same(
             np.testing.assert_allclose(kernel.backward(residuals, 3.0), 3.0 * gradient, rtol=1e-14)
 
 
+def test_names_of_the_users_stand_apart_from_those_of_stages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def loss(path: Any, kept: Any, forward: Any) -> Any:
+        saved = path
+        while np.sum(saved * saved) > forward:
+            kept = np.sin(kept) * saved
+            saved = np.sin(saved) * 0.9
+            path = saved * kept
+        return np.sum(path) + np.sum(kept)
+
+    apart = tj.value_and_grad(loss, argnums=(0, 1))
+    floors = [np.float64(floor) for floor in (0.5, 0.1, 0.9, 0.3)]
+    expected = [apart(X, X * 0.5, floor) for floor in floors]
+    monkeypatch.setattr(pipeline, "is_long", lambda parts: len(parts) > 1)
+    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+    together = tj.value_and_grad(loss, argnums=(0, 1))
+    for floor in floors:
+        together(X, X * 0.5, floor)
+    kernel = together.kernels[-1]  # called as it is: Python cannot stand in for it
+    for floor, (value, gradients) in zip(floors, expected, strict=True):
+        found, others = kernel.value_and_grad(X, X * 0.5, floor)
+        np.testing.assert_allclose(found, value, rtol=1e-14)
+        for one, other in zip(gradients, others, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
 def test_a_loop_grows_by_its_longest_run_only() -> None:
     def decaying(x: Any, floor: Any) -> Any:
         while np.sum(x * x) > floor:

@@ -181,7 +181,7 @@ def called_in_turn(given: Differentiated) -> Composed:
 
 def _keep(values: Sequence[Value], segment: int) -> Node:
     node = Node(KEEP, tuple(values), {}, [HANDLE], None, 0, (), segment)
-    node.results[0].label = node.results[0].base = node.results[0].name = "kept"
+    node.results[0].label = node.results[0].base = node.results[0].name = "saved"
     return node
 
 

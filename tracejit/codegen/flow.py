@@ -20,6 +20,10 @@ class {UNRECORDED}(NotImplementedError):
 '''
 
 
+STAGED = frozenset(("path", "kept"))
+"""The variables of a function in stages that are none of the user's."""
+
+
 class Level(NamedTuple):
     """What a segment has kept, the condition that it was passed, and whether what others have kept
     before it stands in front."""
@@ -39,8 +43,8 @@ class Stages:
         stages: Mapping[Node, int],
         paths: Sequence[str],
     ) -> None:
-        """`levels` are what each segment has kept; `stages`
-        gives each node its number, `paths` each stage its condition, "" for all."""
+        """`levels` are what each segment has kept; `stages` gives each node its number, `paths`
+        each stage its condition, "" for all."""
         self._levels = levels
         self.depth = 0
         self._stages = stages

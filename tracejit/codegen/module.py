@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.codegen.expressions import Expressions, import_lines
-from tracejit.codegen.flow import CLASS, UNRECORDED, Flow, Stages
+from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
 from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
@@ -86,6 +86,8 @@ def render(facts: Facts, bodies: Sequence[Body], composed: Sequence[Composed] = 
     constants: dict[str, Constant] = {}
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
     reserved |= _library_names(bodies).keys()
+    if composed:
+        reserved |= STAGED | {body.name for body in bodies}
     names: Mapping[Value, str] = {}
     functions = [CLASS] if bodies[0].plan.branches.decisions else []
     for _, group in groupby(bodies, key=attrgetter("name")):
