@@ -279,7 +279,7 @@ def test_exact_writes_no_buffer_twice() -> None:
         return np.sum(np.tanh(x * 2.0 + 1.0) ** 2)
 
     made = recorded(program, np.ones((40, 30)))
-    exact = generate(made, "0" * 64, in_place=False).text
+    exact = generate(made, "0" * 64, exact=True).text
     assert "tanh(x * 2.0 + 1.0)" in exact
     assert "+=" not in exact
     assert "+= 1.0" in generate(made, "0" * 64).text

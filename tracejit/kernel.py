@@ -133,7 +133,7 @@ def _kernel_of(recorded: pipeline.Recorded, cache: bool, exact: bool) -> Kernel:
     store = Store(default_path() if cache else None)
     module = store.get(name, key)
     if module is None:
-        text, constants = pipeline.generate(recorded, key, in_place=not exact)
+        text, constants = pipeline.generate(recorded, key, exact)
         module = store.put(name, text, constants)
     return Kernel(module, recorded.graph)
 

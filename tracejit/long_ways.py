@@ -78,11 +78,11 @@ class LongWays:
 
     # Forward
 
-    def forward(self, in_place: bool) -> Body:
+    def forward(self, exact: bool) -> Body:
         """The function that keeps a tuple for each segment."""
         nodes = list(self._forward_nodes())
         plan = plan_body(
-            self.given.arguments, nodes, [], self.residuals, in_place, self.graph.branches
+            self.given.arguments, nodes, [], self.residuals, not exact, self.graph.branches
         )
         groups = {way.path: [(way.results, way.is_bare), (2, False)] for way in self.ways}
         return Body("forward", "Return ({results}, residuals).", plan, groups)
@@ -116,7 +116,7 @@ class LongWays:
 
     # Backward
 
-    def backward(self, in_place: bool) -> Body:
+    def backward(self, exact: bool) -> Body:
         """The function for all ways."""
         nodes: list[Node] = []
         stages: dict[Node, int] = {}
@@ -146,7 +146,7 @@ class LongWays:
         bars = len(self.given.bars)
         gradients = bars, bars == 1
         results = longest.graph.outputs[longest.results :]
-        plan = plan_body([*self.residuals, self.given.seed], nodes, results, targets, in_place)
+        plan = plan_body([*self.residuals, self.given.seed], nodes, results, targets, not exact)
         return Body(
             "backward",
             f"Return {self.given.names}, the gradients, from forward's residuals.",

@@ -27,6 +27,7 @@ from tracejit.passes.cse import share
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
+from tracejit.passes.improve import improve
 from tracejit.passes.simplify import simplify
 from tracejit.version import __version__
 from tracejit.ways import (
@@ -109,9 +110,10 @@ def one_of(type: ArrayType) -> Any:
     return np.asarray(one) if type.form == "array" else one
 
 
-def optimise(graph: Graph, in_place: bool = True) -> Graph:
-    """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1."""
-    for each in (*PASSES, detach) if in_place else PASSES:
+def optimise(graph: Graph, exact: bool = False) -> Graph:
+    """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
+    a result is changed, and no buffer updated in place."""
+    for each in PASSES if exact else (*PASSES, improve, detach):
         graph = each(graph)
         if os.environ.get("TRACEJIT_VERIFY") == "1":
             verify(graph)
@@ -151,9 +153,9 @@ if hasattr(os, "register_at_fork"):
 
 
 @collection_paused()
-def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
-    """The module of a recorded function; `in_place` as plan_body takes it."""
-    graph = optimise(recorded.graph, in_place)
+def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
+    """The module of a recorded function; with `exact` every bit is NumPy's."""
+    graph = optimise(recorded.graph, exact)
     arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
     counts = recorded.ways
     if not counts:
@@ -162,7 +164,7 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
     residuals: Sequence[Value] | None = None
     composed: list[Composed] = []
     if recorded.seed is None:
-        bodies = [forward_alone(graph, arguments, ways, in_place)]
+        bodies = [forward_alone(graph, arguments, ways, exact)]
     else:
         seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
         bars = [f"{value.name}_bar" for value in recorded.sources]
@@ -170,10 +172,10 @@ def generate(recorded: Recorded, key: str, in_place: bool = True) -> Module:
         parts = parts_of(ways, seed)
         if is_long(parts):
             long = LongWays(graph, given, ways, parts)
-            bodies, residuals = [long.forward(in_place), long.backward(in_place)], long.residuals
+            bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
             composed = [called_in_turn(given)]
         else:
-            bodies, residuals = forward_and_backward(graph, given, ways, parts, in_place)
+            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact)
     facts = Facts(
         graph.name,
         recorded.origin,

@@ -16,6 +16,7 @@ from tracejit.codegen.module import Body
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.improve import improve
 from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body
 
@@ -85,10 +86,10 @@ def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]
 
 
 def forward_alone(
-    graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], in_place: bool
+    graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], exact: bool
 ) -> Body:
     """The function of a kernel that is not differentiated."""
-    plan = plan_body(arguments, graph.nodes, [], (), in_place, graph.branches)
+    plan = plan_body(arguments, graph.nodes, [], (), not exact, graph.branches)
     groups = {way.path: [(way.results, way.is_bare)] for way in ways}
     return Body("forward", "Return {results}.", plan, groups)
 
@@ -103,7 +104,7 @@ def forward_and_backward(
     given: Differentiated,
     ways: Sequence[Way],
     parts: dict[int, Partition],
-    in_place: bool,
+    exact: bool,
 ) -> tuple[list[Body], list[Value]]:
     """The functions of a kernel that is, and all residuals."""
     names = given.names
@@ -113,7 +114,7 @@ def forward_and_backward(
     forward = Body(
         "forward",
         "Return ({results}, residuals).",
-        plan_body(given.arguments, nodes, [], (), in_place, graph.branches),
+        plan_body(given.arguments, nodes, [], (), not exact, graph.branches),
         {
             path: [results[path], (len(part.residuals) + (len(ways) > 1), False)]
             for path, part in parts.items()
@@ -127,7 +128,7 @@ def forward_and_backward(
                 [*parts[way.path].residuals, given.seed],
                 parts[way.path].backward,
                 way.graph.outputs[way.results :],
-                in_place=in_place,
+                in_place=not exact,
             ),
             [gradients],
             len(parts[way.path].residuals),
@@ -137,10 +138,12 @@ def forward_and_backward(
         for way in ways
     ]
     fused = drop_dead(simplify(graph, {given.seed: given.one}))
+    if not exact:
+        fused = improve(fused)
     both = Body(
         "value_and_grad",
         f"Return {{results}} and {names}, as forward and backward in one.",
-        plan_body(fused.inputs, fused.nodes, [], (), in_place, fused.branches),
+        plan_body(fused.inputs, fused.nodes, [], (), not exact, fused.branches),
         {path: [count, gradients] for path, count in results.items()},
     )
     residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
