@@ -29,6 +29,7 @@ from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
 from tracejit.passes.simplify import simplify
+from tracejit.schedule.tiles import Tiling
 from tracejit.version import __version__
 from tracejit.ways import (
     Differentiated,
@@ -36,6 +37,7 @@ from tracejit.ways import (
     forward_alone,
     forward_and_backward,
     parts_of,
+    tile_body,
     ways_of,
 )
 
@@ -163,8 +165,9 @@ def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
     ways = ways_of(graph, counts, recorded.is_numbered)
     residuals: Sequence[Value] | None = None
     composed: list[Composed] = []
+    tiling = Tiling(enabled=not exact)
     if recorded.seed is None:
-        bodies = [forward_alone(graph, arguments, ways, exact)]
+        bodies = [forward_alone(graph, arguments, ways, exact, tiling)]
     else:
         seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
         bars = [f"{value.name}_bar" for value in recorded.sources]
@@ -175,7 +178,7 @@ def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
             bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
             composed = [called_in_turn(given)]
         else:
-            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact)
+            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact, tiling)
     facts = Facts(
         graph.name,
         recorded.origin,
@@ -189,6 +192,7 @@ def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
         len(recorded.ways),
         graph.sizes,
     )
-    module = render(facts, bodies, composed)
+    tiles = [tile_body(sweep) for sweep in tiling.sweeps]
+    module = render(facts, bodies, composed, tiles, tiling.has_products)
     dump("source", lambda: module.text)
     return module

@@ -18,7 +18,8 @@ from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.improve import improve
 from tracejit.passes.simplify import simplify
-from tracejit.schedule.plan import plan_body
+from tracejit.schedule.plan import plan_body, plan_tile
+from tracejit.schedule.tiles import Sweep, Tiling
 
 
 class Way(NamedTuple):
@@ -86,10 +87,11 @@ def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]
 
 
 def forward_alone(
-    graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], exact: bool
+    graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], exact: bool, tiling: Tiling
 ) -> Body:
     """The function of a kernel that is not differentiated."""
-    plan = plan_body(arguments, graph.nodes, [], (), not exact, graph.branches)
+    nodes = tiling.of(graph.nodes, branches=graph.branches)
+    plan = plan_body(arguments, nodes, [], (), not exact, graph.branches)
     groups = {way.path: [(way.results, way.is_bare)] for way in ways}
     return Body("forward", "Return {results}.", plan, groups)
 
@@ -105,12 +107,13 @@ def forward_and_backward(
     ways: Sequence[Way],
     parts: dict[int, Partition],
     exact: bool,
+    tiling: Tiling,
 ) -> tuple[list[Body], list[Value]]:
     """The functions of a kernel that is, and all residuals."""
     names = given.names
     gradients = len(given.bars), len(given.bars) == 1
     results = {way.path: (way.results, way.is_bare) for way in ways}
-    nodes = _forward_nodes(graph, ways, parts)
+    nodes = tiling.of(_forward_nodes(graph, ways, parts), branches=graph.branches)
     forward = Body(
         "forward",
         "Return ({results}, residuals).",
@@ -126,7 +129,7 @@ def forward_and_backward(
             f"Return {names}, the gradients, from forward's residuals.",
             plan_body(
                 [*parts[way.path].residuals, given.seed],
-                parts[way.path].backward,
+                tiling.of(parts[way.path].backward, way.graph.outputs[way.results :]),
                 way.graph.outputs[way.results :],
                 in_place=not exact,
             ),
@@ -143,11 +146,29 @@ def forward_and_backward(
     both = Body(
         "value_and_grad",
         f"Return {{results}} and {names}, as forward and backward in one.",
-        plan_body(fused.inputs, fused.nodes, [], (), not exact, fused.branches),
+        plan_body(
+            fused.inputs,
+            tiling.of(fused.nodes, branches=fused.branches),
+            [],
+            (),
+            not exact,
+            fused.branches,
+        ),
         {path: [count, gradients] for path, count in results.items()},
     )
     residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
     return [forward, *backward, both], list(residuals)
+
+
+def tile_body(sweep: Sweep) -> Body:
+    """The function that a sweep runs for each tile."""
+    plan, late = plan_tile(sweep)
+    count = len(sweep.totals)
+    what = "Return {results} of" if count else "Compute"
+    docstring = f"{what} the rows from start to stop."
+    groups = [(count, count == 1)] if count else []
+    sliced = sweep.sliced + len(sweep.stored)
+    return Body(sweep.name, docstring, plan, groups, sliced=sliced, late=late)
 
 
 def _forward_nodes(graph: Graph, ways: Sequence[Way], parts: dict[int, Partition]) -> list[Node]:

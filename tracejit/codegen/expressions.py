@@ -78,7 +78,7 @@ class Expressions:
             first, second = operands
             if node.operands[0] is buffer:
                 return [f"{into} {infix[1]}= {second}"]
-            if infix[1] in ("+", "*"):
+            if infix[1] in ("+", "*") and node.operands[1] is buffer:
                 return [f"{into} {infix[1]}= {first}"]
         return [written] if target == into else [f"{target} = {written}"]
 

@@ -25,11 +25,13 @@ from tracejit.codegen.names import variables
 from tracejit.codegen.release import releases
 from tracejit.codegen.sizes import free_names, size_lines, size_names
 from tracejit.codegen.source import COMMENT, to_source
+from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
 from tracejit.schedule.plan import Plan
+from tracejit.schedule.tiles import TILES
 
 Groups = Sequence[tuple[int, bool]]
 
@@ -44,6 +46,9 @@ class Body(NamedTuple):
     number of values in a tuple, one alone written without the tuple where `bare`; of a function
     with several ways it does so for each. `defaults` maps inputs to NumPy scalars or 0-d arrays.
 
+    A `tile` is a function of the rows from start to stop: its first inputs, `sliced` in number, are
+    cut to these; at its end the buffers in `late` are filled.
+
     A function may be for one `path` alone, the first of its residuals: those that have one name are
     written as one function. One that has `stages` unpacks its residuals by their opening lines.
     """
@@ -56,6 +61,8 @@ class Body(NamedTuple):
     defaults: Mapping[Value, Any] = {}
     path: int | None = None
     stages: Stages | None = None
+    sliced: int | None = None
+    late: Mapping[Value, Value] = {}
 
 
 class Composed(NamedTuple):
@@ -80,16 +87,30 @@ class _Text(NamedTuple):
     names: Mapping[Value, str]
 
 
-def render(facts: Facts, bodies: Sequence[Body], composed: Sequence[Composed] = ()) -> Module:
-    """The module with these functions, the first of which is forward, and `facts` at its head."""
+def render(
+    facts: Facts,
+    bodies: Sequence[Body],
+    composed: Sequence[Composed] = (),
+    tiles: Sequence[Body] = (),
+    has_products: bool = False,
+) -> Module:
+    """The module with these functions and `facts` at its head. The first of the bodies is forward;
+    the `tiles` stand before it, which are better run on several threads than the BLAS unless it
+    `has_products`."""
     imports: dict[str, str] = {}
     constants: dict[str, Constant] = {}
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
-    reserved |= _library_names(bodies).keys()
+    reserved |= _library_names([*tiles, *bodies]).keys()
     if composed:
         reserved |= STAGED | {body.name for body in bodies}
     names: Mapping[Value, str] = {}
     functions = [CLASS] if bodies[0].plan.branches.decisions else []
+    if tiles:
+        reserved |= NAMES | {body.name for body in tiles} | {"empty"}
+        functions.append(IN_TURN)
+    functions += [
+        _function([tile], reserved, imports, constants, {}, facts.sizes).source for tile in tiles
+    ]
     for _, group in groupby(bodies, key=attrgetter("name")):
         function = _function(list(group), reserved, imports, constants, names, facts.sizes)
         functions.append(function.source)
@@ -114,6 +135,9 @@ def render(facts: Facts, bodies: Sequence[Body], composed: Sequence[Composed] = 
     head = [repr("@header@")]
     head += import_lines(imports)
     head += ["'#:'", "SIGNATURE = '@signature@'"]
+    if tiles and not has_products:
+        head += [repr(COMMENT + "What runs tiles on several threads keeps the BLAS to one.")]
+        head += ["BLAS_THREADS = 1"]
     if lines:
         head += ["'#:'", *lines]
     tree = ast.parse("\n".join([*head, *functions]))
@@ -174,7 +198,7 @@ def _composed(one: Composed, facts: Facts, names: Mapping[Value, str]) -> str:
 def _first_results(body: Body) -> Sequence[Value]:
     """What the function returns first, on its first way."""
     if not isinstance(body.groups, Mapping):
-        return body.plan.results[: body.groups[0][0]]
+        return body.plan.results[: body.groups[0][0]] if body.groups else []
     end = next(node for node in body.plan.statements if node in body.plan.leaves)
     return end.operands[: body.groups[end.params["path"]][0][0]]
 
@@ -217,6 +241,9 @@ def _written(
         elif unpacked:
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
+    if body.sliced is not None:
+        lines += cut_lines(parameters[: body.sliced])
+        parameters = ["start", "stop", *parameters]
     unpacked_lines = len(lines)
     previous = None
     released = {} if body.stages else releases(plan, names)
@@ -239,11 +266,14 @@ def _written(
             statement.append("return " + _left(node, body, spell))
         elif node.op is MOVE:
             statement.append(_moved(node, names, spell))
+        elif node.op is TILES:
+            statement += sweep_lines(node, names, spell)
         else:
             statement += _statement(node, plan, names, spell)
         lines += [f"{'    ' * flow.depth}{line}" for line in statement]
     flow.leave()
-    if plan.results or not plan.leaves:
+    lines += filling_lines(body.late, names.__getitem__)
+    if plan.results or not (plan.leaves or body.sliced):
         lines.append("return " + _returned(body, spell))
     imports |= spell.imports
     lines[unpacked_lines:unpacked_lines] = size_lines(lines, free, plan, names)

@@ -410,7 +410,7 @@ def _estimated(size: Any) -> int:
         for index in one:
             definition = size.sizes.symbols[index].definition
             if definition is None:
-                factor *= ESTIMATE
+                factor *= max(ESTIMATE, size.sizes.symbols[index].least)
             else:
                 left, right = map(_estimated, definition[1:])
                 factor *= left // max(right, 1) if definition[0] == "//" else max(right, 1) // 2

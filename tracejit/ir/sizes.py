@@ -89,9 +89,9 @@ class Sizes:
         self._answers: dict[tuple[str, Any], bool] = {}
         self._defined: dict[tuple[str, Any, Any], int] = {}
 
-    def symbol(self, number: int, name: str = "") -> Dim:
-        """A new free dimension, which is `number` in this call."""
-        symbol = Symbol(number, SMALLEST)
+    def symbol(self, number: int, name: str = "", least: int = SMALLEST) -> Dim:
+        """A new free dimension, which is `number` in this call and `least` or more in any."""
+        symbol = Symbol(number, least)
         symbol.name = name or NAMES[len(self.symbols) % len(NAMES)]
         if any(symbol.name == other.name for other in self.symbols):
             symbol.name += f"_{len(self.symbols)}"

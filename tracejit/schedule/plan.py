@@ -17,6 +17,7 @@ from tracejit.ops.branches import LEAVE
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
+from tracejit.schedule.tiles import Sweep
 
 
 class Plan(NamedTuple):
@@ -93,6 +94,35 @@ def plan_body(
         leaves,
         branches,
     )
+
+
+def plan_tile(sweep: Sweep) -> tuple[Plan, dict[Value, Value]]:
+    """Plan what a sweep does for one tile, and the buffers that are filled at its end, each with
+    what it is filled with.
+
+    The inputs are those of the sweep; after the sliced ones a buffer for each value it stores: rows
+    of an array, in which that is computed where it can be.
+    """
+    buffers = {value: Value(value.type) for value in sweep.stored}
+    for value, buffer in buffers.items():
+        buffer.base = buffer.name = value.base or value.name
+    sliced, whole = split(sweep.inputs, sweep.sliced)
+    inputs = [*sliced, *buffers.values(), *whole]
+    plan = plan_body(inputs, sweep.nodes, [*sweep.stored, *sweep.totals])
+    plan.last_use.update(dict.fromkeys(buffers.values(), len(plan.statements)))
+    late = dict(buffers)
+    for value, buffer in buffers.items():
+        root = plan.storages.root(value)
+        node = root.node
+        if node not in plan.statements or node in plan.overwrites or not node.op.inplace:
+            continue
+        if root.type is value.type and node.op.statements is None:
+            plan.overwrites[node] = buffer
+            plan.storages.take_over(root, buffer)
+            plan.readers[buffer] = 1
+            del late[value]
+    late = {buffer: value for value, buffer in late.items()}
+    return plan._replace(results=list(sweep.totals), copies=set()), late
 
 
 def split(values: Sequence[Value], count: int) -> tuple[Sequence[Value], Sequence[Value]]:

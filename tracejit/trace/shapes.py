@@ -2,7 +2,8 @@
 
 Sizes are part of a kernel until one changes: the dimension of an argument that has another size
 than before is free from then on, unless that has failed once, or the size is 0 or 1, which
-broadcasting and NumPy treat in their own way.
+broadcasting and NumPy treat in their own way. A kernel for large arrays is written otherwise than
+one for small ones: a dimension of MANY or more is free from there on, unless it was asked for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.trace.signature import Call, Leaf, TensorSpec
+
+MANY = 1 << 18
 
 
 class RanOnce(Exception):
@@ -45,6 +48,7 @@ class Shapes:
         self.fixed: dict[Place, Any] = {}
         self._first: dict[tuple[str, int], tuple[int, ...]] = {}
         self._free: set[Place] = set()
+        self._asked: set[Place] = set()
 
     def note(self, call: Call) -> None:
         """Take note of the sizes in a call that no kernel fits."""
@@ -83,7 +87,8 @@ class Shapes:
         ndim = len(spec.shape)
         for axis, size in enumerate(spec.shape):
             if size is None:
-                self._free.add(Place(path, ndim, axis))
+                self._asked.add(Place(path, ndim, axis))
+        self._free |= self._asked
 
     def freed(self, call: Call) -> tuple[Call, Sizes | None]:
         """The call with free dimensions in the types of its leaves, and what knows these; None
@@ -101,7 +106,9 @@ class Shapes:
         for axis, size in enumerate(leaf.type.shape):
             place = Place(leaf.path, leaf.type.ndim, axis)
             is_free = place in self._free and place not in self.fixed and size >= SMALLEST
-            found.append(sizes.symbol(size) if is_free else size)
+            is_large = size >= MANY and place not in self._asked
+            least = MANY if is_large else SMALLEST
+            found.append(sizes.symbol(size, least=least) if is_free else size)
         return ArrayType(tuple(found), leaf.type.dtype, leaf.type.form)
 
     def settled(self, call: Call, graph: Graph) -> Call:

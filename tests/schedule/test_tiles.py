@@ -1,0 +1,210 @@
+"""Tiles: what runs a few rows after the other computes what runs at once does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import tracejit as tj
+from tests.programs import Program, programs
+from tests.test_programs import FEW, check_all, check_float32, check_second_order
+from tracejit.schedule import tiles
+
+SIZE = 300_000
+SOME, FEWER = settings(FEW, max_examples=100), settings(FEW, max_examples=40)
+
+
+@pytest.fixture(scope="class")
+def tiny() -> Iterator[None]:
+    """Everything is worth tiles of a few numbers."""
+    limits = {"LEAST_BYTES": 0, "LEAST_COST": 0, "LEAST_OPERATIONS": 1, "TILE_BYTES": 40}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in limits.items():
+            patch.setattr(tiles, name, value)
+        yield
+
+
+@pytest.mark.usefixtures("tiny")
+class TestRandomPrograms:
+    """Random programs in tiles of five numbers."""
+
+    @SOME
+    @given(programs())
+    def test_values_and_gradients(self, program: Program) -> None:
+        check_all(program)
+
+    @FEWER
+    @given(programs())
+    def test_float32(self, program: Program) -> None:
+        check_float32(program)
+
+    @FEWER
+    @given(programs())
+    def test_second_order(self, program: Program) -> None:
+        check_second_order(program)
+
+
+def elementwise(w: Any, x: Any) -> Any:
+    return np.mean((np.tanh(w * x) - 1 / (1 + np.exp(-x))) ** 2 * np.exp(-(x**2)))
+
+
+def arrays(*shape: int, dtype: Any = float) -> list[Any]:
+    rng = np.random.default_rng(3)
+    return [rng.normal(size=shape).astype(dtype) for _ in range(2)]
+
+
+def assert_as_exact(function: Any, *args: Any, argnums: Any = 0) -> Any:
+    """The value and gradients of a kernel with tiles, against those of one without."""
+    made = tj.value_and_grad(tj.function(function, cache=False), argnums=argnums)
+    exact = tj.value_and_grad(tj.function(function, cache=False, exact=True), argnums=argnums)
+    source = made.kernel(*args).source
+    assert "in_turn(tile_" in source
+    assert "in_turn" not in exact.kernel(*args).source
+    found, expected = made(*args), exact(*args)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    assert type(found[0]) is type(expected[0])
+    pairs = zip(found[1], expected[1], strict=True)
+    for one, other in [(found[1], expected[1])] if type(argnums) is int else pairs:
+        assert one.dtype == other.dtype and one.shape == other.shape
+        eps = np.finfo(one.dtype).eps
+        np.testing.assert_allclose(one, other, rtol=0, atol=64 * eps * np.max(np.abs(other)))
+    return made
+
+
+def test_forward_and_backward_are_one_sweep_where_only_sums_lie_between() -> None:
+    made = assert_as_exact(elementwise, *arrays(SIZE), argnums=(0, 1))
+    body = made.kernel(*arrays(SIZE)).source.split("def value_and_grad")[1]
+    assert body.count("in_turn(") == 1
+
+
+def test_what_needs_a_sum_waits_for_the_next_sweep() -> None:
+    def normalised(x: Any) -> Any:
+        y = np.exp(np.sin(x) * 0.5)
+        p = y / np.sum(y)
+        return np.sum(np.tanh(p * 1e5) * p * np.cos(x))
+
+    made = assert_as_exact(normalised, arrays(SIZE)[0])
+    assert made.kernel(arrays(SIZE)[0]).source.split("def value_and_grad")[1].count("in_turn(") > 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_matrices(dtype: Any) -> None:
+    def softmax(z: Any, y: Any, scale: Any) -> Any:
+        z = z * scale
+        m = np.max(z, axis=1, keepdims=True)
+        lse = m + np.log(np.sum(np.exp(z - m), axis=1, keepdims=True))
+        return np.mean(np.sum(y * (lse - z), axis=1))
+
+    z, y = arrays(4000, 120, dtype=dtype)
+    assert_as_exact(softmax, z, np.abs(y), np.linspace(1, 2, 120).astype(dtype), argnums=(0, 2))
+
+
+def test_sums_of_columns() -> None:
+    def spread(x: Any, shift: Any) -> Any:
+        y = np.tanh(x - shift) * np.exp(-x * x)
+        return np.sum(np.sum(y, axis=0) ** 2)
+
+    x, _ = arrays(5000, 70)
+    assert_as_exact(spread, x, np.linspace(-1, 1, 70), argnums=(0, 1))
+
+
+def test_shifted_parts() -> None:
+    def rosenbrock(x: Any) -> Any:
+        return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    assert_as_exact(rosenbrock, arrays(SIZE)[0])
+
+
+@pytest.mark.parametrize("size", [131072, 131073, 200_001])
+def test_the_last_tile_may_be_small(size: int) -> None:
+    assert_as_exact(elementwise, *arrays(size), argnums=(0, 1))
+
+
+def test_free_sizes_down_to_none() -> None:
+    function = tj.value_and_grad(tj.function(elementwise, cache=False), argnums=(0, 1))
+    with np.errstate(all="ignore"):
+        for size in (SIZE, SIZE + 1, 7, 40_000, 2):
+            found = function(*arrays(size))
+            expected = tj.value_and_grad(tj.function(elementwise, cache=False, exact=True))
+            np.testing.assert_allclose(found[0], expected(*arrays(size))[0], rtol=1e-12)
+    assert ["in_turn(tile_" in one.source for one in function.kernels] == [True, True, False]
+
+
+@pytest.mark.parametrize("seen", ["views", "Fortran", "the same twice", "reversed"])
+def test_arguments_of_any_layout(seen: str) -> None:
+    x, y = arrays(600, 600)
+    given = {
+        "views": (x[:, 1:], y[:, :-1]),
+        "Fortran": (np.asfortranarray(x), y),
+        "the same twice": (x, x),
+        "reversed": (x[::-1], y[:, ::-1]),
+    }[seen]
+    before = [value.copy() for value in given]
+    assert_as_exact(elementwise, *given, argnums=(0, 1))
+    for old, value in zip(before, given, strict=True):
+        np.testing.assert_array_equal(old, value)
+
+
+def test_results_of_many_calls_are_kept_apart() -> None:
+    function = tj.value_and_grad(tj.function(elementwise, cache=False), argnums=(0, 1))
+    w, x = arrays(SIZE)
+    first = function(w, x)
+    kept = [function(w * k, x) for k in range(1, 5)]
+    np.testing.assert_array_equal(kept[0][1][0], first[1][0])
+    w *= 0.0
+    kept[1][1][0][:] = 0.0
+    again = function(arrays(SIZE)[0], x)
+    np.testing.assert_array_equal(again[1][0], first[1][0])
+    assert not any(np.may_share_memory(one[1][0], two[1][0]) for one in kept for two in [first])
+
+
+def test_eight_threads_get_the_same_bits() -> None:
+    function = tj.value_and_grad(tj.function(elementwise, cache=False), argnums=(0, 1))
+    w, x = arrays(SIZE)
+    expected = function(w, x)
+    with ThreadPoolExecutor(8) as pool:
+        for value, (w_bar, x_bar) in pool.map(lambda _: function(w, x), range(24)):
+            assert value == expected[0]
+            np.testing.assert_array_equal(w_bar, expected[1][0])
+            np.testing.assert_array_equal(x_bar, expected[1][1])
+
+
+def test_small_and_short_programs_have_none() -> None:
+    small = tj.function(elementwise, cache=False)
+    assert "tile_1" not in small.kernel(*arrays(10_000)).source
+
+
+def test_short_chains_have_none() -> None:
+    short = tj.function(lambda x: np.sum(x * 2.0), cache=False)
+    assert "tile_1" not in short.kernel(arrays(SIZE)[0]).source
+
+
+@pytest.mark.usefixtures("tiny")
+def test_effects_keep_their_order() -> None:
+    generator = np.random.default_rng(1)
+
+    def noisy(x: Any, rng: Any) -> Any:
+        a = x + rng.normal(size=x.shape)
+        b = np.sum(a * a)
+        return np.sum(np.tanh(a / b)) + rng.normal()
+
+    x = np.linspace(0, 1, 50)
+    found = tj.function(noisy, cache=False)(x, generator)
+    np.testing.assert_allclose(found, noisy(x, np.random.default_rng(1)), rtol=1e-13)
+
+
+def test_products_of_matrices_keep_the_threads_of_the_blas() -> None:
+    def layer(x: Any, w: Any) -> Any:
+        y = x @ w @ w @ w
+        return np.sum(np.tanh(y) ** 2 * np.exp(-(y**2)))
+
+    x, w = np.ones((512, 512)), np.ones((512, 512))
+    source = tj.function(layer, cache=False).kernel(x, w).source
+    assert "in_turn(tile_" in source and "BLAS_THREADS" not in source
+    alone = tj.function(elementwise, cache=False).kernel(*arrays(SIZE)).source
+    assert "BLAS_THREADS = 1" in alone
