@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tracejit.ir.graph import Graph
+from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.factors import gather_factors
 
-IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = ()
+IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (strengthen, gather_factors)
 
 
 def improve(graph: Graph) -> Graph:

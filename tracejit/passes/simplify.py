@@ -24,19 +24,14 @@ graph f(g: f8, s: f8[8,4]) -> q_bar: f8[8,4]
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS, Op
+from tracejit.passes.emission import FOLD_ELEMENTS, Rule, emit, fold, made_by
 from tracejit.passes.rebuild import rebuild
 
-Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
-FOLD_ELEMENTS = 16
 PRODUCTS = (
     "matmul",
     "matmul_vector",
@@ -56,7 +51,7 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
     if len(node.results) != 1:
         return None
     operands = _without_broadcasts(graph, node, operands)
-    folded = _fold(graph, node.op, operands, node.params, node.results[0].type)
+    folded = fold(graph, node.op, operands, node.params, node.results[0].type)
     if folded is not None:
         return (folded,)
     for rule in RULES.get(node.op.name, ()):
@@ -65,38 +60,6 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
             assert value.type is node.results[0].type, (node, value)
             return (value,)
     return graph.copy_node(node, operands).results
-
-
-def _emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any) -> Value:
-    """The value of a new single-result node at the place of `like`, folded where it is constant."""
-    types = OPS[op].result_types([value.type for value in operands], params)
-    folded = _fold(graph, OPS[op], operands, params, types[0])
-    if folded is not None:
-        return folded
-    place = like.where, like.region, like.tapes, like.segment
-    node = graph.emit(OPS[op], operands, params, types, *place)
-    value = node.results[0]
-    value.base = value.base or like.results[0].base
-    return value
-
-
-def _fold(
-    graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
-) -> Value | None:
-    """A small result of constants alone is a constant."""
-    if not operands or type.sizes is not None or type.size > FOLD_ELEMENTS or op.effect:
-        return None
-    numbers = [value.data for value in operands if isinstance(value, Constant)]
-    if len(numbers) < len(operands):
-        return None
-    with np.errstate(all="ignore"):
-        constant = graph.constant(op.evaluate(*numbers, **params))
-    return constant if constant.type is type else None
-
-
-def _made_by(value: Value, *ops: str) -> Node | None:
-    """The node that makes `value`, if it is one of `ops`."""
-    return value.node if value.node is not None and value.node.op.name in ops else None
 
 
 def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -122,7 +85,7 @@ def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
     """What `value` is made of by broadcasting, or by the cast that `node` makes anyway."""
     if isinstance(value, Constant):
         return _one_number_of(graph, value)
-    made = _made_by(value, "broadcast_to", "as_scalar")
+    made = made_by(value, "broadcast_to", "as_scalar")
     if made is None:
         return None
     source = made.operands[0]
@@ -155,7 +118,7 @@ def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
         if isinstance(one, Constant) and one.type.shape == () and one.data == 1:
             value, result = operands[other], node.results[0].type
             if value.type.form == "weak" and result.form == "scalar":
-                value = _emit(graph, node, "as_scalar", (value,), dtype=result.dtype)
+                value = emit(graph, node, "as_scalar", (value,), dtype=result.dtype)
             return _same_type(node, value)
     return None
 
@@ -166,12 +129,12 @@ def _add_slice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
     What may change is the sign of a zero outside the slice.
     """
     for rest, placed in (operands, operands[::-1]):
-        made = _made_by(placed, "put_slice")
+        made = made_by(placed, "put_slice")
         if placed.type is not rest.type or rest.type is not node.results[0].type:
             continue  # broadcast, cast, or two 0-d arrays whose sum is a NumPy scalar
         if made is not None and len(made.operands) == 1:
             index = made.params["index"]
-            return _emit(graph, node, "add_slice", (rest, made.operands[0]), index=index)
+            return emit(graph, node, "add_slice", (rest, made.operands[0]), index=index)
     return None
 
 
@@ -182,7 +145,7 @@ def _twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | Non
     if operands[0].type.form == "weak":
         return None
     two = graph.constant(2.0)
-    return _same_type(node, _emit(graph, node, "multiply", (two, operands[0])))
+    return _same_type(node, emit(graph, node, "multiply", (two, operands[0])))
 
 
 def _same_type(node: Node, value: Value) -> Value | None:
@@ -209,7 +172,7 @@ def _product_with_directions(graph: Graph, node: Node, operands: tuple[Value, ..
     """
     result = node.results[0].type
     for position, other in ((0, operands[1]), (1, operands[0])):
-        made = _made_by(node.operands[position], "directions")
+        made = made_by(node.operands[position], "directions")
         if made is None or node.operands[position].type.ndim != 2:
             continue
         rows, size = made.results[0].type.shape
@@ -217,9 +180,9 @@ def _product_with_directions(graph: Graph, node: Node, operands: tuple[Value, ..
             if position == 1 or other.type.ndim > 2:
                 continue
             index = (("slice", made.params["start"], made.params["stop"], None),)
-            other = _emit(graph, node, "getitem", (other,), index=index)
+            other = emit(graph, node, "getitem", (other,), index=index)
         if other.type.dtype != result.dtype:
-            other = _emit(graph, node, "astype", (other,), dtype=result.dtype)
+            other = emit(graph, node, "astype", (other,), dtype=result.dtype)
         return _same_type(node, other)
     return None
 
@@ -229,23 +192,23 @@ def _identity_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
 
 
 def _double_negation(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    made = _made_by(operands[0], "negative")
+    made = made_by(operands[0], "negative")
     return _same_type(node, made.operands[0]) if made else None
 
 
 def _add_negative(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """a + (-b) is a - b; a - (-b) is a + b."""
-    made = _made_by(operands[1], "negative")
+    made = made_by(operands[1], "negative")
     if made is None or made.operands[0].type.dtype != node.results[0].type.dtype:
         return None
     opposite = "subtract" if node.op.name == "add" else "add"
-    value = _emit(graph, node, opposite, (operands[0], made.operands[0]))
+    value = emit(graph, node, opposite, (operands[0], made.operands[0]))
     return _same_type(node, value)
 
 
 def _reshape_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """A reshape of a reshape is one reshape; back to the shape before is nothing."""
-    made = _made_by(operands[0], "reshape", "expand_dims", "squeeze")
+    made = made_by(operands[0], "reshape", "expand_dims", "squeeze")
     if made is None:
         return None
     source = made.operands[0]
@@ -253,12 +216,12 @@ def _reshape_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> V
         return source
     if node.op.name != "reshape" or source.type.form != "array":
         return None
-    return _emit(graph, node, "reshape", (source,), shape=node.results[0].type.shape)
+    return emit(graph, node, "reshape", (source,), shape=node.results[0].type.shape)
 
 
 def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """Broadcasting needs no axes of length one in front, and is done once."""
-    made = _made_by(operands[0], "reshape", "expand_dims", "broadcast_to")
+    made = made_by(operands[0], "reshape", "expand_dims", "broadcast_to")
     if made is None:
         return None
     source = made.operands[0].type.shape
@@ -269,34 +232,34 @@ def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) ->
             return None
         if key_of(math.prod(shape)) != key_of(math.prod(source)):
             return None
-    return _emit(graph, node, "broadcast_to", (made.operands[0],), shape=node.params["shape"])
+    return emit(graph, node, "broadcast_to", (made.operands[0],), shape=node.params["shape"])
 
 
 def _view_of_scalar(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """Another shape of one number that was broadcast is that number broadcast to it."""
-    made = _made_by(operands[0], "broadcast_to")
+    made = made_by(operands[0], "broadcast_to")
     result = node.results[0].type
     if made is None or made.operands[0].type.shape != () or result.form != "array":
         return None
     if node.op.name == "getitem" and len(operands) > 1:
         return None
-    return _emit(graph, node, "broadcast_to", made.operands, shape=result.shape)
+    return emit(graph, node, "broadcast_to", made.operands, shape=result.shape)
 
 
 def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    made = _made_by(operands[0], "transpose")
+    made = made_by(operands[0], "transpose")
     if made is None:
         return None
     axes = tuple(made.params["axes"][axis] for axis in node.params["axes"])
     if axes == tuple(range(len(axes))):
         return _same_type(node, made.operands[0])
-    return _emit(graph, node, "transpose", made.operands, axes=axes)
+    return emit(graph, node, "transpose", made.operands, axes=axes)
 
 
 def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """Arithmetic between numbers that are broadcast is done between the numbers."""
     numbers = tuple(
-        made.operands[0] if (made := _made_by(value, "broadcast_to")) else value
+        made.operands[0] if (made := made_by(value, "broadcast_to")) else value
         for value in operands
     )
     result = node.results[0].type
@@ -304,10 +267,10 @@ def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
         return None
     if all(number.type.form == "weak" for number in numbers):
         return None
-    number = _emit(graph, node, node.op.name, numbers)
+    number = emit(graph, node, node.op.name, numbers)
     if number.type.dtype != result.dtype:
         return None
-    return _emit(graph, node, "broadcast_to", (number,), shape=result.shape)
+    return emit(graph, node, "broadcast_to", (number,), shape=result.shape)
 
 
 RULES: dict[str, tuple[Rule, ...]] = {

@@ -1,0 +1,192 @@
+"""Strength reduction: powers and other functions by cheaper arithmetic.
+
+`RULES` maps an op's name to its rewrites. Each says which bound it keeps; all keep inf, nan, dtype,
+shape and form. Only float32 and float64 are rewritten, and only values that are more than a Python
+number.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> from tracejit.passes.dce import drop_dead
+>>> graph = parse_graph('''graph f(x: f8[900]) -> y: f8[900], z: f8[900]
+...   y  f8[900] = pow_to x  exponent=3
+...   z  f8[900] = logaddexp 0.0 x
+... ''', OPS)
+>>> print(print_graph(drop_dead(strengthen(graph))), end="")
+graph f(x: f8[900]) -> y: f8[900], z: f8[900]
+  y_1  f8[900] = multiply x x
+  y    f8[900] = multiply y_1 x
+  z_1  f8[900] = absolute x
+  z_2  f8[900] = negative z_1
+  z_3  f8[900] = exp z_2
+  z_4  f8[900] = log1p z_3
+  z_5  f8[900] = maximum 0.0 x
+  z    f8[900] = add z_5 z_4
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.passes.emission import Rule, emit, for_decisions, is_real, number_of
+from tracejit.passes.rebuild import rebuild
+
+HIGHEST_POWER = 8
+HIGHEST_RECIPROCAL_POWER = 4
+LOGADDEXP_ELEMENTS = 512
+COMMUTATIVE = ("add", "multiply")
+VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
+
+
+def strengthen(graph: Graph) -> Graph:
+    """`graph` with cheaper arithmetic; sums and products of the same two values are one."""
+    kept = for_decisions(graph)
+    pairs: dict[tuple[object, ...], Node] = {}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node in kept or len(node.results) != 1 or not is_real(node.results[0]):
+            return None
+        for rule in RULES.get(node.op.name, ()):
+            value = rule(new, node, operands)
+            if value is not None and value.type is node.results[0].type:
+                return (value,)
+        if node.op.name not in COMMUTATIVE:
+            return None
+        # Only the payload of a nan depends on the order of the two.
+        pair = node.op.name, frozenset(operands), node.region
+        known = pairs.get(pair)
+        if known is not None and new.branches.precedes(known.segment, node.segment):
+            return known.results
+        pairs[pair] = copy = new.copy_node(node, operands)
+        return copy.results
+
+    return rebuild(graph, rewrite)
+
+
+def _power(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """x ** n by products, square roots and at most one division.
+
+    Within (n - 1) / 2 ulp for products, 4 ulp at most. Where a product of factors overflows or
+    underflows, so does the power: |x ** 2| lies between 1 and |x ** n|.
+    """
+    x, exponent = operands[0], node.params["exponent"]
+    if not is_real(x) or x.type.dtype != node.results[0].type.dtype or type(exponent) is complex:
+        return None
+    whole, half = divmod(abs(exponent), 1)
+    if half == 0.5:
+        return _half_power(graph, node, x, int(whole), exponent < 0)
+    if half or not whole:
+        return None
+    if exponent < 0:
+        if whole > HIGHEST_RECIPROCAL_POWER:
+            return None
+        x = emit(graph, node, "divide", (graph.constant(1.0), x))
+        return _product(graph, node, x, int(whole))
+    if not 2 <= whole <= HIGHEST_POWER:
+        return None
+    return _product(graph, node, x, int(whole))
+
+
+def _product(graph: Graph, node: Node, x: Value, count: int) -> Value:
+    """x multiplied `count` times, by squares."""
+    if count == 1:
+        return x
+    if count % 2:
+        return emit(graph, node, "multiply", (_product(graph, node, x, count - 1), x))
+    half = _product(graph, node, x, count // 2)
+    return emit(graph, node, "multiply", (half, half))
+
+
+def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> Value | None:
+    """x ** 0.5, 1.5, 2.5, 3.5, or one over it.
+
+    NumPy itself takes the square root for `**` of arrays. Elsewhere the two differ where x is -0.0
+    or -inf, so it must be known that x is neither. Within 4 ulp.
+    """
+    if whole > HIGHEST_RECIPROCAL_POWER - 1:
+        return None
+    if not whole and not below and node.op.name == "pow_to" and x.type.shape:
+        return emit(graph, node, "sqrt", (x,))
+    if not is_nonnegative(x):
+        return None
+    if not whole:
+        root = emit(graph, node, "sqrt", (x,))
+        return emit(graph, node, "divide", (graph.constant(1.0), root)) if below else root
+    if below:
+        x = emit(graph, node, "divide", (graph.constant(1.0), x))
+    root = emit(graph, node, "sqrt", (x,))
+    return emit(graph, node, "multiply", (_product(graph, node, x, whole), root))
+
+
+def is_nonnegative(value: Value, depth: int = 6) -> bool:
+    """Whether a value is known to have no element below zero, nor -0.0; it may have nan."""
+    if isinstance(value, Constant):
+        number = number_of(value)
+        return number is not None and math.copysign(1.0, number) > 0
+    node = value.node
+    if node is None or not depth or value.type.dtype.kind != "f":
+        return False
+    if node.op.name in ("absolute", "exp", "exp2", "cosh", "square"):
+        return True
+    if node.op.name == "multiply" and node.operands[0] is node.operands[1]:
+        return True
+    if node.op.name == "maximum":
+        return any(is_positive(operand) for operand in node.operands)
+    if node.op.name in ("add", "multiply", "divide", "sum", "sqrt", *VIEWS):
+        return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
+    return False
+
+
+def is_positive(value: Value) -> bool:
+    """Whether a value is a constant above zero."""
+    number = number_of(value)
+    return number is not None and number > 0
+
+
+def _square(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """square(x) is x * x, to the bit."""
+    return emit(graph, node, "multiply", (operands[0], operands[0]))
+
+
+def _reciprocal(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """reciprocal(x) is 1 / x, to the bit."""
+    return emit(graph, node, "divide", (graph.constant(1.0), operands[0]))
+
+
+def _logaddexp(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """logaddexp(x, y) of arrays is max(x, y) + log1p(exp(-|x - y|)), as NumPy computes it.
+
+    Within 2 ulp, for exp and log1p over arrays are not those over numbers. Where both are the same
+    infinity the difference is nan, which fmin takes for the infinity it would be if they were not.
+    """
+    if node.results[0].type.estimated_size < LOGADDEXP_ELEMENTS:
+        return None
+    numbers = [number_of(operand) for operand in operands]
+    result = node.results[0].type
+    if any(v.type.dtype != result.dtype and v.type.form != "weak" for v in operands):
+        return None
+    if numbers[0] is None and numbers[1] is None:
+        difference = emit(graph, node, "subtract", operands)
+        distance = emit(graph, node, "absolute", (difference,))
+        distance = emit(graph, node, "fmin", (distance, graph.constant(math.inf)))
+    else:
+        number, x = (numbers[0], operands[1]) if numbers[1] is None else (numbers[1], operands[0])
+        if number is None or not math.isfinite(number) or isinstance(x, Constant):
+            return None
+        difference = x if number == 0 else emit(graph, node, "subtract", operands)
+        distance = emit(graph, node, "absolute", (difference,))
+    less = emit(graph, node, "exp", (emit(graph, node, "negative", (distance,)),))
+    more = emit(graph, node, "log1p", (less,))
+    return emit(graph, node, "add", (emit(graph, node, "maximum", operands), more))
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "pow_to": (_power,),
+    "power_to": (_power,),
+    "square": (_square,),
+    "reciprocal": (_reciprocal,),
+    "logaddexp": (_logaddexp,),
+}

@@ -1,0 +1,81 @@
+"""Emission: what the rules of every pass are made with.
+
+A rule is called as rule(graph, node, operands), the operands being values of the graph that is
+built, and answers the value that stands for the node's result, or None where it does not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.types import ArrayType
+from tracejit.ops.branches import DECIDE
+from tracejit.ops.op import OPS, Op
+
+Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
+FOLD_ELEMENTS = 16
+
+
+def emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any) -> Value:
+    """The value of a new single-result node at the place of `like`, folded where it is constant."""
+    types = OPS[op].result_types([value.type for value in operands], params)
+    folded = fold(graph, OPS[op], operands, params, types[0])
+    if folded is not None:
+        return folded
+    place = like.where, like.region, like.tapes, like.segment
+    node = graph.emit(OPS[op], operands, params, types, *place)
+    value = node.results[0]
+    value.base = value.base or like.results[0].base
+    return value
+
+
+def fold(
+    graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
+) -> Value | None:
+    """A small result of constants alone is a constant."""
+    if not operands or type.sizes is not None or type.size > FOLD_ELEMENTS or op.effect:
+        return None
+    numbers = [value.data for value in operands if isinstance(value, Constant)]
+    if len(numbers) < len(operands):
+        return None
+    with np.errstate(all="ignore"):
+        constant = graph.constant(op.evaluate(*numbers, **params))
+    return constant if constant.type is type else None
+
+
+def made_by(value: Value, *ops: str) -> Node | None:
+    """The node that makes `value`, if it is one of `ops`."""
+    return value.node if value.node is not None and value.node.op.name in ops else None
+
+
+def number_of(value: Value) -> float | None:
+    """The real number that a constant without axes is."""
+    if not isinstance(value, Constant) or value.type.shape or value.type.dtype.kind not in "fi":
+        return None
+    return float(value.data)
+
+
+def is_real(value: Value) -> bool:
+    """Whether a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
+    them gives the same type again."""
+    type = value.type
+    if type.form == "weak" or (type.form == "array" and not type.shape):
+        return False
+    return type.dtype in (np.float32, np.float64)
+
+
+def for_decisions(graph: Graph) -> set[Node]:
+    """The nodes that nothing but a decision reads: they stay as NumPy computes them."""
+    decided = [node for node in graph.nodes if node.op is DECIDE]
+    if not decided:
+        return set()
+    wanted = {output.node for output in graph.outputs}
+    for node in reversed(graph.nodes):
+        if node in wanted or (node.op.effect and node.op is not DECIDE):
+            wanted.add(node)
+            wanted.update(value.node for value in node.operands)
+    return set(graph.nodes) - wanted

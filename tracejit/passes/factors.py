@@ -1,0 +1,369 @@
+"""Factors: constant factors and signs are gathered, and applied where that is cheapest.
+
+`2.0 * (a * (0.5 * b))` is `a * b`; `x + (-y) * z` is `x - y * z`; `c * x + c * y` is `c * (x + y)`;
+`sum(c * x)` is `c * sum(x)`, and so is every linear operation. A factor moves where an operation
+over an array is saved, not otherwise; it never moves out of a value that the user has named or that
+is read elsewhere, too.
+
+Every factor, and every product of factors, lies between 2 ** -24 and 2 ** 24: below 1e-300 and
+above 1e300 (float64) nothing that NumPy computes in between overflows or underflows unless the
+rewritten form does. Within 1 ulp of the largest term for each factor that has moved.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> from tracejit.passes.dce import drop_dead
+>>> graph = parse_graph('''graph f(x: f8[9], y: f8[9]) -> c: f8[9]
+...   a  f8[9] = multiply 2.0 x
+...   b  f8[9] = negative y
+...   b  f8[9] = multiply b a
+...   c  f8[9] = add x b
+... ''', OPS)
+>>> for value in graph.values():
+...     value.label = ""
+>>> print(print_graph(drop_dead(gather_factors(graph))), end="")
+graph f(x: f8[9], y: f8[9]) -> c: f8[9]
+  b_2  f8[9] = multiply 2.0 y
+  b_3  f8[9] = multiply b_2 x
+  c    f8[9] = subtract x b_3
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.types import ArrayType
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.rebuild import rebuild
+from tracejit.passes.simplify import PRODUCTS
+
+SMALLEST, LARGEST = 2.0**-24, 2.0**24
+CALL = 256
+"""What a call costs, in elements."""
+DEEPEST = 16
+LINEAR = (
+    "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
+    "put_slice",
+)  # fmt: skip
+GATHERED = ("multiply", "divide", "negative", "sum", *PRODUCTS)
+
+
+class Term(NamedTuple):
+    """A value as a factor times the rest: how much is saved where the factor is left out, how much
+    it costs to apply another in its place, and `times(number)`, which makes the rest times a
+    number."""
+
+    factor: float
+    saved: int
+    place: int
+    depth: int
+    times: Callable[[float], Value]
+
+    @property
+    def gain(self) -> int:
+        """What is saved where the factor is applied in the cheapest place."""
+        return self.saved - (0 if self.factor == 1.0 else self.place)
+
+    def whole(self) -> Value:
+        """The value, the factor in the cheapest place."""
+        return self.times(self.factor)
+
+
+def gather_factors(graph: Graph) -> Graph:
+    """`graph` with constant factors and signs where they cost least."""
+    return rebuild(graph, _Gathering(graph).rewrite)
+
+
+def cost(type: ArrayType) -> int:
+    """What an elementwise operation costs that makes this type."""
+    return CALL + type.estimated_size
+
+
+class _Gathering:
+    """One pass: how often each value of the new graph is read, and the terms found so far."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.before = Counter(value for node in graph.nodes for value in node.operands)
+        self.before.update(graph.outputs)
+        self.kept = for_decisions(graph)
+        self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
+        self.negatives: set[Value] = set()
+        self.readers: Counter[Value] = Counter()
+        self.terms: dict[Value, Term] = {}
+
+    def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
+        """The results of `node`, copied or better."""
+        pairs = zip(node.operands, operands, strict=True)
+        self.negatives.update(after for before, after in pairs if before in self.negated)
+        start = len(new.nodes)
+        value = None if node in self.kept else self._gathered(new, node, operands)
+        if value is not None and value.type is node.results[0].type:
+            results: Sequence[Value] = (value,)
+            self.readers.update(value for made in new.nodes[start:] for value in made.operands)
+            self._forget(operands)
+        else:
+            results = new.copy_node(node, operands).results
+        for before, after in zip(node.results, results, strict=True):
+            self.readers[after] += self.before[before]
+        return results
+
+    def _forget(self, operands: Sequence[Value]) -> None:
+        """`operands` have one reader less; nor is anything read by what nothing reads any more."""
+        pending = list(operands)
+        while pending:
+            value = pending.pop()
+            self.readers[value] -= 1
+            if not self.readers[value] and value.node is not None:
+                pending.extend(value.node.operands)
+
+    def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+        """A better form of the result of `node`."""
+        name = node.op.name
+        if len(node.results) != 1 or not is_real(node.results[0]):
+            return None
+        if name in ("add", "subtract"):
+            return self._signs_in_sum(new, node, operands)
+        if name not in GATHERED:
+            return None
+        term = self._split(new, node, operands)
+        if term is not None and term.gain > 0:
+            return term.whole()
+        if name == "negative":
+            return self._negative_shared(new, node, operands[0])
+        return None
+
+    def _negative_shared(self, new: Graph, node: Node, value: Value) -> Value | None:
+        """-(a * b) is (-a) * b, to the bit, where -a is there anyway."""
+        made = made_by(value, "multiply")
+        if made is None or not self._is_inner(value, node):
+            return None
+        for one, other in (made.operands, made.operands[::-1]):
+            if one in self.negatives and one.type is value.type:
+                opposite = emit(new, node, "negative", (one,))
+                return emit(new, node, "multiply", (opposite, other))
+        return None
+
+    def _signs_in_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+        """A sum or difference with the factor that both have, or with fewer signs."""
+        if not all(self._fits(operand, node) for operand in operands):
+            return None
+        term = self._split_sum(new, node, operands)
+        if term is not None and term.gain > 0:
+            return term.whole()
+        first, second = (self._term(new, value, node) for value in operands)
+        if second.factor < 0:
+            positive = second._replace(factor=-second.factor)
+            if positive.gain >= 0:
+                opposite = "subtract" if node.op.name == "add" else "add"
+                return emit(new, node, opposite, (operands[0], positive.whole()))
+        if first.factor < 0 and node.op.name == "add":
+            positive = first._replace(factor=-first.factor)
+            if positive.gain > 0:
+                return emit(new, node, "subtract", (operands[1], positive.whole()))
+        return None
+
+    # Terms
+
+    def _is_inner(self, value: Value, reader: Node) -> bool:
+        """Whether a value is nothing but a step on the way to its only reader."""
+        node = value.node
+        return (
+            node is not None
+            and not value.label
+            and self.readers[value] <= 1
+            and (node.region, node.segment) == (reader.region, reader.segment)
+        )
+
+    def _fits(self, value: Value, node: Node) -> bool:
+        """Whether a value has the dtype of the result of `node`, so that a factor of either is one
+        of the other."""
+        return is_real(value) and value.type.dtype == node.results[0].type.dtype
+
+    def _term(self, new: Graph, value: Value, reader: Node) -> Term:
+        """A value as a factor times the rest; as it stands, where it cannot be taken apart."""
+        if not self._is_inner(value, reader):
+            return self._as_it_stands(new, value, reader)
+        known = self.terms.get(value)
+        if known is None:
+            node = value.node
+            assert node is not None
+            split = self._split(new, node, node.operands)
+            known = self.terms[value] = split or self._as_it_stands(new, value, node)
+        return known
+
+    def _as_it_stands(self, new: Graph, value: Value, like: Node) -> Term:
+        def times(number: float) -> Value:
+            return self._times(new, like, number, value)
+
+        return Term(1.0, 0, cost(value.type), 0, times)
+
+    def _times(self, new: Graph, like: Node, number: float, value: Value) -> Value:
+        if number == 1.0:
+            return value
+        if number == -1.0:
+            return emit(new, like, "negative", (value,))
+        return emit(new, like, "multiply", (new.constant(number), value))
+
+    def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        """The result of `node` as a factor times the rest; None where none can be told apart."""
+        split = SPLITS.get(node.op.name)
+        if split is None or not is_real(node.results[0]):
+            return None
+        term = split(self, new, node, operands)
+        if term is None or term.depth > DEEPEST or not SMALLEST <= abs(term.factor) <= LARGEST:
+            return None
+        return term
+
+    def _split_negative(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        if not self._fits(operands[0], node):
+            return None
+        term = self._term(new, operands[0], node)
+        saved = term.saved + cost(node.results[0].type)
+        return term._replace(factor=-term.factor, saved=saved)
+
+    def _split_multiply(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        for constant, value in (operands, operands[::-1]):
+            number = number_of(constant)
+            if number is not None and self._fits(value, node):
+                term = self._term(new, value, node)
+                saved = term.saved + cost(node.results[0].type)
+                return term._replace(factor=number * term.factor, saved=saved)
+        return self._split_bilinear(new, node, operands)
+
+    def _split_divide(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        above, below = operands
+        number = number_of(below)
+        if number is not None:
+            if not number or not self._fits(above, node):
+                return None
+            term = self._term(new, above, node)
+            saved = term.saved + cost(node.results[0].type)
+            return term._replace(factor=term.factor / number, saved=saved)
+        if not self._fits(below, node):
+            return None
+        number = number_of(above)
+        if number is None and not self._fits(above, node):
+            return None
+        first = self._term(new, above, node) if number is None else self._number(new, above)
+        second = self._term(new, below, node)
+
+        def times(number: float) -> Value:
+            quotient = first.times(number), second.times(1.0)
+            return emit(new, node, "divide", quotient)
+
+        place = min(first.place, cost(node.results[0].type))
+        factor, saved = first.factor / second.factor, first.saved + second.saved
+        return Term(factor, saved, place, 1 + max(first.depth, second.depth), times)
+
+    def _number(self, new: Graph, constant: Value) -> Term:
+        """A constant, which is multiplied by a number at no cost."""
+        assert isinstance(constant, Constant)
+        weak, kind = constant.type.form == "weak", constant.type.dtype.type
+
+        def times(number: float) -> Value:
+            return new.constant(number if weak else kind(number))
+
+        return Term(float(constant.data), 0, 0, 0, times)
+
+    def _split_bilinear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        """A product: a factor of either operand is one of the result."""
+        if not all(self._fits(operand, node) for operand in operands):
+            return None
+        first, second = (self._term(new, operand, node) for operand in operands)
+        outside = cost(node.results[0].type)
+        place = min(first.place, second.place, outside)
+
+        def times(number: float) -> Value:
+            inside = number if min(first.place, second.place) <= outside else 1.0
+            numbers = (inside, 1.0) if first.place <= second.place else (1.0, inside)
+            factors = first.times(numbers[0]), second.times(numbers[1])
+            product = emit(new, node, node.op.name, factors, **node.params)
+            return product if inside == number else self._times(new, node, number, product)
+
+        depth = 1 + max(first.depth, second.depth)
+        factor, saved = first.factor * second.factor, first.saved + second.saved
+        return Term(factor, saved, place, depth, times)
+
+    def _split_linear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        """A linear operation: a factor of the operand is one of the result."""
+        if len(operands) != 1 or not self._fits(operands[0], node) or "dtype" in node.params:
+            return None
+        inner = self._term(new, operands[0], node)
+        outside = cost(node.results[0].type)
+
+        def times(number: float) -> Value:
+            within = number if inner.place < outside else 1.0
+            value = emit(new, node, node.op.name, (inner.times(within),), **node.params)
+            return value if within == number else self._times(new, node, number, value)
+
+        place = min(inner.place, outside)
+        return Term(inner.factor, inner.saved, place, 1 + inner.depth, times)
+
+    def _split_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        """A sum or difference of two values with one factor, but for its sign."""
+        if not all(self._fits(operand, node) for operand in operands):
+            return None
+        first, second = (self._term(new, operand, node) for operand in operands)
+        sign = 1.0 if node.op.name == "add" else -1.0
+        other = sign * second.factor
+        if abs(first.factor) != abs(other):
+            return None
+        outside, inside = cost(node.results[0].type), first.place + second.place
+
+        def times(number: float) -> Value:
+            within = number if inside < outside else 1.0
+            terms = first.times(within), second.times(within)
+            if first.factor == other:
+                value = emit(new, node, "add", terms)
+            else:
+                value = emit(new, node, "subtract", terms if first.factor > 0 else terms[::-1])
+            return value if within == number else self._times(new, node, number, value)
+
+        factor = first.factor if first.factor == other else abs(other)
+        saved, depth = first.saved + second.saved, 1 + max(first.depth, second.depth)
+        return Term(factor, saved, min(inside, outside), depth, times)
+
+    def _split_where(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
+        """A choice: a number in it is multiplied at no cost, and zero stays zero."""
+        mask, *values = operands
+        numbers = [number_of(value) for value in values]
+        if not all(
+            n is not None or self._fits(v, node) for n, v in zip(numbers, values, strict=True)
+        ):
+            return None
+        terms = [
+            self._term(new, value, node) if number is None else self._number(new, value)
+            for number, value in zip(numbers, values, strict=True)
+        ]
+        scales = {term.factor for term, n in zip(terms, numbers, strict=True) if n is None}
+        scale = scales.pop() if scales else max((term.factor for term in terms), key=abs)
+        if scales or not scale:
+            return None
+        parts = [1.0 if n is None else n / scale for n in numbers]
+
+        def times(number: float) -> Value:
+            chosen = [
+                value if part == 0.0 else term.times(number * part)
+                for value, term, part in zip(values, terms, parts, strict=True)
+            ]
+            return emit(new, node, "where", (mask, *chosen))
+
+        place, saved = sum(term.place for term in terms), sum(term.saved for term in terms)
+        return Term(scale, saved, place, 1 + max(term.depth for term in terms), times)
+
+
+Split = Callable[[_Gathering, Graph, Node, tuple[Value, ...]], Term | None]
+SPLITS: dict[str, Split] = {
+    "negative": _Gathering._split_negative,
+    "multiply": _Gathering._split_multiply,
+    "divide": _Gathering._split_divide,
+    "add": _Gathering._split_sum,
+    "subtract": _Gathering._split_sum,
+    "where": _Gathering._split_where,
+    **dict.fromkeys(LINEAR, _Gathering._split_linear),
+    **dict.fromkeys(PRODUCTS, _Gathering._split_bilinear),
+}
