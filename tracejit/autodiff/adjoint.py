@@ -7,6 +7,8 @@ can be differentiated again. Everything that is common to all ops happens here a
 - complex cotangents are conjugated on entry and on exit: inside, rules are plain transposes, and
   outside the gradient of a real loss L is the conjugate cotangent, dL = Re(conj(grad) * dz), as
   in TensorFlow;
+- a maximum that is subtracted, and of which nothing depends in the end (`autodiff/shifts.py`),
+  hands nothing on: its cotangent is zero but for rounding;
 - a value that is not floating or complex, or that no path connects to an x, gets no cotangent;
 - nodes of a recompute region are cloned where the reverse pass reaches the region, so that what
   they computed need not be kept. The clones belong to a region of their own: nothing merges them
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.shifts import EXTREMA, followers_of, has_no_effect
 from tracejit.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Location, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
@@ -109,6 +112,8 @@ class ReversePass:
             if node.region:
                 self.regions.setdefault(node.region, []).append(node)
         self.sources = set(xs)
+        self.ends: set[Value] = set()
+        self.followers: dict[Value, list[tuple[int, Node]]] = {}
 
     def run(self, ys: Sequence[Tensor], grad_ys: Sequence[Tensor]) -> list[Tensor | None]:
         """The gradients of the xs."""
@@ -116,6 +121,7 @@ class ReversePass:
         for y, seed in zip(ys, grad_ys, strict=True):
             if y._value in active:
                 self._add(y._value, conjugate(seed))
+        self.ends = set(self.cotangents)
         with self.recording.substituting(ChainMap(self.clones, self.outer)):
             for node in reversed(self.nodes):
                 if any(result in self.cotangents for result in node.results):
@@ -135,6 +141,8 @@ class ReversePass:
     def _step(self, node: Node, active: set[Value]) -> None:
         """Hand the cotangents of a node's results on to its operands."""
         cotangents = [self._take(result) for result in node.results]
+        if node.op.name in EXTREMA and self._is_shift(node):
+            return
         self._clone_region(node.region)
         if node.op is OVERRIDE:
             self._override(node, cotangents, active)
@@ -169,6 +177,13 @@ class ReversePass:
                 if chosen and _like(fitting, chosen.inner):
                     self.choices[fitting._value] = chosen
                 self._add(operand, fitting)
+
+    def _is_shift(self, node: Node) -> bool:
+        """Whether no result depends on this maximum, whose operand has a cotangent anyway."""
+        if node.operands[0] not in self.cotangents:
+            return False
+        self.followers = self.followers or followers_of(self.nodes)
+        return has_no_effect(node, self.followers, self.ends)
 
     @staticmethod
     def _chosen(
