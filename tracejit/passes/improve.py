@@ -14,8 +14,9 @@ from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
+from tracejit.passes.sums import take_sums_apart
 
-IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (strengthen, gather_factors)
+IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (strengthen, gather_factors, take_sums_apart)
 
 
 def improve(graph: Graph) -> Graph:
