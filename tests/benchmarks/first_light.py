@@ -28,12 +28,12 @@ from tests.interpret import run as record
 
 # A stage is what happens in this function, without the stages inside it.
 STAGES = {
-    "record": ("tracejit.function", "run"),
+    "record": ("tracejit.specialise", "run"),
     "gradients": ("tracejit.differentiate", "gradients"),
-    "key": ("tracejit.function", "key_of"),
+    "key": ("tracejit.pipeline", "key_of"),
     "passes": ("tracejit.pipeline", "optimise"),
-    "fuse": ("tracejit.pipeline", "simplify"),
-    "plan": ("tracejit.pipeline", "plan_body"),
+    "fuse": ("tracejit.ways", "simplify"),
+    "plan": ("tracejit.ways", "plan_body"),
     "render": ("tracejit.pipeline", "render"),
     "compile": ("tracejit.cache.store", "load_text"),
 }

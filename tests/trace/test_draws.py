@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -51,3 +53,35 @@ def test_what_a_generator_is() -> None:
     assert all(map(is_random, (np.random.default_rng(), np.random.PCG64(), random.Random())))
     assert is_generator(np.random.default_rng())
     assert not any(map(is_generator, (random.Random(), np.random.PCG64(), None)))
+
+
+FRESH = """
+import sys
+import tracejit as tj
+import numpy as np
+assert "numpy.random" not in sys.modules
+@tj.function
+def quiet(x):
+    return np.sum(x)
+@tj.function
+def seeding(x):
+    np.random.seed(0)
+    return x
+@tj.function
+def drawing(x):
+    return x + np.random.rand(312)[:2]
+quiet(np.ones(2))
+assert "numpy.random" not in sys.modules
+try:
+    FUNCTION(np.ones(2))
+except tj.errors.UnsupportedError as error:
+    print("refused" if "np.random" in str(error) else error)
+"""
+
+
+@pytest.mark.parametrize("function", ["seeding", "drawing"])
+def test_numpys_own_generator_is_imported_for_those_who_draw_alone(function: str) -> None:
+    script = FRESH.replace("FUNCTION", function)
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == ("refused\n", "")

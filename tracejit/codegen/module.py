@@ -7,7 +7,6 @@ check.
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -140,8 +139,7 @@ def render(
         head += ["BLAS_THREADS = 1"]
     if lines:
         head += ["'#:'", *lines]
-    tree = ast.parse("\n".join([*head, *functions]))
-    text = to_source(tree).partition("\n")[2]
+    text = to_source("\n".join([*head, *functions])).partition("\n")[2]
     text = text.replace('"@signature@"', signature(facts, names), 1)
     return Module(f'"""{header(facts, names)}"""\n{text}', large)
 

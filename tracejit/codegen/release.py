@@ -29,41 +29,69 @@ class _Step(NamedTuple):
     segment: int
 
 
+class _Holders:
+    """The names that hold arrays, the value of each, and the bytes that are held together."""
+
+    def __init__(self, storages: Storages) -> None:
+        """None yet."""
+        self.values: dict[str, Value] = {}
+        self.bytes = 0
+        self._storages = storages
+        self._counts: dict[Value, int] = {}
+
+    def bind(self, name: str, value: Value) -> None:
+        """`name` holds `value`, and no more what it held before."""
+        if name in self.values:
+            self._drop(self.values[name])
+        self.values[name] = value
+        root = self._storages.root(value)
+        self._counts[root] = self._counts.get(root, 0) + 1
+        if self._counts[root] == 1:
+            self.bytes += _bytes(root)
+
+    def release(self, name: str) -> None:
+        """`name` holds nothing."""
+        if name in self.values:
+            self._drop(self.values.pop(name))
+
+    def _drop(self, value: Value) -> None:
+        root = self._storages.root(value)
+        self._counts[root] -= 1
+        if not self._counts[root]:
+            self.bytes -= _bytes(root)
+
+
 def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     """The names to delete, by the number of the statement before which they are."""
     storages = plan.storages
     steps = list(_steps(plan, storages))
     fullest = _fullest(plan, steps, storages)
     allowed = fullest + max(fullest // SLACK, WORTH)
-    holders: dict[str, Value] = {}
+    holders = _Holders(storages)
     deleted: dict[int, list[str]] = {}
     precedes = plan.branches.precedes
     here = 0
     for number, step in enumerate(steps):
         if step.segment != here:
             here = step.segment
-            holders = {
-                name: value
-                for name, value in holders.items()
-                if value.node is None or precedes(value.node.segment, here)
-            }
-        held = {storages.root(value) for value in holders.values()}
-        needed = sum(map(_bytes, held)) + step.new + step.passing
-        if needed > allowed:
+            for name, value in list(holders.values.items()):
+                if value.node is not None and not precedes(value.node.segment, here):
+                    holders.release(name)
+        if holders.bytes + step.new + step.passing > allowed:
             dead = [
                 name
-                for name, value in holders.items()
+                for name, value in holders.values.items()
                 if plan.last_use.get(value, -1) < number and _bytes(storages.root(value))
             ]
             if dead:
                 deleted[number] = dead
                 for name in dead:
-                    del holders[name]
+                    holders.release(name)
         for value in step.results:
             if storages.is_ours(value):
-                holders[names[value]] = value
+                holders.bind(names[value], value)
             else:
-                holders.pop(names[value], None)
+                holders.release(names[value])
     return deleted
 
 

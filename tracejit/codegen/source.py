@@ -1,4 +1,8 @@
-"""Syntax tree to text, through astor, with comments and in lines that fit the page.
+"""Statements to text, through astor, with comments and in lines that fit the page.
+
+Statements come one a line, with any brackets, and go through a syntax tree of their own. How astor
+prints one does not depend on its names: what has the shape of an earlier one is printed as that
+was, so that a function of 10,000 lines makes a few dozen trees.
 
 Python's syntax tree has no comments. A comment travels as an expression statement holding a
 string that starts with COMMENT, and `to_source` prints it as `# ...`; COMMENT alone is a blank
@@ -8,15 +12,17 @@ line.
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import warnings
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 with warnings.catch_warnings():
     # astor 0.8.1 looks at ast.Num and its kin when it is imported, which Python 3.12 deprecates:
     # https://github.com/berkerpeksag/astor/issues/217
     warnings.filterwarnings("ignore", r"ast\.\w+ is deprecated", DeprecationWarning)
-    import astor
     from astor.code_gen import SourceGenerator
     from astor.string_repr import pretty_string
 
@@ -24,40 +30,73 @@ from tracejit.codegen.lines import broken
 
 COMMENT = "#:"
 
+_INDENT = "    "
+_NAME = re.compile(rf"(?<![\w.])(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*")
+_PLACE = re.compile(r"\b_(\d+)_\b")
+_WITHOUT_EXPRESSION = ("else:", "try:", "finally:")
+_OF_A_FUNCTION = ("def ", "class ")
 
-class CommentingGenerator(SourceGenerator):  # type: ignore[misc]
-    """astor's generator, printing comment statements as comments."""
 
-    def visit_Expr(self, node: ast.Expr) -> None:
-        """A comment statement as a comment; any other expression statement as astor does."""
-        value = node.value
-        if isinstance(value, ast.Constant) and str(value.value).startswith(COMMENT):
-            text = str(value.value)[len(COMMENT) :]
-            self.statement(node, f"# {text}" if text else "")
+def to_source(text: str) -> str:
+    """The statements of `text`, each on a line of its own, as astor prints them; two blank lines
+    around functions."""
+    lines: list[str] = []
+    was_inside = False
+    for line in text.split("\n"):
+        statement = line.lstrip(" ")
+        if not statement:
+            continue
+        indent = line[: len(line) - len(statement)]
+        is_inside = bool(indent)
+        if lines and not is_inside and (was_inside or statement.startswith(_OF_A_FUNCTION)):
+            lines += ["", ""]
+        was_inside = is_inside
+        lines += _printed(statement, indent)
+    return "\n".join([*lines, ""])
+
+
+def _printed(statement: str, indent: str) -> Iterator[str]:
+    """The lines of one statement."""
+    if statement.startswith(("'", '"')):
+        text = ast.literal_eval(statement)
+        if not text.startswith(COMMENT):
+            yield from _by_astor(statement, len(indent) // len(_INDENT))
+        elif text == COMMENT:
+            yield ""
         else:
-            super().visit_Expr(node)
+            yield f"{indent}# {text[len(COMMENT) :]}"
+        return
+    if "'" in statement or '"' in statement or not statement.isascii():
+        # How astor writes a string depends on what stands before it on the line.
+        rows = _by_astor(statement, len(indent) // len(_INDENT))
+    else:
+        form = _form(_NAME.sub("_", statement)).format(*_NAME.findall(statement))
+        rows = [indent + row for row in form.split("\n")]
+    for row in rows:
+        yield from broken(row)
 
 
-def to_source(tree: ast.Module) -> str:
-    """The text of `tree`, one statement a line, two blank lines around functions."""
-    text: str = astor.to_source(
-        tree,
-        indent_with="    ",
-        source_generator_class=CommentingGenerator,
-        pretty_source=_laid_out,
-        pretty_string=_double_quoted,
-    )
-    return text
+@lru_cache(4096)
+def _form(shape: str) -> str:
+    """The text of statements with names in the places of `_`, which are {0}, {1}, ... in it."""
+    places = iter(range(len(shape)))
+    numbered = _NAME.sub(lambda _: f"_{next(places)}_", shape)
+    text = "\n".join(_by_astor(numbered, 0)).replace("{", "{{").replace("}", "}}")
+    return _PLACE.sub(r"{\1}", text)
 
 
-def _laid_out(pieces: list[Any]) -> str:
-    """The text that astor made, docstrings as they are, other lines broken to the page."""
-    text = re.sub(r"(?m)^( *)(\w+), = ", r"\1(\2,) = ", "".join(pieces))
-    parts = re.split(r'(?s)(""".*?""")', text)
-    for number in range(0, len(parts), 2):
-        lines = parts[number].split("\n")
-        parts[number] = "\n".join(line for whole in lines for line in broken(whole))
-    return "".join(parts)
+def _by_astor(statement: str, depth: int) -> list[str]:
+    """The lines of one statement, or of what opens a block, `depth` deep, however long."""
+    if statement in _WITHOUT_EXPRESSION:
+        return [_INDENT * depth + statement]
+    opens = statement.endswith(":")
+    generator = SourceGenerator(_INDENT, False, _double_quoted)
+    generator.indentation = depth
+    generator.visit(ast.parse(statement + " pass" * opens).body[0])
+    text = "".join(generator.result).lstrip("\n")
+    if opens:
+        text = text.rpartition("\n")[0]
+    return re.sub(r"(?m)^( *)(\w+), = ", r"\1(\2,) = ", text).split("\n")
 
 
 def _double_quoted(*args: Any, **options: Any) -> str:

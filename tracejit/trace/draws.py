@@ -33,23 +33,43 @@ def is_generator(value: Any) -> bool:
 def refusing_draws(function: str, captured: Mapping[str, Any]) -> Iterator[None]:
     """Raise UnsupportedError if meanwhile one of the generators in reach of `function` was drawn
     from: those of np.random and the module random, and the captured ones, by name."""
-    sources = {
-        "np.random": np.random.mtrand._rand,
-        "the module random": sys.modules["random"],  # np.random has imported it
-        **captured,
-    }
+    sources = {"the module random": sys.modules["random"], **captured}  # tempfile imports random
     before = {name: _random_state(source) for name, source in sources.items()}
+    of_numpy = _numpy_state()
     yield
+    if "numpy.random" in sys.modules and _numpy_state() != (of_numpy or _numpy_state_at_import()):
+        raise fail("random", None, function=function, generator="np.random")
     for name, source in sources.items():
         if _random_state(source) != before[name]:
             raise fail("random", None, function=function, generator=name)
 
 
-def _random_state(source: Any) -> str:
+def _numpy_state() -> Any:
+    """The state of NumPy's own generator; None where np.random is not imported yet, which takes as
+    long as recording does."""
+    if "numpy.random" not in sys.modules:
+        return None
+    return _random_state(np.random.mtrand._rand)
+
+
+def _numpy_state_at_import() -> Any:
+    """The state that NumPy's own generator had when it was made; None where it was seeded."""
+    bits: Any = np.random.mtrand._rand._bit_generator
+    seeds = getattr(bits, "seed_seq", None)
+    return None if seeds is None else _random_state(np.random.RandomState(np.random.MT19937(seeds)))
+
+
+def _random_state(source: Any) -> Any:
     """The state of a generator, comparable."""
     if hasattr(source, "getstate"):
-        return str(hash(source.getstate()))
+        return source.getstate()
     if isinstance(source, np.random.RandomState):
-        state: dict[str, Any] = source.get_state(legacy=False)
-        return f"{hash(state['state']['key'].tobytes())} {state}"
-    return repr(getattr(source, "bit_generator", source).state)
+        return _comparable(source.get_state(legacy=False))
+    return _comparable(getattr(source, "bit_generator", source).state)
+
+
+def _comparable(state: Any) -> Any:
+    """A generator's state with bytes for the arrays in it."""
+    if isinstance(state, dict):
+        return {name: _comparable(part) for name, part in state.items()}
+    return state.tobytes() if isinstance(state, np.ndarray) else state
