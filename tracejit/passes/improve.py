@@ -14,9 +14,16 @@ from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
+from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.sums import take_sums_apart
 
-IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (strengthen, gather_factors, take_sums_apart)
+IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
+    strengthen,
+    gather_factors,
+    take_sums_apart,
+    hoist_products,
+    join_sums,
+)
 
 
 def improve(graph: Graph) -> Graph:

@@ -1,0 +1,283 @@
+"""Loops: what unrolled steps compute one by one, done for all of them at once.
+
+`hoist_products`: the products of `x[0]`, `x[1]`, ... with one matrix are rows of the product of `x`
+with it. `join_sums`: a sum over steps of products `a.T @ b` is one product of the `a` and the `b`
+of all steps, put on top of each other; a sum over steps of column sums is the sums of the columns
+of all. Both are made of steps so small that calls cost more than arithmetic, never of so large ones
+that keeping all at once would cost memory.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> from tracejit.passes.dce import drop_dead
+>>> graph = parse_graph('''graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
+...   a  f8[3,4] = getitem x  index=(0,)
+...   p  f8[3,5] = matmul a w
+...   b  f8[3,4] = getitem x  index=(1,)
+...   q  f8[3,5] = matmul b w
+...   z  f8[3,5] = multiply p q
+... ''', OPS)
+>>> print(print_graph(drop_dead(hoist_products(graph, steps=2))), end="")
+graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
+  reshape_1  f8[6,4]   = reshape x  shape=(6, 4)
+  matmul_1   f8[6,5]   = matmul reshape_1 w
+  p_1        f8[2,3,5] = reshape matmul_1  shape=(2, 3, 5)
+  p          f8[3,5]   = getitem p_1  index=(0,)
+  q          f8[3,5]   = getitem p_1  index=(1,)
+  z          f8[3,5]   = multiply p q
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.indexing import FULL
+from tracejit.passes.rebuild import rebuild
+from tracejit.passes.simplify import _emit as emit
+
+STEPS = 4
+STEP_OPERATIONS = 2_000_000
+JOINED_BYTES = 2**23
+MATRIX_PRODUCTS = ("matmul", "dot_matrix")
+VECTOR_PRODUCTS = ("vector_matmul", "vector_dot")
+
+
+class Step(NamedTuple):
+    """Number `number` of the parts of `whole` along `axis`, which is 0 or 1."""
+
+    whole: Value
+    axis: int
+    number: int
+
+
+def _step(value: Value) -> Step | None:
+    """`value` as one of the steps of an array: x[3] or x[:, 3]."""
+    node = value.node
+    if node is None or node.op.name != "getitem" or len(node.operands) > 1:
+        return None
+    match node.params["index"]:
+        case (int(number),):
+            axis = 0
+        case (first, int(number)) if first == FULL:
+            axis = 1
+        case _:
+            return None
+    whole = node.operands[0]
+    if whole.type.sizes is not None or value.type.form != "array":
+        return None
+    return Step(whole, axis, number % whole.type.shape[axis])
+
+
+def _steps_first(graph: Graph, like: Node, step: Step) -> Value:
+    """All steps of the array that `step` is one of, along the first axis."""
+    if step.axis == 0:
+        return step.whole
+    rest = range(2, step.whole.type.ndim)
+    return emit(graph, like, "transpose", (step.whole,), axes=(1, 0, *rest))
+
+
+def _bytes(*values: Value) -> int:
+    return sum(value.type.size * value.type.dtype.itemsize for value in values)
+
+
+def _is_small(node: Node) -> bool:
+    """Whether calls weigh more than arithmetic in a product or sum of floating-point arrays."""
+    types = [value.type for value in (*node.operands, *node.results)]
+    if any(type.sizes is not None or type.dtype.kind != "f" for type in types):
+        return False
+    if len({type.dtype for type in types}) > 1:
+        return False
+    return bool(node.op.cost(*types[: len(node.operands)], **node.params) <= STEP_OPERATIONS)
+
+
+# Products before the loop
+
+
+def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
+    """`graph` with products of the steps of an array and one matrix made before the first."""
+    products: dict[Hashable, dict[int, Node]] = {}
+    for node in graph.nodes:
+        group = _product_group(node)
+        if group is not None:
+            step = _step(node.operands[0])
+            assert step is not None
+            products.setdefault(group, {})[step.number] = node
+    hoisted = {
+        node
+        for group in products.values()
+        for node in group.values()
+        if len(group) >= steps and _is_worth_it(node, len(group))
+    }
+    if not hoisted:
+        return graph
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        step = _step(operands[0]) if node in hoisted else None
+        if step is None:
+            return None
+        products = _all_products(new, node, _steps_first(new, node, step), operands[1])
+        return (emit(new, node, "getitem", (products,), index=(step.number,)),)
+
+    return rebuild(graph, rewrite)
+
+
+def _product_group(node: Node) -> Hashable:
+    """What products of steps have in common that are made at once."""
+    if node.op.name not in (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS) or not _is_small(node):
+        return None
+    matrix = node.operands[1]
+    if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
+        return None
+    step = _step(node.operands[0])
+    return step and (node.op.name, step.whole, step.axis, matrix, node.region, node.tapes)
+
+
+def _is_worth_it(node: Node, count: int) -> bool:
+    """Whether at least half of the steps are used, and all products together are no burden."""
+    step = _step(node.operands[0])
+    assert step is not None
+    length = step.whole.type.shape[step.axis]
+    return 2 * count >= length and length * _bytes(node.results[0]) <= JOINED_BYTES
+
+
+def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Value:
+    """The products of all steps with a matrix, the steps along the first axis."""
+    name = "matmul" if like.op.name in ("matmul", "vector_matmul") else "dot_matrix"
+    *outer, size = whole.type.shape
+    if len(outer) == 1:
+        return emit(graph, like, name, (whole, matrix))
+    rows = emit(graph, like, "reshape", (whole,), shape=(math.prod(outer), size))
+    products = emit(graph, like, name, (rows, matrix))
+    shape = (*outer, matrix.type.shape[1])
+    return emit(graph, like, "reshape", (products,), shape=shape)
+
+
+# Sums after the loop
+
+
+class Term(NamedTuple):
+    """What one step adds to a sum: `left.T @ right`, or without `left` the column sums of
+    `right`."""
+
+    left: Value | None
+    right: Value
+
+
+def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
+    """`graph` with sums over steps of small products, or of column sums, as one for all steps."""
+    uses = Counter(value for node in graph.nodes for value in node.operands)
+    uses.update(graph.outputs)
+    partial = _partial_sums(graph, uses)
+    if not partial:
+        return graph
+    once: set[Value] = set()
+    within: set[Value] = set()
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node.op.name == "add" and node not in partial and not within.isdisjoint(operands):
+            terms = _flattened(operands, within)
+            joined = _joined_sum(new, node, [v for v in terms if v in once], steps)
+            if joined is not None:
+                total, done = joined
+                for value in terms:
+                    if value not in done:
+                        total = emit(new, node, "add", (total, value))
+                return (total,)
+        results = new.copy_node(node, operands).results
+        if len(results) == 1 and uses[node.results[0]] == 1:
+            once.update(results)
+            within.update(results if node in partial else ())
+        return results
+
+    return rebuild(graph, rewrite)
+
+
+def _partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
+    """The sums of two arrays of one type that nothing reads but another such sum."""
+    sums = {
+        node
+        for node in graph.nodes
+        if node.op.name == "add"
+        and node.results[0].type.form == "array"
+        and all(value.type is node.results[0].type for value in node.operands)
+    }
+    return {
+        value.node
+        for node in sums
+        for value in node.operands
+        if value.node in sums and uses[value] == 1 and value.node.region == node.region
+    }
+
+
+def _flattened(operands: Sequence[Value], within: set[Value]) -> list[Value]:
+    """The terms of a sum whose partial sums are `within`, in the order of addition."""
+    terms: list[Value] = []
+    left = list(operands[::-1])
+    while left:
+        value = left.pop()
+        if value in within and value.node is not None:
+            left += value.node.operands[::-1]
+        else:
+            terms.append(value)
+    return terms
+
+
+def _joined_sum(
+    graph: Graph, like: Node, values: Sequence[Value], steps: int
+) -> tuple[Value, set[Value]] | None:
+    """The sum of those of `values` that are small products of the same kind, made at once, and
+    which these are. The reverse pass adds what the last step gives first."""
+    groups: dict[Hashable, dict[Value, Term]] = {}
+    for value in reversed(values):
+        term = _term(value, like.region)
+        if term is not None:
+            kind = term.left is None, term.right.type.ndim
+            groups.setdefault(kind, {})[value] = term
+    found = max(groups.values(), key=len, default={})
+    parts = [part for term in found.values() for part in term if part is not None]
+    if len(found) < steps or _bytes(*parts) > JOINED_BYTES:
+        return None
+    right = _joined(graph, like, [term.right for term in found.values()])
+    lefts = [term.left for term in found.values() if term.left is not None]
+    if not lefts:
+        return emit(graph, like, "sum", (right,), axis=(0,)), set(found)
+    left = emit(graph, like, "transpose", (_joined(graph, like, lefts),), axes=(1, 0))
+    return emit(graph, like, "matmul", (left, right)), set(found)
+
+
+def _term(value: Value, region: int) -> Term | None:
+    """A value as what one step adds."""
+    node = value.node
+    if node is None or node.region != region or not _is_small(node):
+        return None
+    if node.op.name == "outer":
+        return Term(*node.operands)
+    if node.op.name == "sum" and node.params == {"axis": (0,)} and node.operands[0].type.ndim == 2:
+        return Term(None, node.operands[0])
+    if node.op.name in MATRIX_PRODUCTS and node.operands[1].type.ndim == 2:
+        turned = node.operands[0].node
+        if turned is not None and turned.op.name == "transpose" and value.type.ndim == 2:
+            return Term(turned.operands[0], node.operands[1])
+    return None
+
+
+def _joined(graph: Graph, like: Node, values: Sequence[Value]) -> Value:
+    """Matrices on top of each other, or vectors as the rows of one."""
+    parts = [_step(value) for value in values]
+    first = parts[0]
+    if first is not None:
+        numbers = range(first.number, first.number + len(parts))
+        if parts == [first._replace(number=number) for number in numbers]:
+            whole = _steps_first(graph, like, first)
+            if len(parts) < whole.type.shape[0]:
+                index = (("slice", numbers.start, numbers.stop, None),)
+                whole = emit(graph, like, "getitem", (whole,), index=index)
+            *outer, size = whole.type.shape
+            return emit(graph, like, "reshape", (whole,), shape=(math.prod(outer), size))
+    name = "stack" if values[0].type.ndim == 1 else "concatenate"
+    return emit(graph, like, name, tuple(values), axis=0)
