@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.rolled import roll_up
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts
 from tracejit.codegen.module import Composed, Module, render
@@ -115,7 +116,7 @@ def one_of(type: ArrayType) -> Any:
 def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
-    for each in PASSES if exact else (*PASSES, improve, detach):
+    for each in PASSES if exact else (*PASSES, roll_up, improve, detach):
         graph = each(graph)
         if os.environ.get("TRACEJIT_VERIFY") == "1":
             verify(graph)

@@ -35,7 +35,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import _emit as emit
@@ -55,7 +55,7 @@ class Step(NamedTuple):
     number: int
 
 
-def _step(value: Value) -> Step | None:
+def step_of(value: Value) -> Step | None:
     """`value` as one of the steps of an array: x[3] or x[:, 3]."""
     node = value.node
     if node is None or node.op.name != "getitem" or len(node.operands) > 1:
@@ -68,12 +68,12 @@ def _step(value: Value) -> Step | None:
         case _:
             return None
     whole = node.operands[0]
-    if whole.type.sizes is not None or value.type.form != "array":
+    if whole.type.sizes is not None:
         return None
     return Step(whole, axis, number % whole.type.shape[axis])
 
 
-def _steps_first(graph: Graph, like: Node, step: Step) -> Value:
+def steps_first(graph: Graph, like: Node, step: Step) -> Value:
     """All steps of the array that `step` is one of, along the first axis."""
     if step.axis == 0:
         return step.whole
@@ -81,7 +81,16 @@ def _steps_first(graph: Graph, like: Node, step: Step) -> Value:
     return emit(graph, like, "transpose", (step.whole,), axes=(1, 0, *rest))
 
 
-def _bytes(*values: Value) -> int:
+def steps_from(graph: Graph, like: Node, step: Step, count: int) -> Value:
+    """`count` steps of an array from `step` on, along the first axis."""
+    whole = steps_first(graph, like, step)
+    if count == whole.type.shape[0]:
+        return whole
+    index = (("slice", step.number, step.number + count, None),)
+    return emit(graph, like, "getitem", (whole,), index=index)
+
+
+def bytes_of(*values: Value) -> int:
     return sum(value.type.size * value.type.dtype.itemsize for value in values)
 
 
@@ -104,7 +113,7 @@ def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
     for node in graph.nodes:
         group = _product_group(node)
         if group is not None:
-            step = _step(node.operands[0])
+            step = step_of(node.operands[0])
             assert step is not None
             products.setdefault(group, {})[step.number] = node
     hoisted = {
@@ -117,10 +126,10 @@ def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
         return graph
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        step = _step(operands[0]) if node in hoisted else None
+        step = step_of(operands[0]) if node in hoisted else None
         if step is None:
             return None
-        products = _all_products(new, node, _steps_first(new, node, step), operands[1])
+        products = _all_products(new, node, steps_first(new, node, step), operands[1])
         return (emit(new, node, "getitem", (products,), index=(step.number,)),)
 
     return rebuild(graph, rewrite)
@@ -133,16 +142,16 @@ def _product_group(node: Node) -> Hashable:
     matrix = node.operands[1]
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
         return None
-    step = _step(node.operands[0])
+    step = step_of(node.operands[0])
     return step and (node.op.name, step.whole, step.axis, matrix, node.region, node.tapes)
 
 
 def _is_worth_it(node: Node, count: int) -> bool:
     """Whether at least half of the steps are used, and all products together are no burden."""
-    step = _step(node.operands[0])
+    step = step_of(node.operands[0])
     assert step is not None
     length = step.whole.type.shape[step.axis]
-    return 2 * count >= length and length * _bytes(node.results[0]) <= JOINED_BYTES
+    return 2 * count >= length and length * bytes_of(node.results[0]) <= JOINED_BYTES
 
 
 def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Value:
@@ -172,7 +181,7 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     """`graph` with sums over steps of small products, or of column sums, as one for all steps."""
     uses = Counter(value for node in graph.nodes for value in node.operands)
     uses.update(graph.outputs)
-    partial = _partial_sums(graph, uses)
+    partial = partial_sums(graph, uses)
     if not partial:
         return graph
     once: set[Value] = set()
@@ -180,10 +189,10 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node.op.name == "add" and node not in partial and not within.isdisjoint(operands):
-            terms = _flattened(operands, within)
-            joined = _joined_sum(new, node, [v for v in terms if v in once], steps)
-            if joined is not None:
-                total, done = joined
+            terms = flattened(operands, within)
+            sums = _joined_sum(new, node, [v for v in terms if v in once], steps)
+            if sums is not None:
+                total, done = sums
                 for value in terms:
                     if value not in done:
                         total = emit(new, node, "add", (total, value))
@@ -197,14 +206,16 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     return rebuild(graph, rewrite)
 
 
-def _partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
+def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     """The sums of two arrays of one type that nothing reads but another such sum."""
     sums = {
         node
         for node in graph.nodes
         if node.op.name == "add"
-        and node.results[0].type.form == "array"
-        and all(value.type is node.results[0].type for value in node.operands)
+        and all(
+            value.type is node.results[0].type or isinstance(value, Constant)
+            for value in node.operands
+        )
     }
     return {
         value.node
@@ -214,7 +225,7 @@ def _partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     }
 
 
-def _flattened(operands: Sequence[Value], within: set[Value]) -> list[Value]:
+def flattened(operands: Sequence[Value], within: set[Value]) -> list[Value]:
     """The terms of a sum whose partial sums are `within`, in the order of addition."""
     terms: list[Value] = []
     left = list(operands[::-1])
@@ -240,13 +251,13 @@ def _joined_sum(
             groups.setdefault(kind, {})[value] = term
     found = max(groups.values(), key=len, default={})
     parts = [part for term in found.values() for part in term if part is not None]
-    if len(found) < steps or _bytes(*parts) > JOINED_BYTES:
+    if len(found) < steps or bytes_of(*parts) > JOINED_BYTES:
         return None
-    right = _joined(graph, like, [term.right for term in found.values()])
+    right = joined(graph, like, [term.right for term in found.values()])
     lefts = [term.left for term in found.values() if term.left is not None]
     if not lefts:
         return emit(graph, like, "sum", (right,), axis=(0,)), set(found)
-    left = emit(graph, like, "transpose", (_joined(graph, like, lefts),), axes=(1, 0))
+    left = emit(graph, like, "transpose", (joined(graph, like, lefts),), axes=(1, 0))
     return emit(graph, like, "matmul", (left, right)), set(found)
 
 
@@ -266,17 +277,14 @@ def _term(value: Value, region: int) -> Term | None:
     return None
 
 
-def _joined(graph: Graph, like: Node, values: Sequence[Value]) -> Value:
+def joined(graph: Graph, like: Node, values: Sequence[Value]) -> Value:
     """Matrices on top of each other, or vectors as the rows of one."""
-    parts = [_step(value) for value in values]
+    parts = [step_of(value) for value in values]
     first = parts[0]
     if first is not None:
         numbers = range(first.number, first.number + len(parts))
         if parts == [first._replace(number=number) for number in numbers]:
-            whole = _steps_first(graph, like, first)
-            if len(parts) < whole.type.shape[0]:
-                index = (("slice", numbers.start, numbers.stop, None),)
-                whole = emit(graph, like, "getitem", (whole,), index=index)
+            whole = steps_from(graph, like, first, len(parts))
             *outer, size = whole.type.shape
             return emit(graph, like, "reshape", (whole,), shape=(math.prod(outer), size))
     name = "stack" if values[0].type.ndim == 1 else "concatenate"
