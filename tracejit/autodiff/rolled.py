@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.autodiff.batch import Batch
-from tracejit.ir.graph import NOWHERE, Constant, Graph, Node, Value
+from tracejit.ir.graph import NOWHERE, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.loops import (
@@ -51,10 +51,10 @@ class Rows(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """The results number `index` of `nodes`, one of each copy, applied to `operands`."""
+    """The results number `result` of `nodes`, one of each copy, applied to `operands`."""
 
     nodes: tuple[Node, ...]
-    index: int
+    result: int
     operands: tuple[Part, ...]
 
 
@@ -87,7 +87,7 @@ class _Rolling:
         self.parts: dict[tuple[Value, ...], Part | None] = {}
         self.pending: set[Value] = set()
         self.made: dict[tuple[Node, ...], dict[Value, Value]] = {}
-        self.rows: dict[Value, tuple[Value, int]] = {}
+        self.rows: dict[Value, Step] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
         """The values that stand for the results of `node`."""
@@ -109,8 +109,8 @@ class _Rolling:
         """A value, as a row of what has been made of all copies of it."""
         if value not in self.rows:
             return value
-        whole, number = self.rows[value]
-        return self._emit(like, "getitem", whole, index=(number,))
+        row = self.rows[value]
+        return self._emit(like, "getitem", row.whole, index=(row.number,))
 
     # Where copies meet
 
@@ -186,10 +186,10 @@ class _Rolling:
     def _found(self, values: tuple[Value, ...], depth: int) -> Part | None:
         if len(set(values)) == 1:
             return Same(values[0])
-        step = step_of(values[0])
+        step = self._step(values[0])
         if step is not None:
             steps = [step._replace(number=step.number + k) for k in range(len(values))]
-            if [step_of(value) for value in values] == steps:
+            if [self._step(value) for value in values] == steps:
                 return Rows(step)
         if depth > DEPTH or len(set(values)) < len(values) or not self.pending.isdisjoint(values):
             return None
@@ -210,6 +210,9 @@ class _Rolling:
             return None  # one value is the same for all copies here, and of the first alone there
         return Copies(nodes, values[0].index, tuple(operands))
 
+    def _step(self, value: Value) -> Step | None:
+        return self.rows[value] if value in self.rows else step_of(value)
+
     # Making all at once
 
     def _made(self, like: Node, part: Part, count: int) -> Value:
@@ -221,7 +224,7 @@ class _Rolling:
         known = self.made.get(part.nodes)
         if known is None:
             known = self.made[part.nodes] = self._batched(part, count)
-        return known[part.nodes[0].results[part.index]]
+        return known[part.nodes[0].results[part.result]]
 
     def _batched(self, part: Copies, count: int) -> dict[Value, Value]:
         """What the results of the first copy have become for all."""
@@ -238,7 +241,7 @@ class _Rolling:
         for number, copy in enumerate(part.nodes):
             for value, first in zip(copy.results, node.results, strict=True):
                 if value.type.form != "array" or value.type.ndim:
-                    self.rows[value] = batch.known[first], number
+                    self.rows[value] = Step(batch.known[first], 0, number)
         return batch.known
 
 

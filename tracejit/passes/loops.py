@@ -91,6 +91,7 @@ def steps_from(graph: Graph, like: Node, step: Step, count: int) -> Value:
 
 
 def bytes_of(*values: Value) -> int:
+    """The memory that arrays take."""
     return sum(value.type.size * value.type.dtype.itemsize for value in values)
 
 

@@ -1,0 +1,64 @@
+"""Kernels with every rewrite against exact ones: what a rewrite may change, and what not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+from tracejit.trace.trees import flatten
+
+SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300, -1e300, 1e-300)
+
+
+def assert_close_to_exact(f: Callable[..., Any], arguments: Sequence[Any], grad: int = 0) -> None:
+    """`f` and its gradients in the first `grad` arguments are what the exact kernel computes:
+    the same dtypes, shapes, types, infinities and nan, and all numbers up to rounding."""
+    options = {"cache": False}
+    improved: Any = tj.function(f, **options)
+    exact: Any = tj.function(f, exact=True, **options)
+    if grad:
+        improved = tj.value_and_grad(improved, tuple(range(grad)))
+        exact = tj.value_and_grad(exact, tuple(range(grad)))
+    with np.errstate(all="ignore"):
+        found, expected = flatten(improved(*arguments))[0], flatten(exact(*arguments))[0]
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert_close(one, other)
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    """The same but for rounding, relative to the largest number of all."""
+    assert type(found) is type(expected)
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    for test in (np.isnan, np.isposinf, np.isneginf):
+        np.testing.assert_array_equal(test(found), test(expected))
+    there = np.isfinite(expected)
+    if not there.any():
+        return
+    largest = float(np.max(np.abs(expected[there])))
+    tolerance = 1e-12 if expected.dtype == np.float64 else 2e-5
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(
+            found[there] / (largest or 1.0),
+            expected[there] / (largest or 1.0),
+            rtol=0,
+            atol=tolerance,
+        )
+
+
+def with_special(rng: np.random.Generator, x: np.ndarray, count: int) -> np.ndarray:
+    """`x` with special values at `count` random places."""
+    x = x.copy()
+    with np.errstate(over="ignore"):
+        x.reshape(-1)[rng.integers(0, x.size, count)] = rng.choice(SPECIAL, count)
+    return x
+
+
+def code(compiled: Any, function: str = "value_and_grad") -> str:
+    """The statements of one function of a kernel, without comments."""
+    text = compiled.kernels[0].source.partition(f"def {function}(")[2].partition("\ndef ")[0]
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
