@@ -99,7 +99,7 @@ def render(
     imports: dict[str, str] = {}
     constants: dict[str, Constant] = {}
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
-    reserved |= _library_names([*tiles, *bodies]).keys()
+    reserved |= _library_names([*tiles, *bodies]).keys() | _loop_names([*tiles, *bodies])
     if composed:
         reserved |= STAGED | {body.name for body in bodies}
     names: Mapping[Value, str] = {}
@@ -158,6 +158,19 @@ def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
                 spell.bind(node.op.template(types, node.params))
                 spell.bind(node.op.inplace_template(types, node.params))
     return spell.imports
+
+
+def _loop_names(bodies: Sequence[Body]) -> set[str]:
+    """The names that loops in the statements of ops assign to."""
+    found: set[str] = set()
+    for body in bodies:
+        for node in body.plan.statements:
+            if node.op.statements is not None:
+                types = [value.type for value in node.operands]
+                lines = node.op.statement_lines(types, node.params)
+                text = "\n".join(lines)
+                found.update(re.findall(r"(?m)^(?:for)? +(\w+) (?:in|=) ", text))
+    return found
 
 
 def _function(

@@ -11,7 +11,7 @@ gradient divides by the differences of the values: it is infinite or nan where t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tracejit.ops.linalg import (
     cubic,
     identity_like,
     linalg_dtype,
+    lower_inverse,
     real_dtype,
     square_type,
 )
@@ -53,10 +54,21 @@ def _total(first: Any, second: Any) -> Any:
 # Cholesky factors
 
 
-def lower_half(x: Any) -> Any:
-    """The lower triangle with half of the diagonal: a symmetric x is the sum of this and its
-    transpose."""
-    return 0.5 * (np.tril(x) + np.tril(x, -1))
+def _lower_half_lines(types: Sequence[ArrayType]) -> tuple[str, str]:
+    rest, diagonal = "..., " if types[0].ndim > 2 else "", f"np.arange({types[0].shape[-1]})"
+    return "{out} = np.tril({0})", f"{{out}}[{rest}{diagonal}, {diagonal}] *= 0.5"
+
+
+lower_half = defop(
+    name="lower_half",
+    infer=square_type,
+    vjp=lambda g, y, x: lower_half(g),
+    jvp="linear",
+    batch="leading",
+    statements=_lower_half_lines,
+)
+"""The lower triangle with half of the diagonal: a symmetric x is the sum of this and its
+transpose."""
 
 
 def hermitian(x: Any) -> Any:
@@ -67,12 +79,12 @@ def hermitian(x: Any) -> Any:
 
 def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
     """Murray, Differentiation of the Cholesky decomposition (2016), for the lower triangle of a."""
-    inverse = np.linalg.inv(y)
+    inverse = lower_inverse(y)
     return lower_half(inverse.mT @ hermitian(y.mT @ g) @ conj(inverse))
 
 
 def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
-    inverse = np.linalg.inv(y)
+    inverse = lower_inverse(y)
     return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
 
 

@@ -101,12 +101,21 @@ def _batched_solve_vector(moved: Moved, a: Any, b: Any) -> Any:
     return np.squeeze(np.linalg.solve(a, np.expand_dims(b, -1)), -1)
 
 
+def _solve_turned(a: Any, g: Any) -> Any:
+    """The solution for a transposed matrix; of a Cholesky factor, whose own gradient needs its
+    inverse, a product with that."""
+    if type(a) is not np.ndarray and a._value.node is not None:
+        if a._value.node.op.name == "cholesky":
+            return lower_inverse(a).mT @ g
+    return np.linalg.solve(a.mT, g)
+
+
 solve = defop(
     name="solve",
     infer=_solve_type,
     vjp=(
-        lambda g, x, a, b: -(np.linalg.solve(a.mT, g) @ x.mT),
-        lambda g, x, a, b: np.linalg.solve(a.mT, g),
+        lambda g, x, a, b: -(_solve_turned(a, g) @ x.mT),
+        lambda g, x, a, b: _solve_turned(a, g),
     ),
     jvp=(
         lambda v, x, a, b: -np.linalg.solve(a, v @ x),
@@ -120,8 +129,8 @@ solve_vector = defop(
     name="solve_vector",
     infer=_solve_type,
     vjp=(
-        lambda g, x, a, b: -np.outer(np.linalg.solve(a.T, g), x),
-        lambda g, x, a, b: np.linalg.solve(a.T, g),
+        lambda g, x, a, b: -np.outer(_solve_turned(a, g), x),
+        lambda g, x, a, b: _solve_turned(a, g),
     ),
     jvp=(
         lambda v, x, a, b: -np.linalg.solve(a, v @ x),
@@ -154,6 +163,38 @@ inv = defop(
     source="np.linalg.inv({0})",
     cost=cubic,
 )
+
+INVERSE_ROWS = 32
+
+
+def _lower_inverse_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
+    """The inverse by blocks of rows: each is the inverse of its last block times what the rows
+    before it leave."""
+    size, rest = types[0].shape[-1], "..., " if types[0].ndim > 2 else ""
+    if size <= INVERSE_ROWS:
+        return ("{out} = np.linalg.inv({0})",)
+    block = f"[{rest}rows, rows]"
+    return (
+        "{out} = np.zeros_like({0})",
+        f"for start in range(0, {size}, {INVERSE_ROWS}):",
+        f"    rows = slice(start, start + {INVERSE_ROWS})",
+        f"    {{out}}{block} = np.linalg.inv({{0}}{block})",
+        f"    above = {{0}}[{rest}rows, :start] @ {{out}}[{rest}:start, :start]",
+        f"    {{out}}[{rest}rows, :start] = -{{out}}{block} @ above",
+    )
+
+
+lower_inverse = defop(
+    name="lower_inverse",
+    infer=square_type,
+    vjp=lambda g, y, a: -np.tril(y.mT @ np.tril(g) @ y.mT),
+    jvp=lambda v, y, a: -(y @ np.tril(v) @ y),
+    batch="leading",
+    statements=_lower_inverse_lines,
+    cost=lambda a: cubic(a) // 3,
+)
+"""The inverse of lower triangular matrices, of which zeros above the diagonal are taken for granted:
+in derivatives only, as NumPy computes an inverse by other steps."""
 
 
 @composite(np.linalg.tensorsolve)
