@@ -7,6 +7,8 @@ import math
 import numpy as np
 from table import Sample, complex_normal, distinct, normal, positive
 
+from tracejit.ops.op import OPS
+
 INTEGERS = np.array([[3, -1, 4], [1, -5, 9], [2, 6, -5]], np.int16)
 EMPTY = np.zeros((0, 0))
 NONE = np.zeros((0, 2, 2))
@@ -143,6 +145,18 @@ DETERMINANT = [
     ),
     *each("trace", lambda a: np.linalg.trace(a), normal(3, 3), normal(2, 3, 4)),
     *each("trace", lambda a: np.linalg.trace(a, offset=1), normal(2, 3, 4)),
+]
+INVERSE_OF_LOWER = [
+    *each("lower_inverse", lambda a: OPS["lower_inverse"](np.tril(a)), regular(3, 3)),
+    *each("lower_inverse", lambda a: OPS["lower_inverse"](np.tril(a)), regular(2, 3, 3)),
+    *each(
+        "lower_inverse",
+        lambda a: OPS["lower_inverse"](np.tril(a)),
+        0.1 * normal(35, 35) + np.eye(35),
+        0.1 * normal(2, 33, 33) + np.eye(33),
+        order=1,
+    ),
+    *each("lower_half", OPS["lower_half"], normal(3, 3), normal(2, 3, 3)),
 ]
 CHOLESKY = [
     *each("cholesky", np.linalg.cholesky, definite(3, 3), zero_size=(EMPTY,), holomorphic=False),
@@ -335,6 +349,7 @@ SAMPLES = [
     *PINV,
     *DETERMINANT,
     *CHOLESKY,
+    *INVERSE_OF_LOWER,
     *EIGEN,
     *SINGULAR,
     *EUCLIDEAN,
