@@ -21,7 +21,12 @@ TABLES = Path(__file__).parent / "ops"
 # The sample tables say `from table import Sample`; tests/ops/test_table.py imports them, not
 # pytest.
 sys.path.insert(0, str(TABLES))
-collect_ignore_glob = ["ops/samples_*.py", "ops/table.py", "*jax_driver.py"]
+collect_ignore_glob = [
+    "ops/samples_*.py",
+    "ops/table.py",
+    "*jax_driver.py",
+    "benchmarks/adapters/for_*.py",
+]
 
 
 @pytest.fixture
