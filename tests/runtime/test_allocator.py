@@ -1,0 +1,57 @@
+"""What was freed is kept: no page of it is faulted in again."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+FAULTS = """
+import resource
+import sys
+
+import numpy as np
+
+from tracejit.runtime.allocator import keep_freed_memory
+
+
+def call():
+    return sum(array[0] for array in [np.ones(2**17) for _ in range(4)])
+
+
+if "kept" in sys.argv:
+    keep_freed_memory()
+for _ in range(5):
+    call()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    call()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="this is not glibc")
+
+
+def faults(*words: str) -> int:
+    """How many pages 20 calls with four arrays of 1 MiB each fault in."""
+    command = [sys.executable, "-c", FAULTS, *words]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(run.stdout)
+
+
+@needs_glibc
+def test_what_was_freed_is_not_faulted_in_again() -> None:
+    assert faults("kept") < 200 < 5000 < faults()
+
+
+def test_it_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracejit.runtime import allocator
+
+    made: list[int] = []
+    monkeypatch.setattr(allocator, "_warmed", [])
+    monkeypatch.setattr(allocator.np, "empty", lambda size, dtype: made.append(size))
+    allocator.keep_freed_memory()
+    allocator.keep_freed_memory()
+    assert made == [allocator.LARGEST]
