@@ -278,6 +278,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "unconnected": lambda: a_tape_asked(unconnected_gradients="one"),
     "primals": lambda: tj.ForwardAccumulator(tj.constant(VECTOR), np.ones(4)),
     "callback": lambda: tj.callback(np.sum, VECTOR, result=tj.TensorSpec((3,))),
+    "threads": lambda: tj.function(np.sin, threads=0),
     "transform-option": lambda: tj.jacobian(np.sin, mode="forward"),
     "no-recording": lambda: tj.gradients(tj.constant(VECTOR), tj.constant(VECTOR)),
     "registered": lambda: tj.register_gradient(np.exp)(lambda op, g: g),

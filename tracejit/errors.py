@@ -235,6 +235,12 @@ ERRORS: dict[str, Row] = {
         "{kind} have no derivative.",
         "pass a float ({name}.astype(float)), or do not differentiate with respect to it.",
     ),
+    "threads": Row(
+        ArgumentError,
+        "{given} is no number of threads.",
+        "the tiles of a kernel run on so many, and answer the same bits.",
+        "give an int of at least 1, or nothing, to leave the choice to tracejit.",
+    ),
     "transform-option": Row(
         GradientError,
         "{transform}: {problem}.",

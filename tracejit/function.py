@@ -19,6 +19,7 @@ from tracejit.pickling import Travelling
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
+from tracejit.runtime.processors import check_threads
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.specialise import Asked, Run
 from tracejit.switch import OPEN, is_disabled
@@ -71,6 +72,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self.name = identifier(known)
         self._history = History(self.name)
         self.options = options
+        check_threads(options.threads, f"threads={options.threads!r}")
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
         self._shelf = Shelf()
@@ -334,7 +336,10 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if runner.wants_numbers:
             self._static |= self.signature.parameters.keys()
         self._shelf.count()
-        make = functools.partial(make_kernel, cache=self.options.cache, exact=self.options.exact)
+        options = self.options
+        make = functools.partial(
+            make_kernel, cache=options.cache, exact=options.exact, threads=options.threads
+        )
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
         guard = one.captures.guard()

@@ -13,7 +13,13 @@ from tracejit.cache.key import key_of
 from tracejit.cache.store import Store, default_path, load_file, load_sealed, save
 from tracejit.errors import TracejitError, without_frames
 from tracejit.ir.graph import Graph
+from tracejit.runtime.allocator import keep_freed_memory
+from tracejit.runtime.blas import on_one_blas_thread
+from tracejit.runtime.processors import threads_of
+from tracejit.runtime.workers import in_turn_on
 from tracejit.trace.places import PACKAGE
+
+ENTRIES = ("forward", "backward", "value_and_grad")
 
 
 class Kernel:
@@ -23,10 +29,15 @@ class Kernel:
     the signature in order, check nothing and copy no residual.
     """
 
-    def __init__(self, module: ModuleType, graph: Graph | None = None) -> None:
-        """The kernel in `module`; `graph` is what it was generated from, where that is known."""
+    def __init__(
+        self, module: ModuleType, graph: Graph | None = None, threads: int | None = None
+    ) -> None:
+        """The kernel in `module`, which no other kernel has; `graph` is what it was generated from,
+        where that is known. Its tiles, where it has any, run on up to so many `threads`."""
         self.module = module
+        self.threads = threads
         self._graph = graph
+        self._functions = equipped(module, threads)
 
     @property
     def name(self) -> str:
@@ -70,22 +81,19 @@ class Kernel:
     @property
     def forward(self) -> Callable[..., Any]:
         """forward(*arrays): the result; with residuals where the kernel has a backward."""
-        function: Callable[..., Any] = self.module.forward
-        return function
+        return self._functions["forward"]
 
     @property
     def backward(self) -> Callable[..., Any]:
         """backward(residuals, out_bar=1.0): the gradients."""
         self._gradient_part("gradient")
-        function: Callable[..., Any] = self.module.backward
-        return function
+        return self._functions["backward"]
 
     @property
     def value_and_grad(self) -> Callable[..., Any]:
         """value_and_grad(*arrays): the result and the gradients."""
         self._gradient_part("gradient")
-        function: Callable[..., Any] = self.module.value_and_grad
-        return function
+        return self._functions["value_and_grad"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside
@@ -101,33 +109,54 @@ class Kernel:
         return self.signature[part]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unpickled, (self.name, self.source, self.module.__npz__)
+        return unpickled, (self.name, self.source, self.module.__npz__, self.threads)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
 
-def make_kernel(recorded: pipeline.Recorded, cache: bool = True, exact: bool = False) -> Kernel:
+def equipped(module: ModuleType, threads: int | None) -> dict[str, Callable[..., Any]]:
+    """The functions of `module` by name, which run with what a module of plain functions leaves to
+    the process: memory, threads for its tiles, and the number of threads of the BLAS."""
+    keep_freed_memory()
+    if hasattr(module, "in_turn"):
+        number = threads_of(threads)
+        if number > 1:
+            module.__dict__.update(in_turn=in_turn_on(number))
+    functions = {name: getattr(module, name) for name in ENTRIES if hasattr(module, name)}
+    if getattr(module, "BLAS_THREADS", None) == 1:
+        return {name: on_one_blas_thread(made) for name, made in functions.items()}
+    return functions
+
+
+def make_kernel(
+    recorded: pipeline.Recorded,
+    cache: bool = True,
+    exact: bool = False,
+    threads: int | None = None,
+) -> Kernel:
     """The kernel of a recorded function: from disk if its key is there, else generated.
 
     Where that needs the number of a free dimension, no dimension is free.
     """
     sizes = recorded.graph.sizes
     if sizes is None:
-        return _kernel_of(recorded, cache, exact)
+        return _kernel_of(recorded, cache, exact, threads)
     recorded.graph.retype()
     sizes.is_over = False
     try:
-        return _kernel_of(recorded, cache, exact)
+        return _kernel_of(recorded, cache, exact, threads)
     except Exception as error:
         sizes.pin_all(error)
         recorded.graph.retype()
-        return _kernel_of(recorded, cache, exact)
+        return _kernel_of(recorded, cache, exact, threads)
     finally:
         sizes.end()
 
 
-def _kernel_of(recorded: pipeline.Recorded, cache: bool, exact: bool) -> Kernel:
+def _kernel_of(
+    recorded: pipeline.Recorded, cache: bool, exact: bool, threads: int | None
+) -> Kernel:
     key = pipeline.key_of(recorded, f"exact={exact}")
     name = pipeline.name_of(recorded, key)
     store = Store(default_path() if cache else None)
@@ -135,13 +164,13 @@ def _kernel_of(recorded: pipeline.Recorded, cache: bool, exact: bool) -> Kernel:
     if module is None:
         text, constants = pipeline.generate(recorded, key, exact)
         module = store.put(name, text, constants)
-    return Kernel(module, recorded.graph)
+    return Kernel(module, recorded.graph, threads)
 
 
-def unpickled(name: str, text: str, npz: bytes | None) -> Kernel:
+def unpickled(name: str, text: str, npz: bytes | None, threads: int | None = None) -> Kernel:
     """The kernel of this text, with its constants, in memory. Raises KernelError where either was
     edited."""
-    return Kernel(load_sealed(name, text, npz))
+    return Kernel(load_sealed(name, text, npz), threads=threads)
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

@@ -16,7 +16,8 @@ class Options(NamedTuple):
     another run as plain Python. `dynamic_shapes=False`
     makes a kernel for every shape; "auto" leaves a dimension free from its second size on.
     `input_signature`, one TensorSpec for each argument, leaves those free from the first call on
-    that are None in it.
+    that are None in it. Where a kernel has tiles, they run on up to so many `threads`, whose
+    number changes no bit; None leaves it to TRACEJIT_THREADS, or to the machine.
     """
 
     static_argnums: int | tuple[int, ...] = ()
@@ -27,3 +28,4 @@ class Options(NamedTuple):
     max_paths: int = 64
     dynamic_shapes: Literal["auto"] | bool = "auto"
     input_signature: Sequence[Any] | None = None
+    threads: int | None = None

@@ -1,0 +1,209 @@
+"""The number of threads of NumPy's BLAS: one inside, afterwards what there was."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracejit.cache.store import load_text
+from tracejit.kernel import Kernel
+from tracejit.runtime import blas
+from tracejit.runtime.blas import Blas, Regime, on_one_blas_thread
+
+SECONDS = 60
+MODULE = """
+BLAS_THREADS = 1
+SIGNATURE = {"inputs": {}, "outputs": ()}
+
+def forward(ask):
+    return ask()
+"""
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+forks = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+needs_openblas = pytest.mark.skipif(blas.find() is None, reason="this BLAS is not OpenBLAS")
+
+
+class Number:
+    """A BLAS of which only the number of threads is there."""
+
+    def __init__(self, threads: int) -> None:
+        self.blas = Blas(ctypes.c_int(threads), self.set)
+        self.seen: list[int] = []
+
+    def set(self, threads: int) -> None:
+        self.seen.append(threads)
+        self.blas.threads.value = threads
+
+    def __call__(self) -> int:
+        return self.blas.threads.value
+
+
+@pytest.fixture
+def number(monkeypatch: pytest.MonkeyPatch) -> Iterator[Number]:
+    """A number that is 4 outside, before and after."""
+    made = Number(4)
+    monkeypatch.setattr(blas, "_regimes", [Regime(made.blas)])
+    yield made
+    assert made() == 4
+
+
+def test_one_inside_and_what_there_was_outside(number: Number) -> None:
+    inside = on_one_blas_thread(number)
+    assert [inside(), number(), inside(), number()] == [1, 4, 1, 4]
+    assert number.seen == [4, 4]
+
+
+def test_a_function_keeps_its_name_and_arguments(number: Number) -> None:
+    def forward(x: int, *, y: int) -> int:
+        return x - y
+
+    wrapped = on_one_blas_thread(forward)
+    assert wrapped.__name__ == "forward"
+    assert wrapped(3, y=1) == 2
+
+
+def test_calls_inside_calls(number: Number) -> None:
+    inner = on_one_blas_thread(number)
+    outer = on_one_blas_thread(lambda: (number(), inner(), number()))
+    assert outer() == (1, 1, 1)
+
+
+def test_after_an_exception(number: Number) -> None:
+    def fails() -> None:
+        raise KeyError(number())
+
+    with pytest.raises(KeyError, match="1"):
+        on_one_blas_thread(fails)()
+
+
+def test_calls_that_overlap_on_two_threads(number: Number) -> None:
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+
+    def first() -> None:
+        first_is_in.set()
+        assert second_is_in.wait(SECONDS)
+
+    def second() -> int:
+        second_is_in.set()
+        assert first_is_out.wait(SECONDS)
+        return number()
+
+    answers: list[int] = []
+    threads = [threading.Thread(target=on_one_blas_thread(first))]
+    threads[0].start()
+    assert first_is_in.wait(SECONDS)
+    threads.append(threading.Thread(target=lambda: answers.append(on_one_blas_thread(second)())))
+    threads[1].start()
+    threads[0].join(SECONDS)
+    first_is_out.set()
+    threads[1].join(SECONDS)
+    assert answers == [1]
+    assert number.seen == [4]
+
+
+def test_eight_threads(number: Number) -> None:
+    inside = on_one_blas_thread(number)
+    answers: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: answers.extend(inside() for _ in range(500)))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert answers == [1] * 4000
+
+
+def in_child(work: Callable[[], Any]) -> Any:
+    """What `work` answers in a child that is forked here."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=lambda: sender.send(work()))
+    child.start()
+    assert receiver.poll(SECONDS), "the child hangs"
+    answer = receiver.recv()
+    child.join(SECONDS)
+    receiver.close()
+    sender.close()
+    return answer
+
+
+@needs_fork
+@forks
+def test_a_child_that_is_forked_during_a_call(number: Number) -> None:
+    inside = on_one_blas_thread(number)
+    answer = on_one_blas_thread(lambda: in_child(lambda: (number(), inside(), number())))()
+    assert answer == (4, 1, 4)
+
+
+@needs_fork
+@forks
+def test_a_call_that_goes_on_in_the_child(number: Number) -> None:
+    def forks_and_goes_on() -> int:
+        return os.fork()
+
+    child = on_one_blas_thread(forks_and_goes_on)()
+    if child == 0:
+        others = on_one_blas_thread(number)()
+        os._exit(0 if (number(), others) == (4, 1) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_where_the_blas_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_regimes", [])
+    monkeypatch.setattr(blas, "_libraries", lambda: [])
+    assert blas.regime() is None
+    assert on_one_blas_thread(len) is len
+
+
+def test_a_blas_without_the_number_in_its_memory_is_left_alone() -> None:
+    class Library:
+        pass
+
+    assert blas._controlled(Library(), lambda: 2, lambda number: None, lambda: 1) is None  # type: ignore[arg-type]
+
+
+def test_an_openblas_on_open_mp_is_left_alone() -> None:
+    library = ctypes.PyDLL(None)
+    assert blas._controlled(library, lambda: 2, lambda number: None, lambda: 2) is None
+
+
+def test_functions_of_a_module_that_asks_for_it(number: Number) -> None:
+    kernel = Kernel(load_text("one", MODULE, None, None))
+    assert kernel.forward(number) == 1
+    assert (
+        Kernel(load_text("all", MODULE.replace("= 1", "= None"), None, None)).forward(number) == 4
+    )
+    assert kernel.forward is kernel.forward
+
+
+@needs_openblas
+def test_numpys_own_openblas() -> None:
+    regime = blas.regime()
+    assert regime is not None
+    before = regime.blas.threads.value
+    product = np.ones((300, 300)) @ np.ones((300, 300))
+
+    def inside() -> int:
+        np.testing.assert_array_equal(np.ones((300, 300)) @ np.ones((300, 300)), product)
+        return regime.blas.threads.value
+
+    assert on_one_blas_thread(inside)() == 1
+    assert regime.blas.threads.value == before
+    np.testing.assert_array_equal(np.ones((300, 300)) @ np.ones((300, 300)), product)
+
+
+def test_the_wheel_of_numpy_has_an_openblas_that_is_found() -> None:
+    libraries = Path(np.__file__).parents[1] / "numpy.libs"
+    wheel = list(libraries.glob("*scipy_openblas*.so*"))
+    assert not wheel or blas.find() is not None
