@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import threading
@@ -36,15 +35,16 @@ class Number:
     """A BLAS of which only the number of threads is there."""
 
     def __init__(self, threads: int) -> None:
-        self.blas = Blas(ctypes.c_int(threads), self.set)
+        self.blas = Blas(self, self.set)
+        self.threads = threads
         self.seen: list[int] = []
 
     def set(self, threads: int) -> None:
         self.seen.append(threads)
-        self.blas.threads.value = threads
+        self.threads = threads
 
     def __call__(self) -> int:
-        return self.blas.threads.value
+        return self.threads
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def number(monkeypatch: pytest.MonkeyPatch) -> Iterator[Number]:
 def test_one_inside_and_what_there_was_outside(number: Number) -> None:
     inside = on_one_blas_thread(number)
     assert [inside(), number(), inside(), number()] == [1, 4, 1, 4]
-    assert number.seen == [4, 4]
+    assert number.seen == [1, 4, 1, 4]
 
 
 def test_a_function_keeps_its_name_and_arguments(number: Number) -> None:
@@ -107,7 +107,7 @@ def test_calls_that_overlap_on_two_threads(number: Number) -> None:
     first_is_out.set()
     threads[1].join(SECONDS)
     assert answers == [1]
-    assert number.seen == [4]
+    assert number.seen == [1, 4]
 
 
 def test_eight_threads(number: Number) -> None:
@@ -166,16 +166,28 @@ def test_where_the_blas_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     assert on_one_blas_thread(len) is len
 
 
-def test_a_blas_without_the_number_in_its_memory_is_left_alone() -> None:
-    class Library:
-        pass
+class Library(dict[str, Callable[..., Any]]):
+    """A library that has these functions."""
 
-    assert blas._controlled(Library(), lambda: 2, lambda number: None, lambda: 1) is None  # type: ignore[arg-type]
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in self:
+            raise AttributeError(name)
+        return self[name]
 
 
-def test_an_openblas_on_open_mp_is_left_alone() -> None:
-    library = ctypes.PyDLL(None)
-    assert blas._controlled(library, lambda: 2, lambda number: None, lambda: 2) is None
+@pytest.mark.parametrize(("prefix", "suffix"), [("scipy_openblas", "64_"), ("openblas", "")])
+@pytest.mark.parametrize(("parallel", "is_found"), [(0, False), (1, True), (2, False)])
+def test_which_openblas_is_found(
+    monkeypatch: pytest.MonkeyPatch, prefix: str, suffix: str, parallel: int, is_found: bool
+) -> None:
+    words = {"get_num_threads": 3, "set_num_threads": None, "get_parallel": parallel}
+    library = Library()
+    for word, answer in words.items():
+        library[f"{prefix}_{word}{suffix}"] = lambda *args, answer=answer: answer
+    monkeypatch.setattr(blas, "_libraries", lambda: [Library(), library])
+    found = blas.find()
+    assert (found is not None) == is_found
+    assert found is None or found.get_threads() == 3
 
 
 def test_functions_of_a_module_that_asks_for_it(number: Number) -> None:
@@ -191,15 +203,15 @@ def test_functions_of_a_module_that_asks_for_it(number: Number) -> None:
 def test_numpys_own_openblas() -> None:
     regime = blas.regime()
     assert regime is not None
-    before = regime.blas.threads.value
+    before = regime.blas.get_threads()
     product = np.ones((300, 300)) @ np.ones((300, 300))
 
     def inside() -> int:
         np.testing.assert_array_equal(np.ones((300, 300)) @ np.ones((300, 300)), product)
-        return regime.blas.threads.value
+        return regime.blas.get_threads()
 
     assert on_one_blas_thread(inside)() == 1
-    assert regime.blas.threads.value == before
+    assert regime.blas.get_threads() == before
     np.testing.assert_array_equal(np.ones((300, 300)) @ np.ones((300, 300)), product)
 
 

@@ -25,18 +25,13 @@ import numpy as np
 _PREFIXES = ("scipy_openblas", "openblas")
 _SUFFIXES = ("64_", "_64", "")
 _FUNCTIONS = ("get_num_threads", "set_num_threads", "get_parallel")
-_NUMBER = "blas_cpu_number"
 _OWN_THREADS = 1
 
 
 class Blas(NamedTuple):
-    """The number of threads of a BLAS, as it stands in its memory, and the function that sets it.
+    """The functions of a BLAS that tell and set its number of threads."""
 
-    The function frees what the threads that become too many work in, also while they work for
-    another caller; so it only ever sets the number back.
-    """
-
-    threads: ctypes.c_int
+    get_threads: Callable[[], int]
     set_threads: Callable[[int], Any]
 
 
@@ -54,8 +49,9 @@ class Regime:
         """One call more is in."""
         with self._lock:
             if not self.calls:
-                self.before = self.blas.threads.value
-                self.blas.threads.value = 1
+                self.before = self.blas.get_threads()
+                if self.before != 1:
+                    self.blas.set_threads(1)
             self.calls += 1
 
     def leave(self) -> None:
@@ -97,24 +93,15 @@ def on_one_blas_thread(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def find() -> Blas | None:
-    """The OpenBLAS that NumPy has loaded."""
+    """The OpenBLAS that NumPy has loaded, if its number of threads is one for all."""
     for library in _libraries():
         for prefix, suffix in itertools.product(_PREFIXES, _SUFFIXES):
-            known = [f"{prefix}_{word}{suffix}" for word in _FUNCTIONS]
-            if all(hasattr(library, name) for name in known):
-                return _controlled(library, *(library[name] for name in known))
+            names = [f"{prefix}_{word}{suffix}" for word in _FUNCTIONS]
+            if all(hasattr(library, name) for name in names):
+                get_threads, set_threads, parallel = (library[name] for name in names)
+                set_threads.argtypes, set_threads.restype = [ctypes.c_int], None
+                return Blas(get_threads, set_threads) if parallel() == _OWN_THREADS else None
     return None
-
-
-def _controlled(
-    library: ctypes.PyDLL, get_threads: Any, set_threads: Any, parallel: Any
-) -> Blas | None:
-    """The BLAS in `library`, if its number of threads is one for all, and where it should be."""
-    if parallel() != _OWN_THREADS or not hasattr(library, _NUMBER):
-        return None
-    threads = ctypes.c_int.in_dll(library, _NUMBER)
-    set_threads.argtypes, set_threads.restype = [ctypes.c_int], None
-    return Blas(threads, set_threads) if threads.value == get_threads() else None
 
 
 def _libraries() -> list[ctypes.PyDLL]:
