@@ -17,6 +17,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import NOWHERE, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.emission import emit
 from tracejit.passes.loops import (
     JOINED_BYTES,
     MATRIX_PRODUCTS,
@@ -29,7 +30,6 @@ from tracejit.passes.loops import (
     steps_from,
 )
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.simplify import _emit as emit
 from tracejit.trace.record import Recording
 
 COPIES = 3

@@ -28,7 +28,7 @@ from tracejit.ops.linalg import (
     real_dtype,
     square_type,
 )
-from tracejit.ops.op import answer, defop
+from tracejit.ops.op import Op, answer, defop
 from tracejit.ops.phases import adjoint, along, turn, turned
 from tracejit.ops.products import conj
 
@@ -59,7 +59,7 @@ def _lower_half_lines(types: Sequence[ArrayType]) -> tuple[str, str]:
     return "{out} = np.tril({0})", f"{{out}}[{rest}{diagonal}, {diagonal}] *= 0.5"
 
 
-lower_half = defop(
+lower_half: Op = defop(
     name="lower_half",
     infer=square_type,
     vjp=lambda g, y, x: lower_half(g),

@@ -193,8 +193,8 @@ lower_inverse = defop(
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
 )
-"""The inverse of lower triangular matrices, of which zeros above the diagonal are taken for granted:
-in derivatives only, as NumPy computes an inverse by other steps."""
+"""The inverse of lower triangular matrices, of which zeros above the diagonal are taken for
+granted: in derivatives only, as NumPy computes an inverse by other steps."""
 
 
 @composite(np.linalg.tensorsolve)

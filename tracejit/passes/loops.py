@@ -37,8 +37,8 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
+from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.simplify import _emit as emit
 
 STEPS = 4
 STEP_OPERATIONS = 2_000_000
