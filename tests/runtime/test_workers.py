@@ -38,7 +38,8 @@ SIGNATURE = {"inputs": {"x": "f8[1000]"}, "outputs": ("f8",), "gradient": ("x",)
 
 def in_turn(tile, rows, step, *arrays):
     """What tile(start, stop, *arrays) returns for each `step` rows, in order."""
-    return [tile(start, min(start + step, rows), *arrays) for start in range(0, rows, step)]
+    starts = range(0, max(rows, 1), step)
+    return [tile(start, min(start + step, rows), *arrays) for start in starts]
 
 
 def tile_1(start, stop, x, x_bar):
@@ -78,7 +79,8 @@ def new_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
 
 def plain(tile: Callable[..., Any], rows: int, step: int, *arrays: Any) -> list[Any]:
     """What a module has by itself."""
-    return [tile(start, min(start + step, rows), *arrays) for start in range(0, rows, step)]
+    starts = range(0, max(rows, 1), step)
+    return [tile(start, min(start + step, rows), *arrays) for start in starts]
 
 
 def slow(start: int, stop: int) -> tuple[int, int, int]:

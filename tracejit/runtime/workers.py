@@ -45,9 +45,9 @@ class Job:
     def __init__(
         self, tile: Callable[..., Any], rows: int, step: int, arrays: tuple[Any, ...]
     ) -> None:
-        """All tiles of `rows` rows are waiting."""
+        """All tiles of `rows` rows are waiting; no rows are one tile."""
         self.tile, self.rows, self.step, self.arrays = tile, rows, step, arrays
-        count = -(-rows // step)
+        count = -(-max(rows, 1) // step)
         self.waiting = deque(range(count))
         self.answers: list[Any] = [None] * count
         self.errors: dict[int, BaseException] = {}
