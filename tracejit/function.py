@@ -19,7 +19,7 @@ from tracejit.pickling import Travelling
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
-from tracejit.runtime.processors import check_threads
+from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.specialise import Asked, Run
 from tracejit.switch import OPEN, is_disabled
@@ -72,7 +72,6 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self.name = identifier(known)
         self._history = History(self.name)
         self.options = options
-        check_threads(options.threads, f"threads={options.threads!r}")
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
         self._shelf = Shelf()
@@ -410,4 +409,7 @@ def function(python: Any = None, **options: Any) -> Any:
     if not callable(python):
         line = places.here()
         raise fail("not-callable", line, decorator="tj.function", kind=type(python).__name__)
+    threads = options.get("threads")
+    if threads is not None and not is_number_of_threads(threads):
+        raise fail("threads", places.here(), given=f"threads={threads!r}")
     return Function(python, VALUE, Options(**options))

@@ -391,3 +391,29 @@ def test_the_process_ends_by_itself() -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
     assert run.stdout.split("\n") == [str([*range(16)]), str([*range(8)]), str([*range(4)]), ""]
     assert not run.stderr
+
+
+def sums(x: np.ndarray) -> np.ndarray:
+    """A function whose kernel for large arrays has tiles."""
+    y = np.tanh(x - 0.5)
+    return np.sum(np.sin(y) * np.exp(y) + np.sqrt(1.0 + y * y))
+
+
+def test_a_function_with_tiles_answers_the_same_bits_on_any_number_of_threads() -> None:
+    x = np.random.default_rng(5).normal(size=400_000)
+    expected = tj.value_and_grad(tj.function(sums, threads=1))(x)
+    for threads in (2, 3, 8):
+        f = tj.value_and_grad(tj.function(sums, threads=threads))
+        assert "in_turn(" in f.kernel(x).source
+        for _ in range(5):
+            value, slope = f(x)
+            assert value.tobytes() == expected[0].tobytes()
+            assert slope.tobytes() == expected[1].tobytes()
+
+
+def test_an_environment_that_is_wrong_is_an_error_of_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRACEJIT_THREADS", "none")
+    with pytest.raises(tj.TracejitError, match="TRACEJIT_THREADS=none is no number of threads"):
+        tj.function(sums)(np.ones(400_000))

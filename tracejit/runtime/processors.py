@@ -29,10 +29,9 @@ def threads_of(option: int | None) -> int:
     return default_threads() if option is None else option
 
 
-def check_threads(given: Any, spelled: str) -> None:
-    """Raise ArgumentError, which names `spelled`, if that is no number of threads."""
-    if given is not None and (type(given) is not int or given < 1):
-        raise fail("threads", places.here(), given=spelled)
+def is_number_of_threads(given: Any) -> bool:
+    """Whether there can be so many threads."""
+    return type(given) is int and given > 0
 
 
 def default_threads() -> int:
@@ -43,7 +42,8 @@ def default_threads() -> int:
     asked = os.environ.get(VARIABLE)
     if asked:
         number = int(asked) if asked.strip().isdecimal() else 0
-        check_threads(number, f"{VARIABLE}={asked}")
+        if not is_number_of_threads(number):
+            raise fail("threads", places.here(), given=f"{VARIABLE}={asked}")
         return number
     return min(MOST, processors(), open_mp_threads())
 
