@@ -23,12 +23,13 @@ from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
 from tracejit.codegen.release import releases
 from tracejit.codegen.sizes import free_names, size_lines, size_names
-from tracejit.codegen.source import COMMENT, to_source
+from tracejit.codegen.source import to_source
 from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
+from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tiles import TILES
 
@@ -133,12 +134,11 @@ def render(
     imports = {name: origin for name, origin in imports.items() if name in written}
     head = [repr("@header@")]
     head += import_lines(imports)
-    head += ["'#:'", "SIGNATURE = '@signature@'"]
+    head += ["#", "SIGNATURE = '@signature@'"]
     if tiles and not has_products:
-        head += [repr(COMMENT + "What runs tiles on several threads keeps the BLAS to one.")]
-        head += ["BLAS_THREADS = 1"]
+        head += ["# What runs tiles on several threads keeps the BLAS to one.", "BLAS_THREADS = 1"]
     if lines:
-        head += ["'#:'", *lines]
+        head += ["#", *lines]
     text = to_source("\n".join([*head, *functions])).partition("\n")[2]
     text = text.replace('"@signature@"', signature(facts, names), 1)
     return Module(f'"""{header(facts, names)}"""\n{text}', large)
@@ -150,7 +150,8 @@ def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
     for body in bodies:
         for node in (*body.plan.statements, *body.plan.inlined):
             types = [value.type for value in node.operands]
-            spell.operands(node)
+            if any(isinstance(value, Constant) for value in node.operands):
+                spell.operands(node)
             if node.op.statements is not None:
                 for line in node.op.statement_lines(types, node.params):
                     spell.bind(line)
@@ -269,7 +270,7 @@ def _written(
             rows = textwrap.wrap(", ".join(released[number]), WIDTH - 8)
             statement += [f"del {row.rstrip(',')}" for row in rows]
         if node.where is not None and node.where != previous:
-            statement.append(repr(COMMENT + location_text(node.where).rstrip()))
+            statement.append(f"# {location_text(node.where).rstrip()}")
             previous = node.where
         if node.op is DECIDE and isinstance(flow, Flow):
             flow.decide(node, spell.operand(node.operands[0]))
@@ -307,8 +308,11 @@ def _is_mixed(plan: Plan) -> bool:
 
 def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:
     """Enter the array constants of a plan, each under a name of its own."""
-    used = [value for node in (*plan.statements, *plan.inlined) for value in node.operands]
-    for value in (*used, *plan.results, *plan.kept):
+    returned = [*plan.results, *plan.kept]
+    used = [value for node in plan.statements for value in node.operands]
+    inside = [value.node for value in (*used, *returned) if value.node in plan.inlined]
+    used += [value for node in inside for value in read_values(node, plan.inlined)]
+    for value in (*used, *returned):
         if isinstance(value, Constant) and value.type.form == "array":
             if constants.get(value.name) is not value:
                 value.name = f"c_{len(constants) + 1}"

@@ -65,6 +65,8 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     """The names to delete, by the number of the statement before which they are."""
     storages = plan.storages
     steps = list(_steps(plan, storages))
+    if sum(step.new + step.passing for step in steps) <= WORTH:
+        return {}
     fullest = _fullest(plan, steps, storages)
     allowed = fullest + max(fullest // SLACK, WORTH)
     holders = _Holders(storages)

@@ -1,12 +1,10 @@
-"""Statements to text, through astor, with comments and in lines that fit the page.
+"""Statements to text, through astor, in lines that fit the page.
 
 Statements come one a line, with any brackets, and go through a syntax tree of their own. How astor
 prints one does not depend on its names: what has the shape of an earlier one is printed as that
 was, so that a function of 10,000 lines makes a few dozen trees.
 
-Python's syntax tree has no comments. A comment travels as an expression statement holding a
-string that starts with COMMENT, and `to_source` prints it as `# ...`; COMMENT alone is a blank
-line.
+Comments stay as they are; `#` alone is a blank line.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import ast
 import keyword
 import re
 import warnings
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -28,10 +25,9 @@ with warnings.catch_warnings():
 
 from tracejit.codegen.lines import broken
 
-COMMENT = "#:"
-
 _INDENT = "    "
-_NAME = re.compile(rf"(?<![\w.])(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_]\w*")
+_NAME = re.compile(r"((?<![\w.])[A-Za-z_]\w*)")
+_KEYWORDS = frozenset(keyword.kwlist)
 _PLACE = re.compile(r"\b_(\d+)_\b")
 _WITHOUT_EXPRESSION = ("else:", "try:", "finally:")
 _OF_A_FUNCTION = ("def ", "class ")
@@ -51,38 +47,42 @@ def to_source(text: str) -> str:
         if lines and not is_inside and (was_inside or statement.startswith(_OF_A_FUNCTION)):
             lines += ["", ""]
         was_inside = is_inside
-        lines += _printed(statement, indent)
+        if statement.startswith("#"):
+            lines.append("" if statement == "#" else line)
+        elif statement.startswith(("'", '"')):
+            lines += _by_astor(statement, len(indent) // len(_INDENT))
+        else:
+            for row in _printed(statement, indent):
+                lines += broken(row)
     return "\n".join([*lines, ""])
 
 
-def _printed(statement: str, indent: str) -> Iterator[str]:
-    """The lines of one statement."""
-    if statement.startswith(("'", '"')):
-        text = ast.literal_eval(statement)
-        if not text.startswith(COMMENT):
-            yield from _by_astor(statement, len(indent) // len(_INDENT))
-        elif text == COMMENT:
-            yield ""
-        else:
-            yield f"{indent}# {text[len(COMMENT) :]}"
-        return
+def _printed(statement: str, indent: str) -> list[str]:
+    """The lines of one statement, however long."""
     if "'" in statement or '"' in statement or not statement.isascii():
         # How astor writes a string depends on what stands before it on the line.
-        rows = _by_astor(statement, len(indent) // len(_INDENT))
+        return _by_astor(statement, len(indent) // len(_INDENT))
+    parts = _NAME.split(statement)
+    names = parts[1::2]
+    if _KEYWORDS.isdisjoint(names):
+        shape = "_".join(parts[::2])
     else:
-        form = _form(_NAME.sub("_", statement)).format(*_NAME.findall(statement))
-        rows = [indent + row for row in form.split("\n")]
-    for row in rows:
-        yield from broken(row)
+        parts[1::2] = [name if name in _KEYWORDS else "_" for name in names]
+        names = [name for name in names if name not in _KEYWORDS]
+        shape = "".join(parts)
+    return [indent + row for row in _form(shape).format(*names).split("\n")]
 
 
 @lru_cache(4096)
 def _form(shape: str) -> str:
     """The text of statements with names in the places of `_`, which are {0}, {1}, ... in it."""
-    places = iter(range(len(shape)))
-    numbered = _NAME.sub(lambda _: f"_{next(places)}_", shape)
-    text = "\n".join(_by_astor(numbered, 0)).replace("{", "{{").replace("}", "}}")
-    return _PLACE.sub(r"{\1}", text)
+    parts = _NAME.split(shape)
+    parts[1::2] = [
+        name if name in _KEYWORDS else f"_{number}_" for number, name in enumerate(parts[1::2])
+    ]
+    known = [part for part in parts[1::2] if part not in _KEYWORDS]
+    text = "\n".join(_by_astor("".join(parts), 0)).replace("{", "{{").replace("}", "}}")
+    return _PLACE.sub(lambda found: f"{{{known.index(found[0])}}}", text)
 
 
 def _by_astor(statement: str, depth: int) -> list[str]:

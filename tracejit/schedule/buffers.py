@@ -51,6 +51,9 @@ def overwritten_operands(
     last_use: dict[Value, int],
 ) -> dict[Node, Value]:
     """For each statement that writes in place, the operand whose buffer it writes to."""
+    candidates = [pair for pair in enumerate(statements) if _may_overwrite(pair[1])]
+    if not candidates:
+        return {}
     storages = Storages(inputs, nodes)
     dies: dict[Value, int] = {}
     for node in nodes:
@@ -58,15 +61,9 @@ def overwritten_operands(
             root = storages.root(value)
             dies[root] = max(dies.get(root, -1), last_use.get(value, -1))
     overwrites: dict[Node, Value] = {}
-    for number, node in enumerate(statements):
-        if not node.op.inplace or len(node.results) != 1:
-            continue
+    for number, node in candidates:
         result = node.results[0]
         updates = node.op.statements is not None
-        if result.type.form != "array":
-            continue
-        if result.type.estimated_size < INLINE_BELOW and not updates:
-            continue
         for operand in node.operands[: 1 if updates else None]:
             root = storages.root(operand)
             if operand.type is not result.type or not storages.is_ours(operand):
@@ -82,6 +79,15 @@ def overwritten_operands(
             storages.take_over(result, operand)
             break
     return overwrites
+
+
+def _may_overwrite(node: Node) -> bool:
+    """Whether a statement writes into a buffer where there is one: not for small arrays."""
+    if not node.op.inplace or len(node.results) != 1:
+        return False
+    type = node.results[0].type
+    is_large = type.form == "array" and type.estimated_size >= INLINE_BELOW
+    return is_large or (type.form == "array" and node.op.statements is not None)
 
 
 def shared_results(storages: Storages, results: Sequence[Value], kept: Sequence[Value]) -> set[int]:
