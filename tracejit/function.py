@@ -90,7 +90,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 result = self._eagerly(args, kwargs)
                 return result
             for entry in self._shelf.calls:
-                result = entry(*args, **kwargs)
+                result = entry(*args, **kwargs) if kwargs else entry(*args)
                 if result is not MISS:
                     return result
             result, problem = self._first_call(args, kwargs), None

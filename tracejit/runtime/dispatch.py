@@ -20,6 +20,7 @@ from tracejit.ir.dims import size_text, symbol_of
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.trace.contents import same_attributes
+from tracejit.trace.draws import is_generator
 from tracejit.trace.reads import is_foreign_module
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
@@ -164,7 +165,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             text = f"{space.bind(leaf.type.dtype.type)}({text})"
         arguments.append(text)
     arguments += [f"{space.bind(holder)}{path}" for holder, path in entry.hidden]
-    generators = [space.bind(x) for x, _ in entry.hidden if isinstance(x, np.random.Generator)]
+    generators = [space.bind(x) for x, _ in entry.hidden if is_generator(x)]
     generators += [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "generator"]
     called = f"{space.bind(entry.target)}({', '.join(arguments)})"
     if generators:
@@ -222,8 +223,12 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
 
 def shape_checks(text: str, type: ArrayType, space: Space) -> Iterator[str]:
     """Conditions on the shape of the array `text`, which name its free dimensions."""
-    if type.sizes is None:
+    if type.sizes is None and type.ndim > 1:
         yield f"{text}.shape == {type.shape!r}"
+        return
+    if type.sizes is None:  # without the tuple that shape makes
+        yield f"{text}.ndim == {type.ndim}"
+        yield from [f"{space.bind(len)}({text}) == {size}" for size in type.shape]
         return
     yield f"{text}.ndim == {type.ndim}"
     for axis, size in enumerate(type.shape):
