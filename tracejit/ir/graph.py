@@ -98,9 +98,11 @@ class Value:
 
     def take_name(self, other: Value) -> None:
         """Be called what `other` is called, unless there is a name of its own already."""
-        if self.node is None or self is other or self.is_named:
+        if self.node is None or self is other or self.label:
             return
-        if other.is_named or not self.name:
+        if self.derived is not None and self.derived[0].label:
+            return
+        if not self.name or other.is_named:
             self.label, self.derived = other.label, other.derived
             self.base, self.name = other.base, other.name
 
@@ -319,9 +321,14 @@ class Graph:
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
         parts."""
-        parts: dict[str, Any] = {"where": node.where, "region": node.region, "tapes": node.tapes}
-        parts |= {"segment": node.segment} | changes
-        new = self.emit(node.op, operands, node.params, [v.type for v in node.results], **parts)
+        types = [value.type for value in node.results]
+        if changes:
+            kept = {"where": node.where, "region": node.region, "tapes": node.tapes}
+            parts: dict[str, Any] = {**kept, "segment": node.segment, **changes}
+            new = self.emit(node.op, operands, node.params, types, **parts)
+        else:
+            places = node.where, node.region, node.tapes, node.segment
+            new = self.emit(node.op, operands, node.params, types, *places)
         for old, result in zip(node.results, new.results, strict=True):
             result.take_name(old)
         return new
@@ -417,4 +424,4 @@ class _Names:
 
 def replace_values(values: Sequence[Value], known: Mapping[Value, Value]) -> tuple[Value, ...]:
     """`values` with every value that `known` maps replaced."""
-    return tuple(known.get(value, value) for value in values)
+    return tuple([known.get(value, value) for value in values])

@@ -48,9 +48,10 @@ def rebuild(
         results = rewrite(new, node, operands)
         if results is None:
             results = new.copy_node(node, operands).results
-        for old, result in zip(node.results, results, strict=True):
-            known[old] = result
-            result.take_name(old)
+        else:
+            for old, result in zip(node.results, results, strict=True):
+                result.take_name(old)
+        known.update(zip(node.results, results, strict=True))
     new.outputs = list(replace_values(graph.outputs, known))
     new.complete_names()
     return new
