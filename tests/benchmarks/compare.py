@@ -22,7 +22,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -157,8 +157,10 @@ def machine() -> dict[str, str]:
     }
 
 
-def compare(peers: list[str], names: list[str], rounds: int, first: bool) -> Comparison:
-    """All figures."""
+def compare(
+    peers: list[str], names: list[str], rounds: int, first: bool, keep: Callable[[Comparison], None]
+) -> Comparison:
+    """All figures; `keep` is given what there is after each workload."""
     engines = [*OURS, *peers]
     comparison = Comparison(engines, machine=machine())
     comparison.figures = {name: {engine: Figures() for engine in engines} for name in names}
@@ -171,10 +173,12 @@ def compare(peers: list[str], names: list[str], rounds: int, first: bool) -> Com
         for name in names:
             turns(name, processes, rounds, comparison)
             progress(name, comparison.figures[name])
+            keep(comparison)
     if first:
         comparison.imports = {engine: import_time(engine) for engine in engines if engine != "hand"}
         for name in names:
             first_calls(name, comparison.figures[name])
+            keep(comparison)
     return comparison
 
 
@@ -200,11 +204,15 @@ def main() -> None:
             parser.error(
                 f"no environment for {peer}: python -m tests.benchmarks.setup_peers {peer}"
             )
-    comparison = compare(peers, chosen(given.only), given.rounds, given.first)
+
+    def keep(comparison: Comparison) -> None:
+        if given.json:
+            figures = json.dumps(comparison.as_json(), indent=1)
+            given.json.write_text(figures, encoding="utf-8")
+
+    comparison = compare(peers, chosen(given.only), given.rounds, given.first, keep)
     section = report.text(comparison)
     print(section)
-    if given.json:
-        given.json.write_text(json.dumps(comparison.as_json(), indent=1), encoding="utf-8")
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(report.inserted(page, section), encoding="utf-8")

@@ -43,7 +43,6 @@ NAMESPACE = SimpleNamespace(
     },
     concatenate=lambda parts, axis=0: torch.cat(parts, dim=axis),
     stack=lambda parts, axis=0: torch.stack(list(parts), dim=axis),
-    take=lambda x, index, axis: torch.index_select(x, axis, index),
     max=reduced(torch.amax),
     mean=reduced(torch.mean),
     sum=reduced(torch.sum),

@@ -8,67 +8,102 @@ from typing import Any
 import numpy as np
 from numpy import add, divide, empty, exp, log, matmul, maximum, multiply, ones, subtract
 
-from tests.benchmarks.by_hand.machine import THREADS, constant, refuse, set_threads
+from tests.benchmarks.by_hand.machine import (
+    THREADS,
+    TILE,
+    WORKER,
+    constant,
+    halves,
+    refuse,
+    set_threads,
+)
 
 cholesky, inverse = np.linalg.cholesky, np.linalg.inv
 
 
 def gmm(weights: Any, means: Any, scales: Any, lower: Any, x: Any) -> Callable[..., Any]:
-    """All components at once, points last: with F the factor of a precision, c = x - mean and
-    r the share of each component in each point, the gradient by F is -F sum(r c c^T) and by the
-    mean F^T F sum(r c), so that nothing of the size of the points goes back through F."""
+    """Points last, all components at once. With F the factor of a precision, c = x - mean and r
+    the share of each component in each point, the gradient by F is -F sum(r c c^T) and by the mean
+    F^T F sum(r c), so that nothing of the size of the points goes back through F."""
     shapes = [one.shape for one in (weights, means, scales, lower, x)]
     double, (k, d), n = x.dtype, means.shape, x.shape[0]
-    across, factor = empty((d, n)), empty((k, d, d))
-    centered, white, likely, share = (
-        empty((k, d, n)),
-        empty((k, d, n)),
-        empty((k, n)),
-        empty((k, n)),
-    )
-    top, total, row, weighted = empty(n), empty(n), empty((k, 1, n)), empty((k, d, n))
-    flat_share, below = row.reshape(k, n), np.tril(ones((d, d)), -1)
-    diagonal = np.arange(d)
-    minus_half, ones_n, ones_k = constant(-0.5), ones(n), ones(k)
-    minus_one = constant(-1.0)
+    large = k * d * n > 100_000
+    size = min(n, max(TILE // (8 * k * d), 1)) if large else n
+    parts = halves(n, size) if large else ([(0, n)], [])
+    tiles = [[GaussianTile(k, d, stop - start) for start, stop in part] for part in parts]
+    factor, below = empty((k, d, d)), np.tril(ones((d, d)), -1)
+    transposed, diagonal = factor.transpose(0, 2, 1), np.arange(d)
+
+    def run(number: int, means: Any, offset: Any, x: Any) -> None:
+        for (start, stop), tile in zip(parts[number], tiles[number], strict=True):
+            tile.run(factor, means, offset, x[start:stop])
 
     def value_and_grad(weights: Any, means: Any, scales: Any, lower: Any, x: Any) -> Any:
         given = weights, means, scales, lower, x
         for value, shape in zip(given, shapes, strict=True):
             if value.shape != shape or value.dtype is not double:
                 refuse(*given)
-        np.copyto(across, x.T)
         stretch = exp(scales)
         multiply(lower, below, factor)
         factor[:, diagonal, diagonal] = stretch
-        subtract(across, means[:, :, None], centered)
-        matmul(factor, centered, white)
-        multiply(white, white, white)
-        add.reduce(white, 1, None, likely)
-        multiply(likely, minus_half, likely)
-        add(likely, (weights + add.reduce(scales, 1))[:, None], likely)
-        maximum.reduce(likely, 0, None, top)
-        subtract(likely, top, likely)
-        exp(likely, share)
-        ones_k.dot(share, total)
-        divide(share, total, flat_share)
-        log(total, total)
-        likelihood = top.dot(ones_n) + total.dot(ones_n)
-        count = flat_share.dot(ones_n)
-        prior = exp(weights - maximum.reduce(weights))
+        columns, offset = means[:, :, None], (weights + add.reduce(scales, 1))[:, None]
+        if large:
+            WORKER.both(lambda: run(0, columns, offset, x), lambda: run(1, columns, offset, x))
+        else:
+            run(0, columns, offset, x)
+        every = [*tiles[0], *tiles[1]]
+        likelihood, count = (
+            sum(tile.likelihood for tile in every),
+            sum(tile.count for tile in every),
+        )
+        first, moment = sum(tile.first for tile in every), sum(tile.moment for tile in every)
+        top = maximum.reduce(weights)
+        prior = exp(weights - top)
         mass = add.reduce(prior)
-        value = n * (maximum.reduce(weights) + log(mass)) - likelihood
-        multiply(centered, row, weighted)
-        moment = matmul(weighted, centered.transpose(0, 2, 1))
-        factor_bar = matmul(factor, moment)
-        first = matmul(factor, weighted.dot(ones_n)[:, :, None])
-        means_bar = matmul(factor.transpose(0, 2, 1), first)[:, :, 0]
-        scales_bar = factor_bar[:, diagonal, diagonal] * stretch - count[:, None]
-        multiply(factor_bar, below, factor_bar)
-        multiply(means_bar, minus_one, means_bar)
-        return value, (prior * (n / mass) - count, means_bar, scales_bar, factor_bar)
+        value = n * (top + log(mass)) - likelihood
+        lower_bar = matmul(factor, moment)
+        means_bar = matmul(transposed, matmul(factor, first[:, :, None]))[:, :, 0]
+        scales_bar = lower_bar[:, diagonal, diagonal] * stretch - count[:, None]
+        multiply(lower_bar, below, lower_bar)
+        return value, (prior * (n / mass) - count, -means_bar, scales_bar, lower_bar)
 
     return value_and_grad
+
+
+class GaussianTile:
+    """The sums over some of the points: of the likelihood, and of r, r c, r c c^T."""
+
+    def __init__(self, k: int, d: int, n: int) -> None:
+        self.across, self.centered, self.white = empty((d, n)), empty((k, d, n)), empty((k, d, n))
+        self.likely, self.top, self.total = empty((k, 1, n)), empty(n), empty(n)
+        self.flat, self.turned = self.likely[:, 0], self.centered.transpose(0, 2, 1)
+        self.ones_d, self.ones_k, self.ones_n = ones((1, d)), ones(k), ones(n)
+        self.minus_half = constant(-0.5)
+        self.count, self.first, self.moment = empty(k), empty((k, d)), empty((k, d, d))
+        self.likelihood = 0.0
+
+    def run(self, factor: Any, means: Any, offset: Any, x: Any) -> None:
+        """Sum over these points."""
+        centered, white, flat = self.centered, self.white, self.flat
+        top, total, ones_n = self.top, self.total, self.ones_n
+        np.copyto(self.across, x.T)
+        subtract(self.across, means, centered)
+        matmul(factor, centered, white)
+        multiply(white, white, white)
+        matmul(self.ones_d, white, self.likely)
+        multiply(flat, self.minus_half, flat)
+        add(flat, offset, flat)
+        maximum.reduce(flat, 0, None, top)
+        subtract(flat, top, flat)
+        exp(flat, flat)
+        self.ones_k.dot(flat, total)
+        divide(flat, total, flat)
+        log(total, total)
+        self.likelihood = float(top.dot(ones_n) + total.dot(ones_n))
+        flat.dot(ones_n, self.count)
+        multiply(centered, self.likely, white)
+        white.dot(ones_n, self.first)
+        matmul(white, self.turned, self.moment)
 
 
 def gp(log_length: Any, log_noise: Any, x: Any, y: Any) -> Callable[..., Any]:

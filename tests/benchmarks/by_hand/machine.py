@@ -78,6 +78,15 @@ class Worker:
 WORKER = Worker()
 
 
+def alone(work: Callable[[], None]) -> None:
+    """Run a function with BLAS on one thread, which leaves none spinning afterwards."""
+    set_threads(1)
+    try:
+        work()
+    finally:
+        set_threads(THREADS)
+
+
 def constant(number: float, dtype: Any = float) -> Any:
     """A number as ufuncs take it fastest."""
     return np.array(number, dtype)

@@ -127,7 +127,7 @@ def graph_energy(xp: Any) -> Function:
     """A nonlinear spring along each edge of a sparse graph: gathers, whose gradients scatter."""
 
     def loss(places: Any, stiffness: Any, tails: Any, heads: Any) -> Any:
-        stretch = xp.take(places, tails, axis=0) - xp.take(places, heads, axis=0)
+        stretch = places[tails] - places[heads]
         squared = xp.sum(stretch**2, axis=1)
         return xp.sum(stiffness * xp.sqrt(1.0 + squared)) + 0.5 * xp.mean(places**2)
 
