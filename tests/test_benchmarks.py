@@ -13,6 +13,7 @@ from tests.benchmarks.adapters import for_hand, for_tracejit
 from tests.benchmarks.by_hand import MAKERS
 from tests.benchmarks.compare import chosen, differences
 from tests.benchmarks.engine import Engine, Memory, Refusal, Result, answer, result
+from tests.benchmarks.processes import Process
 from tests.benchmarks.report import Comparison, Figures
 from tests.benchmarks.workloads import WORKLOADS, Workload
 
@@ -151,6 +152,17 @@ def test_an_engine_answers() -> None:
     assert memory.peak >= 8 * 1000
     assert isinstance(answer(engine, ("prepare", ("lstm/t20b16h32",))), Refusal)
     assert answer(engine, ("forget", ("rosenbrock/n10",))) is None
+
+
+def test_an_engine_answers_from_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = computed(for_hand, WORKLOADS["rosenbrock/n10"])
+    with Process("hand", {}) as process:
+        assert list(differences(expected, process.ask("prepare", "rosenbrock/n10"))) == []
+        assert isinstance(process.ask("turn", "rosenbrock/n1k"), Refusal)
+        monkeypatch.setattr("tests.benchmarks.processes.LIMIT", 0)
+        assert process.ask("turn", "rosenbrock/n10").reason == "no answer to turn in 0 s"
+        monkeypatch.undo()
+        assert list(differences(expected, process.ask("prepare", "rosenbrock/n10"))) == []
 
 
 def test_workloads_are_chosen_by_what_their_names_begin_with() -> None:

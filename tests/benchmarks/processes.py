@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,9 +13,11 @@ from types import TracebackType
 from typing import Any
 
 from tests.benchmarks import setup_peers
+from tests.benchmarks.engine import Refusal
 
 ROOT = Path(__file__).parents[2]
 OURS = ("tracejit", "hand")
+LIMIT = 300  # seconds for an answer
 
 
 def interpreter(engine: str) -> str:
@@ -27,27 +30,36 @@ class Process:
 
     def __init__(self, engine: str, environment: Mapping[str, str]) -> None:
         self.engine = engine
+        self.environment = environment
+        self.child = self.started()
+
+    def started(self) -> subprocess.Popen[bytes]:
+        """A new child."""
         quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
-        self.child = subprocess.Popen(
-            [interpreter(engine), "-m", "tests.benchmarks.engine", engine],
+        return subprocess.Popen(
+            [interpreter(self.engine), "-m", "tests.benchmarks.engine", self.engine],
             cwd=ROOT,
-            env={**os.environ, **quiet, "PYTHONPATH": str(ROOT), **environment},
+            env={**os.environ, **quiet, "PYTHONPATH": str(ROOT), **self.environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
 
     def ask(self, request: str, *arguments: Any) -> Any:
-        """The answer to a request, which may be a `Refusal`."""
+        """The answer to a request, or a `Refusal`; whoever takes too long is started anew."""
         assert self.child.stdin is not None
         assert self.child.stdout is not None
         pickle.dump((request, arguments), self.child.stdin)
         self.child.stdin.flush()
+        if not select.select([self.child.stdout], [], [], LIMIT)[0]:
+            self.child.kill()
+            self.child.communicate()
+            self.child = self.started()
+            return Refusal(f"no answer to {request} in {LIMIT} s")
         try:
             return pickle.load(self.child.stdout)
         except EOFError:
-            raise RuntimeError(
-                f"{self.engine} ended while asked for {request}{arguments}"
-            ) from None
+            what = f"{self.engine} ended while asked for {request}{arguments}"
+            raise RuntimeError(what) from None
 
     def __enter__(self) -> Process:
         return self
