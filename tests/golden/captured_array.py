@@ -32,7 +32,7 @@ def backward(residuals, out_bar=1.0):
     """Return x_bar, the gradients, from forward's residuals."""
     away, out_1 = residuals
     # captured_array:2  return np.sum(np.sqrt(np.sum(away * away, axis=1)))
-    x_bar = 2.0 * ((0.5 * out_bar / out_1)[:, None] * away)
+    x_bar = (out_bar / out_1)[:, None] * away
     return x_bar
 
 
@@ -43,6 +43,6 @@ def value_and_grad(x, CENTRE):
     # captured_array:2  return np.sum(np.sqrt(np.sum(away * away, axis=1)))
     out_1 = sqrt(add.reduce(away * away, axis=1))
     out = add.reduce(out_1, axis=None)
-    x_bar = 2.0 * ((0.5 / out_1)[:, None] * away)
+    x_bar = (1.0 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 bb551dc4109b710d8af7c18a5485503cafef951a45d4533e8418d37edbc73f1e
+# tracejit sha256 99ac08fd0cc142542373fbd9500c49547ebd439315a0a66c7ef6da119ceadccc

@@ -2,7 +2,7 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          bb2a96fbaecb402d375997508c84bc8bffd3f3be2cf9a742b09643c7389312e8
+    key          e77d5ac9cdc7fc366578acb51b0b7f8a1493bb757ecc4387db342a5092fcf56b
     made for     numpy 2.4, ir 3
 """
 
@@ -16,11 +16,8 @@ def forward(w, x, y, lr):
     """Return out."""
     # squares:1  error = x @ w - y
     error = x @ w - y
-    # squares:2  return np.mean(error * error)
-    error_bar = 2.0 * (0.03333333333333333 * error)
-    # squares:1  error = x @ w - y
-    w_bar = x.T @ error_bar
+    w_bar = 0.06666666666666667 * (x.T @ error)
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 848e7659476a1a5cdb88aee10b6455c5f1033e489aa9fa7c3afc9ef8f8cc8f07
+# tracejit sha256 35e71d377d9a12de9977202ca5488645b2b2079863d2397a2839d3acb19dac0e

@@ -26,17 +26,16 @@ def forward(w, x, y):
     loss_1 = exp(-margin)
     loss = add.reduce(log1p(loss_1), axis=None) / 20
     # logistic_regression:3  return loss + 0.1 * np.sum(w**2)
-    out = loss + 0.1 * add.reduce(w ** 2, axis=None)
+    out = loss + 0.1 * add.reduce(w * w, axis=None)
     return out, (w, x, y, loss_1)
 
 
 def backward(residuals, out_bar=1.0):
     """Return w_bar, the gradients, from forward's residuals."""
     w, x, y, loss_1 = residuals
-    # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
-    margin_bar = -(out_bar / 20 / (loss_1 + 1.0) * loss_1)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar = out_bar * 0.1 * (2.0 * w) + x.T @ (margin_bar * y)
+    w_bar_1 = x.T @ (0.05 * out_bar / (loss_1 + 1.0) * loss_1 * y)
+    w_bar = 0.2 * out_bar * w - w_bar_1
     return w_bar
 
 
@@ -48,10 +47,8 @@ def value_and_grad(w, x, y):
     loss_1 = exp(-margin)
     loss = add.reduce(log1p(loss_1), axis=None) / 20
     # logistic_regression:3  return loss + 0.1 * np.sum(w**2)
-    out = loss + 0.1 * add.reduce(w ** 2, axis=None)
-    # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
-    margin_bar = -(0.05 / (loss_1 + 1.0) * loss_1)
+    out = loss + 0.1 * add.reduce(w * w, axis=None)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar = 0.1 * (2.0 * w) + x.T @ (margin_bar * y)
+    w_bar = 0.2 * w - x.T @ (0.05 / (loss_1 + 1.0) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 99094c5fcc4fb3e41d8f162850d96dcb748165f1cf5293a20965b7293b067b57
+# tracejit sha256 157e6a104515844fb69fec540a6d69b84bef83f4531f2d35aac1c856a784d241

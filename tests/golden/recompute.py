@@ -48,14 +48,12 @@ def backward(residuals, out_bar=1.0):
     a_bar = a * a
     exp(a_bar, a_bar)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar *= out_bar
+    a_bar *= 2.0 * out_bar
     a_bar *= a
-    a_bar *= 2.0
     # block:1  a = np.tanh(h @ w)
     a_bar_1 = multiply(a, a, a)
     subtract(1.0, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
-    a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
@@ -63,15 +61,16 @@ def backward(residuals, out_bar=1.0):
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
     h_1 = a * a
     exp(h_1, h_1)
-    # block:2  return np.exp(a * a) - 1.0
-    a_bar_1 *= h_1
-    a_bar_1 *= a
-    a_bar_1 *= 2.0
     # block:1  a = np.tanh(h @ w)
-    a_bar_2 = multiply(a, a, a)
-    subtract(1.0, a_bar_2, a_bar_2)
-    a_bar_1 *= a_bar_2
-    u_bar = x.T @ a_bar_1
+    a_bar = a_bar @ (2.0 * v.T)
+    # block:2  return np.exp(a * a) - 1.0
+    a_bar *= h_1
+    a_bar *= a
+    # block:1  a = np.tanh(h @ w)
+    a_bar_1 = multiply(a, a, a)
+    subtract(1.0, a_bar_1, a_bar_1)
+    a_bar *= a_bar_1
+    u_bar = x.T @ a_bar
     return u_bar, v_bar
 
 
@@ -100,13 +99,12 @@ def value_and_grad(x, u, v):
     a_bar = a * a
     exp(a_bar, a_bar)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar *= a
     a_bar *= 2.0
+    a_bar *= a
     # block:1  a = np.tanh(h @ w)
     a_bar_1 = multiply(a, a, a)
     subtract(1.0, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
-    a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
@@ -114,14 +112,15 @@ def value_and_grad(x, u, v):
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
     h_1 = a * a
     exp(h_1, h_1)
-    # block:2  return np.exp(a * a) - 1.0
-    a_bar_1 *= h_1
-    a_bar_1 *= a
-    a_bar_1 *= 2.0
     # block:1  a = np.tanh(h @ w)
-    a_bar_2 = multiply(a, a, a)
-    subtract(1.0, a_bar_2, a_bar_2)
-    a_bar_1 *= a_bar_2
-    u_bar = x.T @ a_bar_1
+    a_bar = a_bar @ (2.0 * v.T)
+    # block:2  return np.exp(a * a) - 1.0
+    a_bar *= h_1
+    a_bar *= a
+    # block:1  a = np.tanh(h @ w)
+    a_bar_1 = multiply(a, a, a)
+    subtract(1.0, a_bar_1, a_bar_1)
+    a_bar *= a_bar_1
+    u_bar = x.T @ a_bar
     return out, (u_bar, v_bar)
-# tracejit sha256 59837de1e3e6ce3e70ec1a8a9cf201bca8e256e31d5c8a30bc7e34a4f6b9b440
+# tracejit sha256 2d5a8bcc8fbaccfcbd71a3519ff53657116575543db26e34795adf0549580521

@@ -3,7 +3,7 @@
     user code    tests.test_golden.recurrence(x, w, u)
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
-    residuals    x w h h_1 h_2
+    residuals    x w h h_1 h_2 out_1
     key          c48778a82d6f250059b6185842c386e636c7f2c81b5ffc8a9e0088161db70cc4
     made for     numpy 2.4, ir 3
 """
@@ -15,7 +15,7 @@ SIGNATURE = {
     "gradient": ("w", "u"),
     "residuals": {
         "x": "f8[10,16,4]", "w": "f8[32,32]", "h": "f8[16,32]", "h_1": "f8[16,32]",
-        "h_2": "f8[16,32]",
+        "h_2": "f8[16,32]", "out_1": "f8[16,32]",
     },
 }
 
@@ -35,20 +35,18 @@ def forward(x, w, u):
     h_2 += x[2] @ u
     tanh(h_2, h_2)
     # recurrence:4  return np.sum(h**2)
-    out = add.reduce(h_2 ** 2, axis=None)
-    return out, (x, w, h, h_1, h_2)
+    out_1 = h_2 * h_2
+    out = add.reduce(out_1, axis=None)
+    return out, (x, w, h, h_1, h_2, out_1)
 
 
 def backward(residuals, out_bar=1.0):
     """Return (w_bar, u_bar), the gradients, from forward's residuals."""
-    x, w, h, h_1, h_2 = residuals
+    x, w, h, h_1, h_2, out_1 = residuals
     # recurrence:4  return np.sum(h**2)
-    h_bar = 2.0 * h_2
-    h_bar *= out_bar
+    h_bar = 2.0 * out_bar * h_2
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
-    h_bar_1 = h_2 * h_2
-    subtract(1.0, h_bar_1, h_bar_1)
-    h_bar *= h_bar_1
+    h_bar *= 1.0 - out_1
     h_bar_1 = h_bar @ w.T
     w_bar = h_1.T @ h_bar
     h_bar_2 = h_1 * h_1
@@ -81,11 +79,11 @@ def value_and_grad(x, w, u):
     h_4 += h_5 @ u
     tanh(h_4, h_4)
     # recurrence:4  return np.sum(h**2)
-    out = add.reduce(h_4 ** 2, axis=None)
-    h_bar = 2.0 * h_4
+    out_1 = h_4 * h_4
+    out = add.reduce(out_1, axis=None)
+    h_bar = multiply(2.0, h_4, h_4)
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
-    h_bar_1 = multiply(h_4, h_4, h_4)
-    subtract(1.0, h_bar_1, h_bar_1)
+    h_bar_1 = subtract(1.0, out_1, out_1)
     h_bar *= h_bar_1
     h_bar_1 = h_bar @ w.T
     w_bar = h_2.T @ h_bar
@@ -100,4 +98,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T @ h_bar + h_3.T @ h_bar_1 + h_1.T @ h_bar_2
     w_bar += c_1.T @ h_bar_2
     return out, (w_bar, u_bar)
-# tracejit sha256 86e6d1277b6481b15233f0d48609d926620585431b080248a889648e29fc4c31
+# tracejit sha256 d98801cb757f6b25b790ef0b105215d5c02fdf88a9e54ab75f8ea6a51202873a

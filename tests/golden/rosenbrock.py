@@ -21,9 +21,9 @@ def forward(x):
     """Return (out, residuals)."""
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
     out_1 = x[:-1]
-    out_2 = x[1:] - out_1 ** 2
+    out_2 = x[1:] - out_1 * out_1
     out_1 = 1.0 - out_1
-    out = add.reduce(100.0 * out_2 ** 2 + out_1 ** 2, axis=None)
+    out = 100.0 * add.reduce(out_2 * out_2, axis=None) + add.reduce(out_1 * out_1, axis=None)
     return out, (x, out_2, out_1)
 
 
@@ -31,10 +31,9 @@ def backward(residuals, out_bar=1.0):
     """Return x_bar, the gradients, from forward's residuals."""
     x, out_2, out_1 = residuals
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-    out_bar_1 = out_bar * 100.0 * (2.0 * out_2)
-    out_bar = -(out_bar * (2.0 * out_1)) + -out_bar_1 * (2.0 * x[:-1])
+    out_bar_1 = 200.0 * out_bar * out_2
     x_bar = zeros(9)
-    x_bar[:-1] = out_bar
+    x_bar[:-1] = -2.0 * (out_bar * out_1 + out_bar_1 * x[:-1])
     x_bar[1:] += out_bar_1
     return x_bar
 
@@ -43,12 +42,12 @@ def value_and_grad(x):
     """Return out and x_bar, as forward and backward in one."""
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
     out_1 = x[:-1]
-    out_2 = x[1:] - out_1 ** 2
+    out_2 = x[1:] - out_1 * out_1
     out_3 = 1.0 - out_1
-    out = add.reduce(100.0 * out_2 ** 2 + out_3 ** 2, axis=None)
-    out_bar = 100.0 * (2.0 * out_2)
+    out = 100.0 * add.reduce(out_2 * out_2, axis=None) + add.reduce(out_3 * out_3, axis=None)
+    out_bar = 200.0 * out_2
     x_bar = zeros(9)
-    x_bar[:-1] = -(2.0 * out_3) + -out_bar * (2.0 * out_1)
+    x_bar[:-1] = -2.0 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 b3a81568d6fd7dc637db242ad406d60820bb972630539b0a44367900cbb6c171
+# tracejit sha256 0516ed9818001c5aa5e58d4a283e3342129e2ee2376abc02a6652bf621e49949

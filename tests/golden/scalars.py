@@ -21,9 +21,9 @@ def forward(x, y):
     # scalars:1  a = 1.0 - x
     a = 1.0 - x
     # scalars:2  b = y - x**2
-    b = y - x ** 2
+    b = y - x * x
     # scalars:3  return a**2 + 100.0 * b**2
-    out = a ** 2 + 100.0 * b ** 2
+    out = a * a + 100.0 * (b * b)
     return out, (x, a, b)
 
 
@@ -31,10 +31,9 @@ def backward(residuals, out_bar=1.0):
     """Return (x_bar, y_bar), the gradients, from forward's residuals."""
     x, a, b = residuals
     # scalars:3  return a**2 + 100.0 * b**2
-    y_bar = out_bar * 100.0 * (2.0 * b)
-    a_bar = out_bar * (2.0 * a)
+    y_bar = 200.0 * out_bar * b
     # scalars:1  a = 1.0 - x
-    x_bar = -y_bar * (2.0 * x) - a_bar
+    x_bar = -2.0 * (y_bar * x + out_bar * a)
     return x_bar, y_bar
 
 
@@ -43,12 +42,11 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     a = 1.0 - x
     # scalars:2  b = y - x**2
-    b = y - x ** 2
+    b = y - x * x
     # scalars:3  return a**2 + 100.0 * b**2
-    out = a ** 2 + 100.0 * b ** 2
-    y_bar = 100.0 * (2.0 * b)
-    a_bar = 2.0 * a
+    out = a * a + 100.0 * (b * b)
+    y_bar = 200.0 * b
     # scalars:1  a = 1.0 - x
-    x_bar = -y_bar * (2.0 * x) - a_bar
+    x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 7faa3def5609fee04cc04de5ea7f94594cbac08923547490fe72650f7bccfb2b
+# tracejit sha256 9ce22f268c62a9349fbc23901e9a4ee5a0dec8ef0e10979c6dc3c6ccd0d8fbda

@@ -31,7 +31,7 @@ def forward(logits, target):
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_1 = subtract(shifted, norm, shifted)
     out_1 *= target
-    out = -(add.reduce(add.reduce(out_1, axis=1), axis=None) / 40)
+    out = -0.025 * add.reduce(out_1, axis=None)
     return out, (target, norm_1, norm_2)
 
 
@@ -39,10 +39,11 @@ def backward(residuals, out_bar=float32(1.0)):
     """Return logits_bar, the gradients, from forward's residuals."""
     target, norm_1, norm_2 = residuals
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
-    out_bar = -out_bar / 40 * target
-    norm_bar = add.reduce(-out_bar, axis=1, keepdims=True)
+    out_bar = -0.025 * out_bar * target
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar = add(out_bar, norm_bar / norm_2 * norm_1, out_bar)
+    logits_bar = subtract(
+        out_bar, add.reduce(out_bar, axis=1, keepdims=True) / norm_2 * norm_1, out_bar,
+    )
     return logits_bar
 
 
@@ -59,11 +60,10 @@ def value_and_grad(logits, target):
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_1 = subtract(shifted, norm, shifted)
     out_1 *= target
-    out = -(add.reduce(add.reduce(out_1, axis=1), axis=None) / 40)
+    out = -0.025 * add.reduce(out_1, axis=None)
     out_bar = -0.025 * target
-    norm_bar = add.reduce(-out_bar, axis=1, keepdims=True)
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar_1 = multiply(norm_bar / norm_2, norm_1, norm_1)
-    logits_bar = add(out_bar, logits_bar_1, out_bar)
+    logits_bar_1 = multiply(add.reduce(out_bar, axis=1, keepdims=True) / norm_2, norm_1, norm_1)
+    logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 b1ac7f132506072dc634b0645e35267e273a6a4846826fee508b3d446ad9ecdd
+# tracejit sha256 aaee6e463d85734788a8c46a986a30e2102af0f6b2fcc2908afd16c3c6fb4da8

@@ -44,6 +44,8 @@ from tracejit.passes.simplify import PRODUCTS
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
 CALL = 256
 """What a call costs, in elements."""
+NUMBER = CALL + 1
+"""What it costs to multiply a number."""
 DEEPEST = 16
 LINEAR = (
     "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
@@ -270,16 +272,19 @@ class _Gathering:
         return Term(float(constant.data), 0, 0, 0, times)
 
     def _split_bilinear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
-        """A product: a factor of either operand is one of the result."""
+        """A product: a factor of either operand is one of the result. One of the result goes into a
+        matrix product only where a number is."""
         if not all(self._fits(operand, node) for operand in operands):
             return None
         first, second = (self._term(new, operand, node) for operand in operands)
         outside = cost(node.results[0].type)
-        place = min(first.place, second.place, outside)
+        within = min(first.place, second.place)
+        goes_in = within <= (outside if node.op.name == "multiply" else NUMBER)
+        place = within if goes_in else outside
 
         def times(number: float) -> Value:
-            inside = number if min(first.place, second.place) <= outside else 1.0
-            numbers = (inside, 1.0) if first.place <= second.place else (1.0, inside)
+            inside = number if goes_in else 1.0
+            numbers = (inside, 1.0) if first.place == within else (1.0, inside)
             factors = first.times(numbers[0]), second.times(numbers[1])
             product = emit(new, node, node.op.name, factors, **node.params)
             return product if inside == number else self._times(new, node, number, product)
