@@ -54,6 +54,7 @@ def backward(residuals, out_bar=1.0):
     a_bar_1 = multiply(a, a, a)
     subtract(1.0, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
+    a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
@@ -61,16 +62,14 @@ def backward(residuals, out_bar=1.0):
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
     h_1 = a * a
     exp(h_1, h_1)
-    # block:1  a = np.tanh(h @ w)
-    a_bar = a_bar @ (2.0 * v.T)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar *= h_1
-    a_bar *= a
+    a_bar_1 *= h_1
+    a_bar_1 *= a
     # block:1  a = np.tanh(h @ w)
-    a_bar_1 = multiply(a, a, a)
-    subtract(1.0, a_bar_1, a_bar_1)
-    a_bar *= a_bar_1
-    u_bar = x.T @ a_bar
+    a_bar_2 = multiply(a, a, a)
+    subtract(1.0, a_bar_2, a_bar_2)
+    a_bar_1 *= a_bar_2
+    u_bar = 2.0 * (x.T @ a_bar_1)
     return u_bar, v_bar
 
 
@@ -105,6 +104,7 @@ def value_and_grad(x, u, v):
     a_bar_1 = multiply(a, a, a)
     subtract(1.0, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
+    a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
@@ -112,15 +112,13 @@ def value_and_grad(x, u, v):
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
     h_1 = a * a
     exp(h_1, h_1)
-    # block:1  a = np.tanh(h @ w)
-    a_bar = a_bar @ (2.0 * v.T)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar *= h_1
-    a_bar *= a
+    a_bar_1 *= h_1
+    a_bar_1 *= a
     # block:1  a = np.tanh(h @ w)
-    a_bar_1 = multiply(a, a, a)
-    subtract(1.0, a_bar_1, a_bar_1)
-    a_bar *= a_bar_1
-    u_bar = x.T @ a_bar
+    a_bar_2 = multiply(a, a, a)
+    subtract(1.0, a_bar_2, a_bar_2)
+    a_bar_1 *= a_bar_2
+    u_bar = 2.0 * (x.T @ a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 2d5a8bcc8fbaccfcbd71a3519ff53657116575543db26e34795adf0549580521
+# tracejit sha256 b8e3233ce926275345ef8fae212b51214611109c5b443fe4d90149a51f4b6d27
