@@ -194,6 +194,6 @@ def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
         graph.sizes,
     )
     tiles = [tile_body(sweep) for sweep in tiling.sweeps]
-    module = render(facts, bodies, composed, tiles, tiling.has_products)
+    module = render(facts, bodies, composed, tiles, tiling.has_products, not exact)
     dump("source", lambda: module.text)
     return module

@@ -204,7 +204,7 @@ def test_array_constants_are_themselves_or_kept_in_a_file(array: np.ndarray) -> 
         (np.zeros((2, 4), bool), "zeros((2, 4), bool_)"),
         (np.full(300, 0.5), "full(300, 0.5)"),
         (np.full((20, 2), -0.0), "full((20, 2), -0.0)"),
-        (np.ones(20, np.float32), "full(20, 1.0, float32)"),
+        (np.ones(20, np.float32), "ones(20, float32)"),
         (np.full(20, 3), "full(20, 3)"),
         (np.arange(10), "arange(10)"),
         (np.arange(3, 40, 2), "arange(3, 41, 2)"),

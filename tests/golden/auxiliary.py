@@ -7,7 +7,7 @@
     key          2854ffac463537730d4f5212629d9d371a906163b871bb85f4edf8ba01568f3d
     made for     numpy 2.4, ir 3
 """
-from numpy import add, maximum, where
+from numpy import add, array, maximum, ones, where
 
 SIGNATURE = {
     "inputs": {"w": "f8[4,3]", "x": "f8[50,4]"},
@@ -16,16 +16,21 @@ SIGNATURE = {
     "residuals": {"x": "f8[50,4]", "y_1": "f8[50,3]", "y": "f8[50,3]"},
 }
 
+c0 = array(0.0)
+c_1 = array(0.0033333333333333335)
+c_2 = array(0.006666666666666667)
+ones_150 = ones(150)
+
 
 def forward(w, x):
     """Return ((loss, out_1_active, y), residuals)."""
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     y_1 = x @ w
-    y = maximum(y_1, 0.0)
+    y = maximum(y_1, c0)
     # auxiliary:2  loss = np.mean(y)
-    loss = add.reduce(y, axis=None) / 150
+    loss = y.ravel().dot(ones_150) / 150
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
-    out_1_active = add.reduce(y > 0.0, axis=0)
+    out_1_active = add.reduce(y > c0, axis=0)
     return (loss, out_1_active, y.copy()), (x, y_1, y)
 
 
@@ -35,7 +40,7 @@ def backward(residuals, out_bar=1.0):
     # auxiliary:2  loss = np.mean(y)
     loss_bar = out_bar / 150
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T @ where(y_1 == y, where(y_1 == 0.0, 0.5 * loss_bar, loss_bar), 0.0)
+    w_bar = x.T @ where(y_1 == y, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0)
     return w_bar
 
 
@@ -43,15 +48,12 @@ def value_and_grad(w, x):
     """Return (loss, out_1_active, y) and w_bar, as forward and backward in one."""
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     y_1 = x @ w
-    y = maximum(y_1, 0.0)
+    y = maximum(y_1, c0)
     # auxiliary:2  loss = np.mean(y)
-    loss = add.reduce(y, axis=None) / 150
+    loss = y.ravel().dot(ones_150) / 150
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
-    out_1_active = add.reduce(y > 0.0, axis=0)
+    out_1_active = add.reduce(y > c0, axis=0)
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = (
-        x.T
-        @ where(y_1 == y, where(y_1 == 0.0, 0.0033333333333333335, 0.006666666666666667), 0.0)
-    )
+    w_bar = x.T @ where(y_1 == y, where(y_1 == c0, c_1, c_2), c0)
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 673d7705ef51b582d983f6d27e0698d86307fcb2f524394057d92a8329046b7d
+# tracejit sha256 284aa2f286ea8d8124767511ecf7cba360017d6db57da61d4a3cd82e2d9afd87

@@ -8,7 +8,7 @@ detected.
     key          5580c2662a8b7bda1f647c6cf64224bfaf0fac5857e310a67cd481b8742f0972
     made for     numpy 2.4, ir 3
 """
-from numpy import add, sqrt
+from numpy import array, ones, sqrt, vecdot
 
 SIGNATURE = {
     "inputs": {"x": "f8[7,5]", "CENTRE": "f8[5]"},
@@ -17,14 +17,18 @@ SIGNATURE = {
     "residuals": {"away": "f8[7,5]", "out_1": "f8[7]"},
 }
 
+c2 = array(2.0)
+c0_5 = array(0.5)
+ones_7 = ones(7)
+
 
 def forward(x, CENTRE):
     """Return (out, residuals)."""
     # captured_array:1  away = x - CENTRE
     away = x - CENTRE
     # captured_array:2  return np.sum(np.sqrt(np.sum(away * away, axis=1)))
-    out_1 = sqrt(add.reduce(away * away, axis=1))
-    out = add.reduce(out_1, axis=None)
+    out_1 = sqrt(vecdot(away, away))
+    out = out_1.dot(ones_7)
     return out, (away, out_1)
 
 
@@ -32,7 +36,7 @@ def backward(residuals, out_bar=1.0):
     """Return x_bar, the gradients, from forward's residuals."""
     away, out_1 = residuals
     # captured_array:2  return np.sum(np.sqrt(np.sum(away * away, axis=1)))
-    x_bar = (out_bar / out_1)[:, None] * away
+    x_bar = c2 * ((0.5 * out_bar / out_1)[:, None] * away)
     return x_bar
 
 
@@ -41,8 +45,8 @@ def value_and_grad(x, CENTRE):
     # captured_array:1  away = x - CENTRE
     away = x - CENTRE
     # captured_array:2  return np.sum(np.sqrt(np.sum(away * away, axis=1)))
-    out_1 = sqrt(add.reduce(away * away, axis=1))
-    out = add.reduce(out_1, axis=None)
-    x_bar = (1.0 / out_1)[:, None] * away
+    out_1 = sqrt(vecdot(away, away))
+    out = out_1.dot(ones_7)
+    x_bar = c2 * ((c0_5 / out_1)[:, None] * away)
     return out, x_bar
-# tracejit sha256 99ac08fd0cc142542373fbd9500c49547ebd439315a0a66c7ef6da119ceadccc
+# tracejit sha256 8f6793fbd1ffc466bbef0a1c1b821a4cc2eb5576a55788a0d2851c4a8b7148b2

@@ -8,7 +8,7 @@ detected.
     key          78c60fbe3a4c0553d15e18c92d843ee55bb8cd361f7335b2f82680edee1be8b3
     made for     numpy 2.4, ir 3
 """
-from numpy import add, exp, log
+from numpy import array, exp, log
 
 SIGNATURE = {
     "inputs": {"x": "f8[12]"},
@@ -17,16 +17,18 @@ SIGNATURE = {
     "residuals": {"x": "f8[12]", "add_1": "f8[12]", "y": "f8[12]"},
 }
 
+c1 = array(1.0)
+
 
 def forward(x):
     """Return (out, residuals)."""
     # log1pexp:1  e = np.exp(x)
     e = exp(x)
     # log1pexp:6  return np.log(1 + e), grad
-    add_1 = 1 + e
+    add_1 = c1 + e
     y = log(add_1)
     # custom_gradient:2  return np.sum(y * x)
-    out = add.reduce(y * x, axis=None)
+    out = y.dot(x)
     return out, (x, add_1, y)
 
 
@@ -36,7 +38,7 @@ def backward(residuals, out_bar=1.0):
     # custom_gradient:2  return np.sum(y * x)
     y_bar = out_bar * x
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
-    x_bar = out_bar * y + y_bar * (1 - 1 / add_1)
+    x_bar = out_bar * y + y_bar * (c1 - c1 / add_1)
     return x_bar
 
 
@@ -45,11 +47,11 @@ def value_and_grad(x):
     # log1pexp:1  e = np.exp(x)
     e = exp(x)
     # log1pexp:6  return np.log(1 + e), grad
-    add_1 = 1 + e
+    add_1 = c1 + e
     y = log(add_1)
     # custom_gradient:2  return np.sum(y * x)
-    out = add.reduce(y * x, axis=None)
+    out = y.dot(x)
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
-    x_bar = y + x * (1 - 1 / add_1)
+    x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 1b2ed0c4dec6d457a4bf401f7ac8157066ddf89e9bf0c86d6106ebef19635cee
+# tracejit sha256 88a3cca446926014d3d4960487ceb7cb30561cde180c1a9db4362153b4be4840

@@ -8,7 +8,7 @@ detected.
     key          b5a3025324cc68d2c8b3af5cf092dfa26ea169dd692ba2c26129cffb3fb9ef78
     made for     numpy 2.4, ir 3
 """
-from numpy import add, exp, log1p
+from numpy import array, exp, log1p, ones
 
 SIGNATURE = {
     "inputs": {"w": "f8[3]", "x": "f8[20,3]", "y": "f8[20]"},
@@ -17,6 +17,12 @@ SIGNATURE = {
     "residuals": {"w": "f8[3]", "x": "f8[20,3]", "y": "f8[20]", "loss_1": "f8[20]"},
 }
 
+c1 = array(1.0)
+c2 = array(2.0)
+c0_05 = array(0.05)
+c0_1 = array(0.1)
+ones_20 = ones(20)
+
 
 def forward(w, x, y):
     """Return (out, residuals)."""
@@ -24,18 +30,19 @@ def forward(w, x, y):
     margin = y * (x @ w)
     # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
     loss_1 = exp(-margin)
-    loss = add.reduce(log1p(loss_1), axis=None) / 20
+    loss = log1p(loss_1).dot(ones_20) / 20
     # logistic_regression:3  return loss + 0.1 * np.sum(w**2)
-    out = loss + 0.1 * add.reduce(w * w, axis=None)
+    out = loss + 0.1 * w.dot(w)
     return out, (w, x, y, loss_1)
 
 
 def backward(residuals, out_bar=1.0):
     """Return w_bar, the gradients, from forward's residuals."""
     w, x, y, loss_1 = residuals
+    # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
+    margin_bar = -(out_bar / 20 / (loss_1 + c1) * loss_1)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar_1 = x.T @ (0.05 * out_bar / (loss_1 + 1.0) * loss_1 * y)
-    w_bar = 0.2 * out_bar * w - w_bar_1
+    w_bar = out_bar * 0.1 * (c2 * w) + x.T @ (margin_bar * y)
     return w_bar
 
 
@@ -45,10 +52,12 @@ def value_and_grad(w, x, y):
     margin = y * (x @ w)
     # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
     loss_1 = exp(-margin)
-    loss = add.reduce(log1p(loss_1), axis=None) / 20
+    loss = log1p(loss_1).dot(ones_20) / 20
     # logistic_regression:3  return loss + 0.1 * np.sum(w**2)
-    out = loss + 0.1 * add.reduce(w * w, axis=None)
+    out = loss + 0.1 * w.dot(w)
+    # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
+    margin_bar = -(c0_05 / (loss_1 + c1) * loss_1)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar = 0.2 * w - x.T @ (0.05 / (loss_1 + 1.0) * loss_1 * y)
+    w_bar = c0_1 * (c2 * w) + x.T @ (margin_bar * y)
     return out, w_bar
-# tracejit sha256 157e6a104515844fb69fec540a6d69b84bef83f4531f2d35aac1c856a784d241
+# tracejit sha256 f8abc5df5a33d32db783147e66c1d4c802d411adcff291ad0ec384fd8cf46a94

@@ -7,7 +7,7 @@
     key          773ff2729cd376fc57c3153a2ada4e5b23c8eb222d61acaa9207712d8d96231a
     made for     numpy 2.4, ir 3
 """
-from numpy import add, exp, multiply, subtract, tanh
+from numpy import array, exp, multiply, ones, subtract, tanh
 
 SIGNATURE = {
     "inputs": {"x": "f8[64,8]", "u": "f8[8,8]", "v": "f8[8,8]"},
@@ -15,6 +15,10 @@ SIGNATURE = {
     "gradient": ("u", "v"),
     "residuals": {"x": "f8[64,8]", "u": "f8[8,8]", "v": "f8[8,8]", "h": "f8[64,8]"},
 }
+
+c1 = array(1.0)
+c2 = array(2.0)
+ones_512 = ones(512)
 
 
 def forward(x, u, v):
@@ -25,16 +29,16 @@ def forward(x, u, v):
     # block:2  return np.exp(a * a) - 1.0
     h = multiply(a, a, a)
     exp(h, h)
-    h -= 1.0
+    h -= c1
     # block:1  a = np.tanh(h @ w)
     a = h @ v
     tanh(a, a)
     # block:2  return np.exp(a * a) - 1.0
     h_1 = multiply(a, a, a)
     exp(h_1, h_1)
-    h_1 -= 1.0
+    h_1 -= c1
     # recompute:3  return np.sum(h)
-    out = add.reduce(h_1, axis=None)
+    out = h_1.ravel().dot(ones_512)
     return out, (x, u, v, h)
 
 
@@ -48,11 +52,12 @@ def backward(residuals, out_bar=1.0):
     a_bar = a * a
     exp(a_bar, a_bar)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar *= 2.0 * out_bar
+    a_bar *= out_bar
     a_bar *= a
+    a_bar *= c2
     # block:1  a = np.tanh(h @ w)
     a_bar_1 = multiply(a, a, a)
-    subtract(1.0, a_bar_1, a_bar_1)
+    subtract(c1, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
     a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
@@ -65,11 +70,12 @@ def backward(residuals, out_bar=1.0):
     # block:2  return np.exp(a * a) - 1.0
     a_bar_1 *= h_1
     a_bar_1 *= a
+    a_bar_1 *= c2
     # block:1  a = np.tanh(h @ w)
     a_bar_2 = multiply(a, a, a)
-    subtract(1.0, a_bar_2, a_bar_2)
+    subtract(c1, a_bar_2, a_bar_2)
     a_bar_1 *= a_bar_2
-    u_bar = 2.0 * (x.T @ a_bar_1)
+    u_bar = x.T @ a_bar_1
     return u_bar, v_bar
 
 
@@ -81,16 +87,16 @@ def value_and_grad(x, u, v):
     # block:2  return np.exp(a * a) - 1.0
     h = multiply(a, a, a)
     exp(h, h)
-    h -= 1.0
+    h -= c1
     # block:1  a = np.tanh(h @ w)
     a = h @ v
     tanh(a, a)
     # block:2  return np.exp(a * a) - 1.0
     h_1 = multiply(a, a, a)
     exp(h_1, h_1)
-    h_1 -= 1.0
+    h_1 -= c1
     # recompute:3  return np.sum(h)
-    out = add.reduce(h_1, axis=None)
+    out = h_1.ravel().dot(ones_512)
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = h @ v
     tanh(a, a)
@@ -98,11 +104,11 @@ def value_and_grad(x, u, v):
     a_bar = a * a
     exp(a_bar, a_bar)
     # block:2  return np.exp(a * a) - 1.0
-    a_bar *= 2.0
     a_bar *= a
+    a_bar *= c2
     # block:1  a = np.tanh(h @ w)
     a_bar_1 = multiply(a, a, a)
-    subtract(1.0, a_bar_1, a_bar_1)
+    subtract(c1, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
     a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
@@ -115,10 +121,11 @@ def value_and_grad(x, u, v):
     # block:2  return np.exp(a * a) - 1.0
     a_bar_1 *= h_1
     a_bar_1 *= a
+    a_bar_1 *= c2
     # block:1  a = np.tanh(h @ w)
     a_bar_2 = multiply(a, a, a)
-    subtract(1.0, a_bar_2, a_bar_2)
+    subtract(c1, a_bar_2, a_bar_2)
     a_bar_1 *= a_bar_2
-    u_bar = 2.0 * (x.T @ a_bar_1)
+    u_bar = x.T @ a_bar_1
     return out, (u_bar, v_bar)
-# tracejit sha256 b8e3233ce926275345ef8fae212b51214611109c5b443fe4d90149a51f4b6d27
+# tracejit sha256 b2bb49c85c0b5284f04be07be0809fb484d059ac7fc5998bbe4d0155c5b2c830

@@ -8,7 +8,7 @@ detected.
     key          0f2979631d2031dd2d5928dffdbad7f2cc0fcaa6e14b3fa4245f4823f49186f3
     made for     numpy 2.4, ir 3
 """
-from numpy import add, exp, float32, log, maximum, multiply, subtract
+from numpy import add, array, exp, float32, log, maximum, multiply, ones, subtract
 
 SIGNATURE = {
     "inputs": {"logits": "f4[40,10]", "target": "f4[40,10]"},
@@ -16,6 +16,10 @@ SIGNATURE = {
     "gradient": ("logits",),
     "residuals": {"target": "f4[40,10]", "norm_1": "f4[40,10]", "norm_2": "f4[40,1]"},
 }
+
+c_minus_0_025 = array(-0.025, float32)
+ones_10x1 = ones((10, 1), float32)
+ones_400 = ones(400, float32)
 
 
 def forward(logits, target):
@@ -26,12 +30,12 @@ def forward(logits, target):
     shifted = logits - top
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
     norm_1 = exp(shifted)
-    norm_2 = add.reduce(norm_1, axis=1, keepdims=True)
+    norm_2 = norm_1.dot(ones_10x1)
     norm = log(norm_2)
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_1 = subtract(shifted, norm, shifted)
     out_1 *= target
-    out = -0.025 * add.reduce(out_1, axis=None)
+    out = -(out_1.ravel().dot(ones_400) / 40)
     return out, (target, norm_1, norm_2)
 
 
@@ -39,11 +43,10 @@ def backward(residuals, out_bar=float32(1.0)):
     """Return logits_bar, the gradients, from forward's residuals."""
     target, norm_1, norm_2 = residuals
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
-    out_bar = -0.025 * out_bar * target
+    out_bar = -out_bar / 40 * target
+    norm_bar = (-out_bar).dot(ones_10x1)
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar = subtract(
-        out_bar, add.reduce(out_bar, axis=1, keepdims=True) / norm_2 * norm_1, out_bar,
-    )
+    logits_bar = add(out_bar, norm_bar / norm_2 * norm_1, out_bar)
     return logits_bar
 
 
@@ -55,15 +58,16 @@ def value_and_grad(logits, target):
     shifted = logits - top
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
     norm_1 = exp(shifted)
-    norm_2 = add.reduce(norm_1, axis=1, keepdims=True)
+    norm_2 = norm_1.dot(ones_10x1)
     norm = log(norm_2)
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_1 = subtract(shifted, norm, shifted)
     out_1 *= target
-    out = -0.025 * add.reduce(out_1, axis=None)
-    out_bar = -0.025 * target
+    out = -(out_1.ravel().dot(ones_400) / 40)
+    out_bar = c_minus_0_025 * target
+    norm_bar = (-out_bar).dot(ones_10x1)
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar_1 = multiply(add.reduce(out_bar, axis=1, keepdims=True) / norm_2, norm_1, norm_1)
-    logits_bar = subtract(out_bar, logits_bar_1, out_bar)
+    logits_bar_1 = multiply(norm_bar / norm_2, norm_1, norm_1)
+    logits_bar = add(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 aaee6e463d85734788a8c46a986a30e2102af0f6b2fcc2908afd16c3c6fb4da8
+# tracejit sha256 119f2790f4bc201f9d4e288c07232df745a4957c4478d34ec381920b9e71e0e3

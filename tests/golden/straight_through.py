@@ -8,7 +8,7 @@ detected.
     key          d48f9ccf1591b69ea4b2919691049360ff70da64541f7740997f523d17b659b7
     made for     numpy 2.4, ir 3
 """
-from numpy import add, multiply, rint, subtract, tanh
+from numpy import array, multiply, ones, rint, subtract, tanh, vdot
 
 SIGNATURE = {
     "inputs": {"x": "f8[32,16]", "w1": "f8[16,8]", "b1": "f8[8]", "w2": "f8[8,4]"},
@@ -19,6 +19,11 @@ SIGNATURE = {
     },
 }
 
+c4 = array(4.0)
+c2 = array(2.0)
+c1 = array(1.0)
+ones_32 = ones(32)
+
 
 def forward(x, w1, b1, w2):
     """Return (out_1, residuals)."""
@@ -27,12 +32,12 @@ def forward(x, w1, b1, w2):
     h += b1
     tanh(h, h)
     # straight_through:2  q = tj.grad_pass_through(np.rint)(h * 4.0)
-    q = h * 4.0
+    q = h * c4
     rint(q, q)
     # straight_through:3  out = q @ w2
     out = q @ w2
     # straight_through:4  return np.sum(out * out)
-    out_1 = add.reduce(out * out, axis=None)
+    out_1 = vdot(out, out)
     return out_1, (x, w2, h, q, out)
 
 
@@ -40,17 +45,17 @@ def backward(residuals, out_bar=1.0):
     """Return (w1_bar, b1_bar, w2_bar), the gradients, from forward's residuals."""
     x, w2, h, q, out = residuals
     # straight_through:4  return np.sum(out * out)
-    out_bar = 2.0 * out_bar * out
+    out_bar = c2 * (out_bar * out)
     # straight_through:3  out = q @ w2
     h_bar = out_bar @ w2.T
     w2_bar = q.T @ out_bar
     # straight_through:2  q = tj.grad_pass_through(np.rint)(h * 4.0)    [straight-through]
-    h_bar *= 4.0
+    h_bar *= c4
     # straight_through:1  h = np.tanh(x @ w1 + b1)
     h_bar_1 = h * h
-    subtract(1.0, h_bar_1, h_bar_1)
+    subtract(c1, h_bar_1, h_bar_1)
     h_bar *= h_bar_1
-    b1_bar = add.reduce(h_bar, axis=0)
+    b1_bar = ones_32.dot(h_bar)
     w1_bar = x.T @ h_bar
     return w1_bar, b1_bar, w2_bar
 
@@ -62,23 +67,23 @@ def value_and_grad(x, w1, b1, w2):
     h += b1
     tanh(h, h)
     # straight_through:2  q = tj.grad_pass_through(np.rint)(h * 4.0)
-    q = h * 4.0
+    q = h * c4
     rint(q, q)
     # straight_through:3  out = q @ w2
     out = q @ w2
     # straight_through:4  return np.sum(out * out)
-    out_1 = add.reduce(out * out, axis=None)
-    out_bar = 2.0 * out
+    out_1 = vdot(out, out)
+    out_bar = c2 * out
     # straight_through:3  out = q @ w2
     h_bar = out_bar @ w2.T
     w2_bar = q.T @ out_bar
     # straight_through:2  q = tj.grad_pass_through(np.rint)(h * 4.0)    [straight-through]
-    h_bar *= 4.0
+    h_bar *= c4
     # straight_through:1  h = np.tanh(x @ w1 + b1)
     h_bar_1 = multiply(h, h, h)
-    subtract(1.0, h_bar_1, h_bar_1)
+    subtract(c1, h_bar_1, h_bar_1)
     h_bar *= h_bar_1
-    b1_bar = add.reduce(h_bar, axis=0)
+    b1_bar = ones_32.dot(h_bar)
     w1_bar = x.T @ h_bar
     return out_1, (w1_bar, b1_bar, w2_bar)
-# tracejit sha256 1d12082c8920cfdfb137dc566f716931283696d07eec16396f019519b1b1e733
+# tracejit sha256 33489eff4c53476b0c118f53c854aedfe2c384074056f67ace3dece829ff61db

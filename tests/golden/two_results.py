@@ -5,22 +5,25 @@
     key          23ff46d4af7d5ee8c479d5928e6e5526e12043f8c1703163e0bf1c93e7e691d8
     made for     numpy 2.4, ir 3
 """
-from numpy import add
+from numpy import array, ones
 
 SIGNATURE = {
     "inputs": {"x": "f8[40,10]"},
     "outputs": ("f8[10,40]", "f8[40,10]"),
 }
 
+c40 = array(40.0)
+ones_40 = ones(40)
+
 
 def forward(x):
     """Return (out_0, out_1)."""
     # two_results:1  middle = np.mean(x, axis=0)
-    middle = add.reduce(x, axis=0) / 40
+    middle = ones_40.dot(x) / c40
     # two_results:2  spread = x - middle
     spread = x - middle
     # two_results:3  return spread.T, spread / np.std(x, axis=0)
     out_0 = spread.T
     out_1 = spread / x.std(axis=0)
     return out_0.copy(), out_1
-# tracejit sha256 373e9e4b55d53f818a7315855ce5a22779e26b29519d77b7106e81c762a7f384
+# tracejit sha256 39850d9f0fada2ba3306677a5019b1623a0481b912060d66a83e28026e0b832d

@@ -320,6 +320,7 @@ MAPPED_IN_PART = {
 WITHOUT_RULES = {
     **dict.fromkeys(("full", "arange", "eye"), "has no operands"),
     "directions": "has no operands",
+    "dot_in_rows": "is made by a pass over whole functions, which are not batched any more",
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
     "decide": "is of what is the same for all elements: others are not known",

@@ -29,9 +29,16 @@ _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 class Expressions:
     """Spells nodes of one module; `name_of` gives the variable that holds a value."""
 
-    def __init__(self, name_of: Callable[[Value], str], inlined: set[Node]) -> None:
-        """Nodes in `inlined` are spelled inside their users."""
+    def __init__(
+        self,
+        name_of: Callable[[Value], str],
+        inlined: set[Node],
+        number_name: Callable[[Node, int], str | None] = lambda node, position: None,
+    ) -> None:
+        """Nodes in `inlined` are spelled inside their users; `number_name` gives the name of a
+        constant that a node reads, where it has one at the module's head."""
         self.name_of = name_of
+        self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
 
@@ -50,7 +57,10 @@ class Expressions:
     def operands(self, node: Node) -> list[str]:
         """The operands of a node, each as it is written."""
         strong = not _numbers_suffice(node)
-        return [self.operand(value, strong) for value in node.operands]
+        return [
+            self.number_name(node, position) or self.operand(value, strong)
+            for position, value in enumerate(node.operands)
+        ]
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""
@@ -116,7 +126,11 @@ class Expressions:
         return self.bind(f"np.array({text}{dtype}){shape}")
 
     def _regular(self, data: Any) -> str | None:
-        """np.zeros, np.full or np.arange, where they make exactly these bytes."""
+        """np.ones, np.zeros, np.full or np.arange, where they make exactly these bytes."""
+        if data.size and data.dtype.kind == "f" and data.dtype.itemsize <= 8 and (data == 1).all():
+            shape = data.shape[0] if data.ndim == 1 else data.shape
+            dtype = "" if data.dtype == float else f", {literal(data.dtype)}"
+            return self.bind(f"np.ones({shape}{dtype})")
         if data.size < 3 or data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
             return None
         flat = np.ascontiguousarray(data).reshape(-1)

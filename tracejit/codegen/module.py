@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.codegen.constants import Constants
 from tracejit.codegen.expressions import Expressions, import_lines
 from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
 from tracejit.codegen.header import Facts, header, signature
@@ -25,7 +26,7 @@ from tracejit.codegen.release import releases
 from tracejit.codegen.sizes import free_names, size_lines, size_names
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.printer import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
@@ -93,12 +94,13 @@ def render(
     composed: Sequence[Composed] = (),
     tiles: Sequence[Body] = (),
     has_products: bool = False,
+    numbers: bool = True,
 ) -> Module:
     """The module with these functions and `facts` at its head. The first of the bodies is forward;
     the `tiles` stand before it, which are better run on several threads than the BLAS unless it
-    `has_products`."""
+    `has_products`. With `numbers` those that meet small arrays have names at the head."""
     imports: dict[str, str] = {}
-    constants: dict[str, Constant] = {}
+    constants = Constants([body.plan for body in (*tiles, *bodies)], numbers)
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
     reserved |= _library_names([*tiles, *bodies]).keys() | _loop_names([*tiles, *bodies])
     if composed:
@@ -119,7 +121,9 @@ def render(
     spell = Expressions(str, set())
     lines: list[str] = []
     large: dict[str, np.ndarray] = {}
-    for name, constant in constants.items():
+    for name, number in constants.numbers.items():
+        lines.append(f"{name} = {spell.scalar(number, False)}")
+    for name, constant in constants.arrays.items():
         text = spell.array_literal(constant)
         if text is None:
             large[name] = constant.data
@@ -178,7 +182,7 @@ def _function(
     bodies: Sequence[Body],
     reserved: set[str],
     imports: dict[str, str],
-    constants: dict[str, Constant],
+    constants: Constants,
     given: Mapping[Value, str],
     sizes: Sizes | None,
 ) -> _Text:
@@ -227,16 +231,15 @@ def _written(
     body: Body,
     reserved: set[str],
     imports: dict[str, str],
-    constants: dict[str, Constant],
+    constants: Constants,
     given: Mapping[Value, str],
     sizes: Sizes | None,
 ) -> _Written:
     plan = body.plan
-    _gather_constants(plan, constants)
     free = free_names(sizes)
     given = {**given, **size_names(plan)}
-    names = {**given, **variables(plan, reserved | set(constants) | free, given)}
-    spell = Expressions(names.__getitem__, plan.inlined)
+    names = {**given, **variables(plan, reserved | constants.names | free, given)}
+    spell = Expressions(names.__getitem__, plan.inlined, constants.name_of)
     parameters = [
         f"{names[value]}={spell.scalar(body.defaults[value], _is_mixed(plan))}"
         if value in body.defaults
@@ -304,19 +307,6 @@ def _is_mixed(plan: Plan) -> bool:
         v for node in (*plan.statements, *plan.inlined) for v in (*node.operands, *node.results)
     )
     return len({v.type.dtype for v in (*plan.inputs, *values) if v.type.is_inexact}) > 1
-
-
-def _gather_constants(plan: Plan, constants: dict[str, Constant]) -> None:
-    """Enter the array constants of a plan, each under a name of its own."""
-    returned = [*plan.results, *plan.kept]
-    used = [value for node in plan.statements for value in node.operands]
-    inside = [value.node for value in (*used, *returned) if value.node in plan.inlined]
-    used += [value for node in inside for value in read_values(node, plan.inlined)]
-    for value in (*used, *returned):
-        if isinstance(value, Constant) and value.type.form == "array":
-            if constants.get(value.name) is not value:
-                value.name = f"c_{len(constants) + 1}"
-                constants[value.name] = value
 
 
 def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions) -> list[str]:

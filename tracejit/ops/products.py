@@ -102,7 +102,7 @@ VECTOR_MATRIX: Rules = (lambda g, y, x, b: _columns(b, g), lambda g, y, x, b: _o
 VECTORS: Rules = (lambda g, s, x, y: g * y, lambda g, s, x, y: g * x)
 
 
-def _bilinear(*numpy: Any, name: str = "", infer: Any, vjp: Rules, source: str, **more: Any) -> Op:
+def _bilinear(*numpy: Any, name: str = "", infer: Any, vjp: Rules, source: Any, **more: Any) -> Op:
     """A product: linear in each operand; two operations for each pair of elements multiplied."""
     more.setdefault("cost", lambda a, b: 2 * infer(a, b).size * max(a.shape[-1:], default=1))
     return defop(*numpy, name=name, infer=infer, vjp=vjp, jvp="bilinear", source=source, **more)
@@ -235,6 +235,28 @@ vecdot = _bilinear(
     batch=broadcasting("vecdot"),
     source="np.vecdot({0}, {1})",
 )
+
+
+dot_in_rows = _bilinear(
+    name="dot_in_rows",
+    infer=lambda a, b, rows: array_or_scalar((), common_dtype(a, b)),
+    vjp=(lambda g, s, a, b, rows: g * b, lambda g, s, a, b, rows: g * a),
+    source=lambda types, rows: (
+        f"np.add.reduce(np.vecdot({_in_rows(0, types, rows)}, {_in_rows(1, types, rows)}))"
+        if rows
+        else "np.add.reduce({0} * {1}, axis=None)"
+    ),
+    cost=lambda a, b, rows: 2 * a.size,
+)
+"""The sum of the products of two arrays of one shape, in C order: row by row, the `rows` being a
+shape of as many elements, or None where it is not known. Passes make it; it is the same for any
+number of threads."""
+
+
+def _in_rows(position: int, types: Sequence[ArrayType], rows: Shape) -> str:
+    """Operand number `position` in the shape `rows`."""
+    is_already = types[position].shape == rows
+    return f"{{{position}}}" if is_already else f"{{{position}}}.reshape{rows}"
 
 
 def _stacked_type(a: ArrayType, x: ArrayType, summed: int, result: int) -> ArrayType:

@@ -15,6 +15,7 @@ from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.loops import hoist_products, join_sums
+from tracejit.passes.lower import lower
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
@@ -23,6 +24,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     take_sums_apart,
     hoist_products,
     join_sums,
+    lower,
 )
 
 

@@ -35,7 +35,7 @@ PRODUCT_COST = 0.1
 """What a multiplication in a product of matrices costs, in elements of a plain operation."""
 
 WITHIN_ROWS = frozenset(("sum", "max", "min", "prod", "any", "all"))
-TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
+TOTALS = {"sum": "add", "max": "maximum", "min": "minimum", "dot_in_rows": "add"}
 """The ufunc that combines what a reduction over all rows gives for each tile."""
 
 
@@ -147,6 +147,12 @@ class _Sweeps:
             if 0 not in node.params["axis"]:
                 return "rows"
             return "total" if node.op.name in TOTALS else "other"
+        if node.op.name == "dot_in_rows" and is_row_wise(node.operands[0], self.rows):
+            return "total"
+        if node.op.name == "vecdot" and is_row_wise(result, self.rows):
+            first, second = node.operands
+            alike = first.type.ndim == second.type.ndim
+            return "rows" if alike or isinstance(second, Constant) else "other"
         if node.op.name in ("astype", "expand_dims") and is_row_wise(node.operands[0], self.rows):
             return "rows" if 0 not in node.params.get("axis", ()) else "other"
         return "other"
@@ -158,7 +164,7 @@ class _Sweeps:
     def _cut_operands(self, node: Node) -> set[Value]:
         """The operands of a node of a sweep that are cut."""
         if node.op.batch != "elementwise":
-            return set(node.operands)
+            return {value for value in node.operands if is_row_wise(value, self.rows)}
         ndim = node.results[0].type.ndim
         return {value for value in node.operands if self._is_cut(value, ndim)}
 
@@ -323,8 +329,9 @@ class _Body:
             self.rows[value] if value in cut else self.whole.get(value, value)
             for value in node.operands
         )
-        types = node.op.result_types([value.type for value in operands], node.params)
-        made = Node(node.op, operands, node.params, types, node.where, 0, ())
+        params = {"rows": None} if node.op.name == "dot_in_rows" else node.params
+        types = node.op.result_types([value.type for value in operands], params)
+        made = Node(node.op, operands, params, types, node.where, 0, ())
         for old, new in zip(node.results, made.results, strict=True):
             self.rows[old] = _named_like(old, new)
         return made

@@ -1,0 +1,214 @@
+"""Sums as products: what each becomes, and that it is the same sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tracejit as tj
+from tests.interpret import interpret, record
+from tests.programs import Program, programs
+from tracejit.ir.graph import Graph
+from tracejit.ir.verify import verify
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.lower import lower
+from tracejit.passes.simplify import simplify
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, np.inf, -np.inf, np.nan]
+
+
+def ops_of(graph: Graph) -> list[str]:
+    """The ops of a graph in order."""
+    return [node.op.name for node in graph.nodes]
+
+
+def graph_of(f: Any, *args: Any) -> Graph:
+    """The graph of a call, as it comes to the pass."""
+    return drop_dead(simplify(record(f, *args)[0]))
+
+
+def normal(*shape: int, dtype: Any = "f8") -> Any:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(dtype)
+
+
+def all_of(x: Any) -> Any:
+    return np.sum(x)
+
+
+def bound(f: Any, args: list[Any]) -> Any:
+    """How far two sums of the same terms may lie apart: some units in the last place of the sum of
+    their magnitudes."""
+    return 16 * np.finfo(args[0].dtype).eps * f(*[np.abs(arg) for arg in args])
+
+
+LOWERED = {
+    "a vector": (all_of, [(9,)], ["dot"]),
+    "one element": (all_of, [(1,)], ["dot"]),
+    "a matrix": (all_of, [(4, 3)], ["ravel", "dot"]),
+    "the most elements": (all_of, [(8192,)], ["dot"]),
+    "a product": (lambda x, y: np.sum(x * y), [(9,), (9,)], ["dot"]),
+    "a square": (lambda x: np.sum(x**2), [(9,)], ["dot"]),
+    "np.square": (lambda x: np.sum(np.square(x)), [(9,)], ["dot"]),
+    "a product of matrices": (lambda x, y: np.sum(x * y), [(4, 3), (4, 3)], ["vdot"]),
+    "a large product": (lambda x, y: np.sum(x * y), [(9000,), (9000,)], ["dot_in_rows"]),
+    "a large square": (lambda x: np.sum(x * x), [(400, 50)], ["dot_in_rows"]),
+    "long rows": (lambda x: np.sum(x * x), [(40, 1000)], ["dot_in_rows"]),
+    "a mean": (np.mean, [(9,)], ["dot", "divide"]),
+    "rows": (lambda x: np.sum(x, axis=1), [(40, 10)], ["dot_vector"]),
+    "rows kept": (lambda x: np.sum(x, axis=1, keepdims=True), [(40, 10)], ["dot_matrix"]),
+    "rows of stacks": (lambda x: np.sum(x, axis=-1), [(2, 3, 4)], ["dot_vector"]),
+    "rows of stacks kept": (
+        lambda x: np.sum(x, axis=-1, keepdims=True),
+        [(2, 3, 4)],
+        ["dot_vector", "expand_dims"],
+    ),
+    "many long rows": (lambda x: np.sum(x, axis=1), [(100, 100)], ["vecdot"]),
+    "columns": (lambda x: np.sum(x, axis=0), [(40, 10)], ["vector_dot"]),
+    "columns kept": (lambda x: np.sum(x, axis=0, keepdims=True), [(40, 10)], ["dot_matrix"]),
+    "products of rows": (lambda x, y: np.sum(x * y, axis=1), [(8, 3), (8, 3)], ["vecdot"]),
+    "products of rows kept": (
+        lambda x: np.sum(x * x, axis=1, keepdims=True),
+        [(8, 3)],
+        ["vecdot", "expand_dims"],
+    ),
+    "products of many short rows": (
+        lambda x, y: np.sum(x * y, axis=1),
+        [(200, 3), (200, 3)],
+        ["multiply", "dot_vector"],
+    ),
+    "a sum of sums": (lambda x, y: np.sum(np.sum(x * y, axis=1)), [(4, 3), (4, 3)], ["vdot"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("f", "shapes", "ops"), LOWERED.values(), ids=LOWERED)
+def test_sums_become_products(f: Any, shapes: Any, ops: list[str], dtype: str) -> None:
+    args = [normal(*shape, dtype=dtype) for shape in shapes]
+    graph = graph_of(f, *args)
+    lowered = drop_dead(lower(graph))
+    verify(lowered)
+    assert ops_of(lowered) == ops
+    (expected,), (found,) = interpret(graph, *args), interpret(lowered, *args)
+    assert type(found) is type(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert np.all(np.abs(found - expected) <= bound(f, args))
+
+
+KEPT = {
+    "large": (all_of, np.ones(8193)),
+    "a large product that makes no rows": (lambda x: np.sum(x * x), np.ones(10_007)),
+    "integers": (all_of, np.arange(5)),
+    "booleans": (all_of, np.ones(5, bool)),
+    "complex": (all_of, np.ones(5, complex)),
+    "half precision": (all_of, np.ones(5, "f2")),
+    "long double": (all_of, np.ones(5, np.longdouble)),
+    "in another dtype": (lambda x: np.sum(x, dtype=np.float64), np.ones(5, "f4")),
+    "nothing": (all_of, np.ones((0,))),
+    "no rows": (lambda x: np.sum(x, axis=1), np.ones((3, 0))),
+    "no axis": (lambda x: np.sum(x, axis=()), np.ones((3, 2))),
+    "an axis in the middle": (lambda x: np.sum(x, axis=1), np.ones((2, 3, 4))),
+    "large columns": (lambda x: np.sum(x, axis=0), np.ones((100, 100))),
+    "many short rows": (lambda x: np.sum(x, axis=1), np.ones((1000, 10))),
+    "very long rows": (lambda x: np.sum(x, axis=1), np.ones((2, 10_000))),
+    "all axes kept": (lambda x: np.sum(x, keepdims=True), np.ones((2, 2))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x"), KEPT.values(), ids=KEPT)
+def test_what_stays(f: Any, x: Any) -> None:
+    graph = graph_of(f, x)
+    assert "sum" in ops_of(drop_dead(lower(graph)))
+
+
+def test_truth_values_are_counted_exactly() -> None:
+    graph = graph_of(lambda x: np.sum(x > 0, axis=1, dtype=np.float32), normal(40, 10))
+    assert ops_of(drop_dead(lower(graph))) == ["greater", "dot_vector"]
+    x = normal(40, 10)
+    np.testing.assert_array_equal(
+        *interpret(drop_dead(lower(graph)), x), np.sum(x > 0, axis=1, dtype="f4")
+    )
+
+
+def test_a_product_that_is_read_elsewhere_is_made_once() -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        return np.sum(y), y
+
+    assert ops_of(drop_dead(lower(graph_of(f, np.ones(5))))) == ["multiply", "dot"]
+
+
+def test_a_decision_falls_as_in_python() -> None:
+    """What nothing but a decision reads is summed as NumPy sums it."""
+    x = np.array([1e16, *[1.0] * 1000, -1e16])
+
+    def f(x: Any) -> Any:
+        return np.sin(x) if np.sum(x) > 975 else np.cos(x)
+
+    compiled = tj.function(f, cache=False)
+    np.testing.assert_array_equal(compiled(x), f(x))
+    assert "add.reduce(x, axis=None) > 975" in compiled.kernel(x).source
+
+
+def test_free_sizes_stay() -> None:
+    f = tj.function(all_of, cache=False)
+    assert f(np.ones(4)) + f(np.ones(5)) + f(np.ones(6)) == 15.0
+    assert "add.reduce" in f.kernel(np.ones(6)).source
+
+
+def test_a_recomputed_product_stays_where_it_is() -> None:
+    """The factors of a product in a region are not read from outside."""
+
+    def f(x: Any) -> Any:
+        return np.sum(tj.recompute_grad(lambda x: np.tanh(x) * np.exp(x))(x))
+
+    x = normal(50)
+    value, gradient = tj.value_and_grad(tj.function(f, cache=False))(x)
+    exact_value, exact = tj.value_and_grad(tj.function(f, cache=False, exact=True))(x)
+    np.testing.assert_allclose(value, exact_value, rtol=1e-13)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-13)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(sorted(set(LOWERED) - {"a mean"})),
+    st.sampled_from(["f4", "f8"]),
+    st.lists(st.sampled_from(EDGES), min_size=1, max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_infinities_and_nan_are_where_they_were(
+    case: str, dtype: str, special: list[float], random: Any
+) -> None:
+    f, shapes, _ = LOWERED[case]
+    with np.errstate(all="ignore"):
+        args = []
+        for shape in shapes:
+            x = normal(*shape, dtype=dtype)
+            for number in special:
+                x.reshape(-1)[random.randrange(x.size)] = number
+            args.append(x)
+        expected = tj.function(f, cache=False, exact=True)(*args)
+        found = tj.function(f, cache=False)(*args)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+    finite = np.isfinite(expected)
+    with np.errstate(all="ignore"):
+        assert np.all((np.abs(found - expected) <= bound(f, args))[finite])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(programs())
+def test_programs_are_what_they_are_exactly(program: Program) -> None:
+    moving = program.moving
+    exact = tj.value_and_grad(tj.function(program.loss, cache=False, exact=True), moving)
+    found = tj.value_and_grad(tj.function(program.loss, cache=False), moving)(*program.values)
+    value, gradients = exact(*program.values)
+    np.testing.assert_allclose(found[0], value, rtol=1e-12, atol=1e-12)
+    for one, other in zip(found[1], gradients, strict=True):
+        assert (np.shape(one), np.asarray(one).dtype) == (np.shape(other), np.asarray(other).dtype)
+        scale = np.max(np.abs(other), initial=0.0) + 1.0
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * scale)

@@ -1,0 +1,174 @@
+"""What stands at the head of a module: arrays, and numbers that meet small arrays.
+
+A ufunc takes 200 ns longer for a Python number than for a 0-d array of the dtype that it computes
+in, which is much where the array is small: `c2 = array(2.0)` and `c2 * x` compute what `2.0 * x`
+does, to the bit. A name says the value where that is short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.schedule.plan import Plan
+
+NUMBER_BELOW = 16_384
+"""Elements of an array below which a number in front of it is worth a name."""
+EXACT_INT = 2**24
+LONGEST_NAME = 8
+
+# Ufuncs that compute in the dtype of their array, and choices. Powers take a number by another way.
+TAKE_NUMBERS = frozenset(
+    """add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin copysign
+    arctan2 hypot logaddexp logaddexp2 less less_equal greater greater_equal equal not_equal where
+    clip clip_min clip_max""".split()
+)
+
+
+class Constants:
+    """The constants of the functions of a module, by the names they have at its head."""
+
+    def __init__(self, plans: Iterable[Plan], numbers: bool = True) -> None:
+        """The arrays that the plans use, and with `numbers` those worth a name.
+
+        No constant is called what a value of the plans is, or may come to be.
+        """
+        plans = list(plans)
+        self.arrays: dict[str, Constant] = {}
+        self.numbers: dict[str, Any] = {}
+        self._names: dict[tuple[Any, ...], str] = {}
+        self._taken = {
+            word for plan in plans for value in _values(plan) for word in (value.base, value.name)
+        }
+        for plan in plans:
+            nodes = list(_in_order_of_text(plan))
+            for value in (*(v for n in nodes for v in n.operands), *plan.results, *plan.kept):
+                if isinstance(value, Constant) and value.type.form == "array":
+                    self._enter_array(value)
+            for node in nodes if numbers else ():
+                self._enter_numbers(node)
+
+    @property
+    def names(self) -> set[str]:
+        """Every name."""
+        return {*self.arrays, *self.numbers}
+
+    def name_of(self, node: Node, position: int) -> str | None:
+        """The name of a number that `node` reads at `position`, if it has one."""
+        if not self.numbers:
+            return None
+        dtype = dtype_at(node, position)
+        return None if dtype is None else self._names.get(_key(node.operands[position], dtype))
+
+    def _enter_array(self, constant: Constant) -> None:
+        if self.arrays.get(constant.name) is constant:
+            return
+        data = constant.data
+        if data.size and data.dtype.kind == "f" and bool((data == 1).all()):
+            base = "ones_" + "x".join(map(str, data.shape))
+        else:
+            base = "c"
+        constant.name = self._free(base, data.dtype)
+        self.arrays[constant.name] = constant
+
+    def _enter_numbers(self, node: Node) -> None:
+        for position, value in enumerate(node.operands):
+            dtype = dtype_at(node, position)
+            if dtype is None or (key := _key(value, dtype)) in self._names:
+                continue
+            assert isinstance(value, Constant)
+            number = dtype.type(value.data)
+            self._names[key] = name = self._free(short_name(number), dtype)
+            self.numbers[name] = np.asarray(number)
+
+    def _free(self, base: str, dtype: np.dtype[Any]) -> str:
+        """`base`, with the dtype or a number where it is taken; "c" always has a number."""
+        taken = (*self.arrays, *self.numbers, *self._taken)
+        typed = f"{base}_{dtype.name}"
+        names = [] if base == "c" else [base, typed]
+        names += [f"{base}_{count}" for count in range(1, len(taken) + 2)]
+        return next(name for name in names if name not in taken)
+
+
+def short_name(number: Any) -> str:
+    """What a number is called by its value; "c" where that is long.
+
+    >>> short_name(np.float64(2.0)), short_name(np.float32(-0.5)), short_name(np.float64(1e-6))
+    ('c2', 'c_minus_0_5', 'c1em06')
+    >>> short_name(np.float64(1) / 3)
+    'c'
+    """
+    text = str(number).removesuffix(".0")
+    if len(text) > LONGEST_NAME:
+        return "c"
+    word = text.lstrip("-").replace("e-", "em").replace("e+", "e").replace(".", "_")
+    return f"c_minus_{word}" if text.startswith("-") else f"c{word}"
+
+
+def dtype_at(node: Node, position: int) -> np.dtype[Any] | None:
+    """The dtype in which `node` takes the number at `position`, where an array of it computes the
+    same and is worth a name; else None."""
+    constant = node.operands[position]
+    if not isinstance(constant, Constant) or constant.type.form not in ("scalar", "weak"):
+        return None
+    if node.op.name not in TAKE_NUMBERS or len(node.results) != 1 or not _is_small(node):
+        return None
+    if constant.type.form == "scalar":
+        return constant.type.dtype if _is_floating(constant.type.dtype) else None
+    if constant.type.dtype.kind not in "if":
+        return None
+    others = [value for value in node.operands if value is not constant]
+    if node.op.name == "where":
+        others = [value for value in node.operands[1:] if value is not constant]
+        dtypes = {node.results[0].type.dtype, *(value.type.dtype for value in others)}
+    else:
+        dtypes = {value.type.dtype for value in others if value.type.form != "weak"}
+    if len(dtypes) != 1 or not _is_floating(dtype := dtypes.pop()):
+        return None
+    return dtype if _fits(constant.data, dtype) else None
+
+
+def _is_floating(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" and dtype.itemsize <= 8
+
+
+def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether `number` becomes one of `dtype` in the one way there is, without a warning."""
+    largest = float(np.finfo(dtype).max)
+    if type(number) is int:
+        return abs(number) <= min(EXACT_INT, largest)
+    return not math.isfinite(number) or abs(number) <= largest
+
+
+def _is_small(node: Node) -> bool:
+    types = [value.type for value in (*node.operands, *node.results) if value.type.shape]
+    return bool(types) and all(type.estimated_size < NUMBER_BELOW for type in types)
+
+
+def _key(value: Value, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    return repr(dtype.type(value.data)), dtype
+
+
+def _values(plan: Plan) -> Iterator[Value]:
+    yield from plan.inputs
+    for node in (*plan.statements, *plan.inlined):
+        yield from node.results
+
+
+def _in_order_of_text(plan: Plan) -> Iterator[Node]:
+    """Every node, those written inside others in front of them."""
+
+    def written(node: Node) -> Iterator[Node]:
+        yield from chain.from_iterable(
+            written(value.node) for value in node.operands if value.node in plan.inlined
+        )
+        yield node
+
+    returned = [value.node for value in (*plan.results, *plan.kept) if value.node in plan.inlined]
+    for node in (*plan.statements, *filter(None, returned)):
+        yield from written(node)
