@@ -164,7 +164,8 @@ class _Sweeps:
     def _cut_operands(self, node: Node) -> set[Value]:
         """The operands of a node of a sweep that are cut."""
         if node.op.batch != "elementwise":
-            return {value for value in node.operands if is_row_wise(value, self.rows)}
+            ndim = node.operands[0].type.ndim
+            return {value for value in node.operands if self._is_cut(value, ndim)}
         ndim = node.results[0].type.ndim
         return {value for value in node.operands if self._is_cut(value, ndim)}
 
