@@ -18,9 +18,8 @@ SIGNATURE = {
 }
 
 c1 = array(1.0)
-c2 = array(2.0)
+c0_2 = array(0.2)
 c0_05 = array(0.05)
-c0_1 = array(0.1)
 ones_20 = ones(20)
 
 
@@ -39,10 +38,9 @@ def forward(w, x, y):
 def backward(residuals, out_bar=1.0):
     """Return w_bar, the gradients, from forward's residuals."""
     w, x, y, loss_1 = residuals
-    # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
-    margin_bar = -(out_bar / 20 / (loss_1 + c1) * loss_1)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar = out_bar * 0.1 * (c2 * w) + x.T @ (margin_bar * y)
+    w_bar_1 = x.T @ (0.05 * out_bar / (loss_1 + c1) * loss_1 * y)
+    w_bar = 0.2 * out_bar * w - w_bar_1
     return w_bar
 
 
@@ -55,9 +53,7 @@ def value_and_grad(w, x, y):
     loss = log1p(loss_1).dot(ones_20) / 20
     # logistic_regression:3  return loss + 0.1 * np.sum(w**2)
     out = loss + 0.1 * w.dot(w)
-    # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
-    margin_bar = -(c0_05 / (loss_1 + c1) * loss_1)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar = c0_1 * (c2 * w) + x.T @ (margin_bar * y)
+    w_bar = c0_2 * w - x.T @ (c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 f8abc5df5a33d32db783147e66c1d4c802d411adcff291ad0ec384fd8cf46a94
+# tracejit sha256 ebf80ae5b19f44a57835a7ace8ce1d76024926557327c7ec9cb41e0838fcb61c

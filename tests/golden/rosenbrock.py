@@ -7,7 +7,7 @@
     key          a56925ceedcfd7a2e69042216fd141f073fbd19bd944403ab2ccf94625484cfc
     made for     numpy 2.4, ir 3
 """
-from numpy import array, ones, zeros
+from numpy import array, zeros
 
 SIGNATURE = {
     "inputs": {"x": "f8[9]"},
@@ -17,18 +17,17 @@ SIGNATURE = {
 }
 
 c1 = array(1.0)
-c100 = array(100.0)
-c2 = array(2.0)
-ones_8 = ones(8)
+c_minus_2 = array(-2.0)
+c200 = array(200.0)
 
 
 def forward(x):
     """Return (out, residuals)."""
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
     out_1 = x[:-1]
-    out_2 = x[1:] - out_1 ** 2
+    out_2 = x[1:] - out_1 * out_1
     out_1 = c1 - out_1
-    out = (c100 * out_2 ** 2 + out_1 ** 2).dot(ones_8)
+    out = 100.0 * out_2.dot(out_2) + out_1.dot(out_1)
     return out, (x, out_2, out_1)
 
 
@@ -36,10 +35,9 @@ def backward(residuals, out_bar=1.0):
     """Return x_bar, the gradients, from forward's residuals."""
     x, out_2, out_1 = residuals
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
-    out_bar_1 = out_bar * 100.0 * (c2 * out_2)
-    out_bar = -(out_bar * (c2 * out_1)) + -out_bar_1 * (c2 * x[:-1])
+    out_bar_1 = 200.0 * out_bar * out_2
     x_bar = zeros(9)
-    x_bar[:-1] = out_bar
+    x_bar[:-1] = c_minus_2 * (out_bar * out_1 + out_bar_1 * x[:-1])
     x_bar[1:] += out_bar_1
     return x_bar
 
@@ -48,12 +46,12 @@ def value_and_grad(x):
     """Return out and x_bar, as forward and backward in one."""
     # rosenbrock:1  return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
     out_1 = x[:-1]
-    out_2 = x[1:] - out_1 ** 2
+    out_2 = x[1:] - out_1 * out_1
     out_3 = c1 - out_1
-    out = (c100 * out_2 ** 2 + out_3 ** 2).dot(ones_8)
-    out_bar = c100 * (c2 * out_2)
+    out = 100.0 * out_2.dot(out_2) + out_3.dot(out_3)
+    out_bar = c200 * out_2
     x_bar = zeros(9)
-    x_bar[:-1] = -(c2 * out_3) + -out_bar * (c2 * out_1)
+    x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 b31e1b448f50405215a0d03d13034dc884823ce01aaf83aad9219aed4a1cb039
+# tracejit sha256 d7950a9e8420d592a9d6694df5b443829400804fc6e4b5ec227f94c302103550

@@ -8,7 +8,7 @@ detected.
     key          0f2979631d2031dd2d5928dffdbad7f2cc0fcaa6e14b3fa4245f4823f49186f3
     made for     numpy 2.4, ir 3
 """
-from numpy import add, array, exp, float32, log, maximum, multiply, ones, subtract
+from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
 
 SIGNATURE = {
     "inputs": {"logits": "f4[40,10]", "target": "f4[40,10]"},
@@ -19,7 +19,6 @@ SIGNATURE = {
 
 c_minus_0_025 = array(-0.025, float32)
 ones_10x1 = ones((10, 1), float32)
-ones_400 = ones(400, float32)
 
 
 def forward(logits, target):
@@ -34,8 +33,7 @@ def forward(logits, target):
     norm = log(norm_2)
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_1 = subtract(shifted, norm, shifted)
-    out_1 *= target
-    out = -(out_1.ravel().dot(ones_400) / 40)
+    out = -0.025 * vdot(target, out_1)
     return out, (target, norm_1, norm_2)
 
 
@@ -43,10 +41,9 @@ def backward(residuals, out_bar=float32(1.0)):
     """Return logits_bar, the gradients, from forward's residuals."""
     target, norm_1, norm_2 = residuals
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
-    out_bar = -out_bar / 40 * target
-    norm_bar = (-out_bar).dot(ones_10x1)
+    out_bar = -0.025 * out_bar * target
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar = add(out_bar, norm_bar / norm_2 * norm_1, out_bar)
+    logits_bar = subtract(out_bar, out_bar.dot(ones_10x1) / norm_2 * norm_1, out_bar)
     return logits_bar
 
 
@@ -62,12 +59,10 @@ def value_and_grad(logits, target):
     norm = log(norm_2)
     # softmax_cross_entropy:4  return -np.mean(np.sum(target * (shifted - norm), axis=1))
     out_1 = subtract(shifted, norm, shifted)
-    out_1 *= target
-    out = -(out_1.ravel().dot(ones_400) / 40)
+    out = -0.025 * vdot(target, out_1)
     out_bar = c_minus_0_025 * target
-    norm_bar = (-out_bar).dot(ones_10x1)
     # softmax_cross_entropy:3  norm = np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
-    logits_bar_1 = multiply(norm_bar / norm_2, norm_1, norm_1)
-    logits_bar = add(out_bar, logits_bar_1, out_bar)
+    logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
+    logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 119f2790f4bc201f9d4e288c07232df745a4957c4478d34ec381920b9e71e0e3
+# tracejit sha256 cc25b4a8ada4ffa0d3de9e84faae76da3c8842e71268ba6195085fb0d43a3ad8

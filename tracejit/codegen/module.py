@@ -26,11 +26,10 @@ from tracejit.codegen.release import releases
 from tracejit.codegen.sizes import free_names, size_lines, size_names
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
-from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tiles import TILES
 
