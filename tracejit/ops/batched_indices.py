@@ -20,6 +20,13 @@ from tracejit.ops.op import OPS
 ALL = ("slice", None, None, None)
 
 
+def new_axes(entries: tuple[Any, ...], ndim: int) -> tuple[int, ...]:
+    """The axes of length one in x[index], which takes all of x."""
+    whole = [ALL] * (ndim - entries.count(ALL))
+    parts = [part for entry in entries for part in (whole if entry == "..." else [entry])]
+    return tuple(axis for axis, part in enumerate(parts) if part is None)
+
+
 class Selection(NamedTuple):
     """An index for all elements, with its arrays: the axes `source` of what NumPy selects are the
     axes `target` of what the elements select, of `ndim` axes each."""

@@ -27,7 +27,7 @@ from tracejit.ops.op import Op, answer, defop
 
 Index = tuple[Any, ...]
 
-FULL = ("slice", None, None, None)
+FULL = batched_indices.ALL
 RECORDED_MASK = (
     "how many elements a condition selects is not known while it is being recorded; select with "
     "np.where(mask, x, 0.0), or multiply by the mask, which keep the shape"
@@ -77,6 +77,8 @@ def _index_call(x: Any, index: Any) -> Any:
     entries, arrays = parsed_index(x, index)
     if _is_fancy(arrays):
         return take_at(x, *arrays, index=entries, unique=is_unique(*arrays))
+    if None in entries and {None, "...", FULL}.issuperset(entries):
+        return np.expand_dims(x, batched_indices.new_axes(entries, np.ndim(x)))
     return getitem(x, *arrays, index=entries)
 
 

@@ -246,6 +246,17 @@ def _view_of_scalar(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Va
     return emit(graph, node, "broadcast_to", made.operands, shape=result.shape)
 
 
+def _without_kept_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A reduction whose axes are kept and then taken away does not keep them."""
+    made = operands[0].node
+    if made is None or not made.params.get("keepdims") or len(made.operands) != 1:
+        return None
+    params = {name: value for name, value in made.params.items() if name != "keepdims"}
+    if made.op.result_types([made.operands[0].type], params) != (node.results[0].type,):
+        return None
+    return emit(graph, made, made.op.name, made.operands, **params)
+
+
 def _transpose_twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     made = made_by(operands[0], "transpose")
     if made is None:
@@ -279,9 +290,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "negative": (_double_negation, _numbers_first),
     "add": (_twice, _add_negative, _add_slice, _numbers_first),
     "subtract": (_add_negative, _numbers_first),
-    "reshape": (_no_change, _view_of_scalar, _reshape_of_view),
+    "reshape": (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
     "expand_dims": (_no_change, _view_of_scalar, _reshape_of_view),
-    "squeeze": (_no_change, _view_of_scalar, _reshape_of_view),
+    "squeeze": (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
     "broadcast_to": (_no_change, _broadcast_of_view),
     "astype": (_no_change,),
     "transpose": (_identity_axes, _view_of_scalar, _transpose_twice),
