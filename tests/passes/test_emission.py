@@ -32,7 +32,7 @@ def test_constants_are_folded() -> None:
 
 def test_real_values() -> None:
     graph = graph_of(
-        "a: f8[3], b: f4, c: f8[], d: ~f8, e: i8[3], f: c16[3], g: f2[3]", "h f8 = exp b"
+        "a: f8[3], b: f4, c: f8[], d: ~f8, e: i8[3], f: c16[3], g: f2[3]", "y f4 = exp b"
     )
     assert [is_real(value) for value in graph.inputs] == [True, True, *[False] * 5]
 

@@ -129,7 +129,41 @@ MOVED = {
     ),
 }
 
+MOVED |= {
+    "times one over": (
+        TWO,
+        "a T[N] = divide 1.0 z; y T[N] = multiply a x",
+        ["divide x z"],
+    ),
+    "added twice": (
+        TWO,
+        "a T[N] = multiply 3.0 x; b T[N] = add z a; y T[N] = add b a",
+        ["multiply 6.0 x", "add z v1"],
+    ),
+    "added twice, in front": (
+        TWO,
+        "a T[N] = multiply 0.5 x; b T[N] = add a z; y T[N] = add b a",
+        ["add z x"],
+    ),
+    "taken away twice": (
+        TWO,
+        "a T[N] = multiply 3.0 x; b T[N] = subtract z a; y T[N] = subtract b a",
+        ["multiply 6.0 x", "subtract z v1"],
+    ),
+}
+
 STAYING = {
+    "added twice, at no gain": (TWO, "a T[N] = add x z; y T[N] = add a z", ""),
+    "taken away from what is taken away": (
+        TWO,
+        "a T[N] = multiply 3.0 x; b T[N] = subtract a z; y T[N] = subtract b a",
+        "",
+    ),
+    "times one over a number for each row": (
+        "x: f8[4,9], z: f8[4,1]",
+        "a f8[4,1] = divide 1.0 z; y f8[4,9] = multiply a x",
+        "",
+    ),
     "one factor": ("x: T[N], z: T[N]", "a T[N] = multiply 2.0 x; y T[N] = multiply a z", ""),
     "a large factor": (
         "x: T[N]",

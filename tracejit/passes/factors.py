@@ -1,13 +1,14 @@
 """Factors: constant factors and signs are gathered, and applied where that is cheapest.
 
 `2.0 * (a * (0.5 * b))` is `a * b`; `x + (-y) * z` is `x - y * z`; `c * x + c * y` is `c * (x + y)`;
-`sum(c * x)` is `c * sum(x)`, and so is every linear operation. A factor moves where an operation
-over an array is saved, not otherwise; it never moves out of a value that the user has named or that
-is read elsewhere, too.
+`sum(c * x)` is `c * sum(x)`, and so is every linear operation; `a * (1.0 / b)` is `a / b`. A factor
+moves where an operation over an array is saved, not otherwise; it never moves out of a value that
+the user has named or that is read elsewhere, too.
 
 Every factor, and every product of factors, lies between 2 ** -24 and 2 ** 24: below 1e-300 and
 above 1e300 (float64) nothing that NumPy computes in between overflows or underflows unless the
-rewritten form does. Within 1 ulp of the largest term for each factor that has moved.
+rewritten form does. Within 1 ulp of the largest term for each factor that has moved. What may
+change is the sign of a zero to which terms of a sum cancel.
 
 IR in -> IR out:
 
@@ -128,7 +129,8 @@ class _Gathering:
         if len(node.results) != 1 or not is_real(node.results[0]):
             return None
         if name in ("add", "subtract"):
-            return self._signs_in_sum(new, node, operands)
+            better = self._signs_in_sum(new, node, operands)
+            return self._twice(new, node, operands) if better is None else better
         if name not in GATHERED:
             return None
         term = self._split(new, node, operands)
@@ -136,6 +138,8 @@ class _Gathering:
             return term.whole()
         if name == "negative":
             return self._negative_shared(new, node, operands[0])
+        if name == "multiply":
+            return self._quotient(new, node, operands)
         return None
 
     def _negative_shared(self, new: Graph, node: Node, value: Value) -> Value | None:
@@ -148,6 +152,37 @@ class _Gathering:
                 opposite = emit(new, node, "negative", (one,))
                 return emit(new, node, "multiply", (opposite, other))
         return None
+
+    def _quotient(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+        """a * (1 / b) is a / b, within 1 ulp."""
+        for value, other in (operands, operands[::-1]):
+            made = made_by(value, "divide")
+            if made is None or not self._is_inner(value, node):
+                continue
+            one, below = made.operands
+            if number_of(one) == 1.0 and below.type is other.type is node.results[0].type:
+                return emit(new, node, "divide", (other, below))
+        return None
+
+    def _twice(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+        """(a + b) + b is a + 2 * b, where the factor costs less than the addition."""
+        first, second = operands
+        made = made_by(first, node.op.name)
+        if made is None or not self._is_inner(first, node):
+            return None
+        rest, again = made.operands
+        if rest is second and node.op.name == "add":
+            rest, again = again, rest
+        if again is not second or not self._fits(rest, node):
+            return None
+        term = self._as_it_stands(new, second, node)
+        if second.node is not None and not second.label and self.readers[second] == 2:
+            if (second.node.region, second.node.segment) == (node.region, node.segment):
+                term = self._split(new, second.node, second.node.operands) or term
+        doubled = term._replace(factor=2.0 * term.factor)
+        if doubled.gain + cost(node.results[0].type) <= 0 or abs(doubled.factor) > LARGEST:
+            return None
+        return emit(new, node, node.op.name, (rest, doubled.whole()))
 
     def _signs_in_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A sum or difference with the factor that both have, or with fewer signs."""
@@ -286,7 +321,8 @@ class _Gathering:
             inside = number if goes_in else 1.0
             numbers = (inside, 1.0) if first.place == within else (1.0, inside)
             factors = first.times(numbers[0]), second.times(numbers[1])
-            product = emit(new, node, node.op.name, factors, **node.params)
+            product = self._quotient(new, node, factors) if node.op.name == "multiply" else None
+            product = product or emit(new, node, node.op.name, factors, **node.params)
             return product if inside == number else self._times(new, node, number, product)
 
         depth = 1 + max(first.depth, second.depth)
