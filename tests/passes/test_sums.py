@@ -23,7 +23,7 @@ APART = {
         ],
     ),
     "multiples of squares": (
-        SQUARES + "c T[N] = multiply 2.0 a; d T[N] = add c b; e T[N] = multiply 3.0 d;"
+        SQUARES + "c T[N] = multiply 6.0 a; d T[N] = multiply 3.0 b; e T[N] = add c d;"
         "y T = sum e axis=(0,)",
         [
             "multiply x x",

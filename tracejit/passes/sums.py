@@ -46,6 +46,8 @@ Parts = list[tuple[float, Value]]
 
 def take_sums_apart(graph: Graph) -> Graph:
     """`graph` with full sums of sums as one, and of squares taken apart."""
+    if not any(is_full(node) and made_by(node.operands[0], "sum", "add") for node in graph.nodes):
+        return graph
     kept = for_decisions(graph)
     before = Counter(value for node in graph.nodes for value in node.operands)
     before.update(graph.outputs)
@@ -75,7 +77,7 @@ def take_sums_apart(graph: Graph) -> Graph:
         for old, value in zip(node.operands, operands, strict=True):
             if before[old] > 1:
                 shared.add(value)
-        if node.op.name != "sum" or node in kept or not is_full(node):
+        if node in kept or not is_full(node):
             return None
         inner = made_by(operands[0], "sum")
         if inner and is_inner(operands[0], node) and is_plain(inner):
@@ -99,7 +101,9 @@ def take_sums_apart(graph: Graph) -> Graph:
 
 def is_full(node: Node) -> bool:
     """Whether a sum is one number of all elements."""
-    return is_real(node.results[0]) and is_plain(node) and not node.results[0].type.shape
+    if node.op.name != "sum" or node.results[0].type.shape:
+        return False
+    return is_real(node.results[0]) and is_plain(node)
 
 
 def is_plain(node: Node) -> bool:
