@@ -34,6 +34,10 @@ def assert_close(found: Any, expected: Any) -> None:
     assert type(found) is type(expected)
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if expected.dtype.kind == "c":
+        assert_close(found.real, expected.real)
+        assert_close(found.imag, expected.imag)
+        return
     for test in (np.isnan, np.isposinf, np.isneginf):
         np.testing.assert_array_equal(test(found), test(expected))
     there = np.isfinite(expected)

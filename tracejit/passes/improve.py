@@ -16,6 +16,7 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
+from tracejit.passes.products import dot_small
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
@@ -25,6 +26,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     hoist_products,
     join_sums,
     lower,
+    dot_small,
 )
 
 

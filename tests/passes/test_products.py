@@ -1,0 +1,72 @@
+"""Products: dot instead of matmul where the call is what costs, the same to the bit in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.against_exact import assert_close, code, with_special
+
+SHAPES = [
+    ((4, 3), (3, 5)),
+    ((4, 3), (3,)),
+    ((4,), (4, 3)),
+    ((7,), (7,)),
+    ((1, 1), (1, 1)),
+    ((0, 3), (3, 2)),
+    ((3, 0), (0, 2)),
+    ((33, 40), (40, 35)),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SHAPES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("turned", [False, True])
+def test_small_products_are_the_same_to_the_bit(
+    first: Any, second: Any, dtype: Any, turned: bool
+) -> None:
+    def f(a: Any, b: Any) -> Any:
+        return a @ (b.T if turned else b)
+
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=first).astype(dtype)
+    b = rng.normal(size=second[::-1] if turned else second).astype(dtype)
+    compiled = tj.function(f, cache=False)
+    for left, right in ((a, b), (np.asfortranarray(a), np.asfortranarray(b))):
+        found, expected = compiled(left, right), f(left, right)
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(found, expected)
+    assert_close(compiled(a[..., ::-1], b), f(a[..., ::-1], b))
+    assert ".dot(" in code(compiled, "forward")
+
+
+@pytest.mark.parametrize(("first", "second"), SHAPES[:4])
+def test_special_values(first: Any, second: Any) -> None:
+    def f(a: Any, b: Any) -> Any:
+        return a @ b
+
+    compiled = tj.function(f, cache=False)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a, b = (with_special(rng, rng.normal(size=shape), 2) for shape in (first, second))
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(compiled(a, b), f(a, b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.ones((70, 70)), np.ones((70, 70))),
+        (np.ones((3, 4, 5)), np.ones((5, 2))),
+        (np.ones((3, 4)), np.ones((4, 2), np.float32)),
+        (np.ones((3, 4), int), np.ones((4, 2), int)),
+    ],
+)
+def test_others_stay_as_they_are(a: Any, b: Any) -> None:
+    """Large ones, stacks, two dtypes, integers."""
+    compiled = tj.function(lambda a, b: a @ b, cache=False)
+    np.testing.assert_array_equal(compiled(a, b), a @ b)
+    assert "a @ b" in code(compiled, "forward")
