@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit
+from tracejit.passes.emission import emit, for_decisions
 from tracejit.passes.rebuild import rebuild
 
 STEPS = 4
@@ -111,8 +111,9 @@ def _is_small(node: Node) -> bool:
 def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
     """`graph` with products of the steps of an array and one matrix made before the first."""
     products: dict[Hashable, dict[int, Node]] = {}
+    kept = for_decisions(graph)
     for node in graph.nodes:
-        group = _product_group(node)
+        group = _product_group(node) if node not in kept else None
         if group is not None:
             step = step_of(node.operands[0])
             assert step is not None
@@ -209,10 +210,12 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
 
 def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     """The sums of two arrays of one type that nothing reads but another such sum."""
+    kept = for_decisions(graph)
     sums = {
         node
         for node in graph.nodes
         if node.op.name == "add"
+        and node not in kept
         and all(
             value.type is node.results[0].type or isinstance(value, Constant)
             for value in node.operands

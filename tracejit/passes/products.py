@@ -24,6 +24,7 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.op import OPS
+from tracejit.passes.emission import for_decisions
 from tracejit.passes.rebuild import rebuild
 
 SMALL_OPERATIONS = 300_000
@@ -37,7 +38,12 @@ DOTS = {
 
 def dot_small(graph: Graph) -> Graph:
     """`graph` with small products of matrices and vectors by `dot`."""
-    return rebuild(graph, _dot_small)
+    kept = for_decisions(graph)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return None if node in kept else _dot_small(new, node, operands)
+
+    return rebuild(graph, rewrite)
 
 
 def _dot_small(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
