@@ -186,7 +186,7 @@ def test_every_pass_is_verified_on_request(monkeypatch: pytest.MonkeyPatch) -> N
     assert seen == []
     monkeypatch.setenv("TRACEJIT_VERIFY", "1")
     optimise(made.graph)
-    assert seen == ["f"] * (len(pipeline.PASSES) + 2)
+    assert seen == ["f"] * (len(pipeline.PASSES) + 3)
 
 
 def test_a_pass_that_breaks_a_graph_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

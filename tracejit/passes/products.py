@@ -2,7 +2,8 @@
 
 `a.dot(b)` computes what `a @ b` computes, to the bit where operands lie in order, in half the time
 where the call is what costs: matmul finds its loop by the general rules of ufuncs, dot asks the
-BLAS at once. From SMALL_OPERATIONS on the two take the same time, and `@` reads better.
+BLAS at once. From SMALL_OPERATIONS on the two take the same time, and `@` reads better. Operands
+of one element are left alone: dot scales by them, and for it 0.0 times infinity is 0.0.
 
 IR in -> IR out:
 
@@ -51,7 +52,7 @@ def _dot_small(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequenc
     if name is None:
         return None
     types = [value.type for value in operands]
-    if any(type.ndim > 2 or type.sizes is not None for type in types):
+    if any(type.ndim > 2 or type.sizes is not None or type.size == 1 for type in types):
         return None
     if types[0].dtype != types[1].dtype or types[0].dtype.kind not in "fc":
         return None
