@@ -58,7 +58,6 @@ def backward(residuals, out_bar=1.0):
     a_bar_1 = multiply(a, a, a)
     subtract(c1, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
-    a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
@@ -66,14 +65,16 @@ def backward(residuals, out_bar=1.0):
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
     h_1 = a * a
     exp(h_1, h_1)
-    # block:2  return np.exp(a * a) - 1.0
-    a_bar_1 *= h_1
-    a_bar_1 *= a
     # block:1  a = np.tanh(h @ w)
-    a_bar_2 = multiply(a, a, a)
-    subtract(c1, a_bar_2, a_bar_2)
-    a_bar_1 *= a_bar_2
-    u_bar = c2 * (x.T @ a_bar_1)
+    a_bar = a_bar @ (c2 * v.T)
+    # block:2  return np.exp(a * a) - 1.0
+    a_bar *= h_1
+    a_bar *= a
+    # block:1  a = np.tanh(h @ w)
+    a_bar_1 = multiply(a, a, a)
+    subtract(c1, a_bar_1, a_bar_1)
+    a_bar *= a_bar_1
+    u_bar = x.T @ a_bar
     return u_bar, v_bar
 
 
@@ -108,7 +109,6 @@ def value_and_grad(x, u, v):
     a_bar_1 = multiply(a, a, a)
     subtract(c1, a_bar_1, a_bar_1)
     a_bar *= a_bar_1
-    a_bar_1 = a_bar @ v.T
     v_bar = h.T @ a_bar
     # block:1  a = np.tanh(h @ w)    [recomputed]
     a = x @ u
@@ -116,13 +116,15 @@ def value_and_grad(x, u, v):
     # block:2  return np.exp(a * a) - 1.0    [recomputed]
     h_1 = a * a
     exp(h_1, h_1)
-    # block:2  return np.exp(a * a) - 1.0
-    a_bar_1 *= h_1
-    a_bar_1 *= a
     # block:1  a = np.tanh(h @ w)
-    a_bar_2 = multiply(a, a, a)
-    subtract(c1, a_bar_2, a_bar_2)
-    a_bar_1 *= a_bar_2
-    u_bar = c2 * (x.T @ a_bar_1)
+    a_bar = a_bar @ (c2 * v.T)
+    # block:2  return np.exp(a * a) - 1.0
+    a_bar *= h_1
+    a_bar *= a
+    # block:1  a = np.tanh(h @ w)
+    a_bar_1 = multiply(a, a, a)
+    subtract(c1, a_bar_1, a_bar_1)
+    a_bar *= a_bar_1
+    u_bar = x.T @ a_bar
     return out, (u_bar, v_bar)
-# tracejit sha256 3b32d0887e8b9b53fa127dd593b837415e02e593403d5105b8bc7dd0d3140606
+# tracejit sha256 5996ad0cea37468402dbed4b99dcf34ba10401d095898834391d26fa2d79f6fd

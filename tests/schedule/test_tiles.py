@@ -66,7 +66,8 @@ def assert_as_exact(function: Any, *args: Any, argnums: Any = 0) -> Any:
     assert "in_turn(tile_" in source
     assert "in_turn" not in exact.kernel(*args).source
     found, expected = made(*args), exact(*args)
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    digits = 16 * np.finfo(expected[0].dtype).eps
+    np.testing.assert_allclose(found[0], expected[0], rtol=max(1e-12, digits))
     assert type(found[0]) is type(expected[0])
     pairs = zip(found[1], expected[1], strict=True)
     for one, other in [(found[1], expected[1])] if type(argnums) is int else pairs:

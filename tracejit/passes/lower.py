@@ -63,7 +63,11 @@ def lower(graph: Graph) -> Graph:
 
 
 class _Sum:
-    """A sum of the new graph in the making: of `x`, which it alone reads where `is_only`."""
+    """A sum of the new graph in the making: of `x`, which it alone reads where `is_only`.
+
+    A full sum of a product is one of its factors also where the product is read elsewhere: it need
+    not be made as early then, nor kept for it.
+    """
 
     def __init__(self, graph: Graph, node: Node, x: Value, is_only: bool) -> None:
         self.graph = graph
@@ -71,7 +75,8 @@ class _Sum:
         self.x = x
         self.axis: tuple[int, ...] = node.params["axis"]
         self.keeps = bool(node.params.get("keepdims"))
-        self.factors = self._factors() if is_only else None
+        self.is_only = is_only
+        self.factors = self._factors()
 
     def lowered(self) -> Value | None:
         """The value that stands for the sum; None where it stays."""
@@ -94,7 +99,7 @@ class _Sum:
         x, size = self.x, self.x.type.size
         if size > BLAS_ELEMENTS:
             rows = _rows_of(size)
-            if self.factors is None or rows is None:
+            if self.factors is None or rows is None or not self.is_only:
                 return None
             return self._emit("dot_in_rows", *self.factors, rows=rows)
         if self.factors is not None:
@@ -108,7 +113,7 @@ class _Sum:
         fits = x.type.size <= BLAS_ELEMENTS
         if length > BLAS_ELEMENTS:
             return None
-        if self.factors is not None and not (fits and length < SHORT_ROW and rows > MANY_ROWS):
+        if self.is_only and self.factors and not (fits and length < SHORT_ROW and rows > MANY_ROWS):
             return self._kept(self._emit("vecdot", *self.factors))
         if fits and x.type.ndim == 2 and self.keeps:
             return self._emit("dot_matrix", x, self._ones(length, 1))
