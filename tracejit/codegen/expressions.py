@@ -54,6 +54,10 @@ class Expressions:
             return f"({self.expression(value.node)})"
         return self.name_of(value)
 
+    def result(self, value: Value) -> str:
+        """A value as it is returned."""
+        return self.operand(value)
+
     def operands(self, node: Node) -> list[str]:
         """The operands of a node, each as it is written."""
         strong = not _numbers_suffice(node)

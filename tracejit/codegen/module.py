@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.codegen.constants import Constants
 from tracejit.codegen.expressions import Expressions, import_lines
+from tracejit.codegen.floats import FloatExpressions, pays
 from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
 from tracejit.codegen.header import Facts, header, signature
 from tracejit.codegen.lines import WIDTH
@@ -32,6 +33,9 @@ from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tiles import TILES
+
+IN_FLOATS = "_in_floats"
+IN_SCALARS = "_in_scalars"
 
 Groups = Sequence[tuple[int, bool]]
 
@@ -50,7 +54,8 @@ class Body(NamedTuple):
     cut to these; at its end the buffers in `late` are filled.
 
     A function may be for one `path` alone, the first of its residuals: those that have one name are
-    written as one function. One that has `stages` unpacks its residuals by their opening lines.
+    written as one function. One that has `stages` unpacks its residuals by their opening lines. One
+    `in_floats` takes Python floats and returns NumPy scalars.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Body(NamedTuple):
     stages: Stages | None = None
     sliced: int | None = None
     late: Mapping[Value, Value] = {}
+    in_floats: bool = False
 
 
 class Composed(NamedTuple):
@@ -104,6 +110,9 @@ def render(
     reserved |= _library_names([*tiles, *bodies]).keys() | _loop_names([*tiles, *bodies])
     if composed:
         reserved |= STAGED | {body.name for body in bodies}
+    in_floats = [body for body in bodies if numbers and _runs_on_floats(body, len(bodies))]
+    for body in in_floats:
+        reserved |= {"float", body.name, body.name + IN_FLOATS, body.name + IN_SCALARS}
     names: Mapping[Value, str] = {}
     functions = [CLASS] if bodies[0].plan.branches.decisions else []
     if tiles:
@@ -113,7 +122,15 @@ def render(
         _function([tile], reserved, imports, constants, {}, facts.sizes).source for tile in tiles
     ]
     for _, group in groupby(bodies, key=attrgetter("name")):
-        function = _function(list(group), reserved, imports, constants, names, facts.sizes)
+        same = list(group)
+        others = _twins(same[0]) if same[0] in in_floats else []
+        for body in others:
+            function = _function([body], reserved, imports, constants, names, facts.sizes)
+            functions.append(function.source)
+        if not others:
+            function = _function(same, reserved, imports, constants, names, facts.sizes)
+        else:
+            function = _either(same[0], function)
         functions.append(function.source)
         names = names or function.names
     functions += [_composed(one, facts, names) for one in composed]
@@ -145,6 +162,39 @@ def render(
     text = to_source("\n".join([*head, *functions])).partition("\n")[2]
     text = text.replace('"@signature@"', signature(facts, names), 1)
     return Module(f'"""{header(facts, names)}"""\n{text}', large)
+
+
+def _runs_on_floats(body: Body, count: int) -> bool:
+    """Whether `body`, of `count`, keeps nothing for another and is faster on Python floats."""
+    keeps = body.name == "forward" and count > 1
+    return body.unpacked is None and not body.defaults and not keeps and pays(body.plan)
+
+
+def _twins(body: Body) -> list[Body]:
+    """The function on Python floats, and in NumPy scalars."""
+    floats = body._replace(
+        name=body.name + IN_FLOATS, docstring=f"{body.docstring[:-1]}, of floats.", in_floats=True
+    )
+    scalars = body._replace(
+        name=body.name + IN_SCALARS, docstring=f"{body.docstring[:-1]}, of NumPy scalars."
+    )
+    return [floats, scalars]
+
+
+def _either(body: Body, twin: _Text) -> _Text:
+    """The function that calls the twin on floats, or the other where Python raises an error."""
+    names = [twin.names[value] for value in body.plan.inputs]
+    results = [twin.names.get(value, "a constant") for value in _first_results(body)]
+    floats = ", ".join(f"float({name})" for name in names)
+    lines = [
+        f"def {body.name}({', '.join(names)}):",
+        f"    {body.docstring.format(results=_listed(results))!r}",
+        "    try:",
+        f"        return {body.name}{IN_FLOATS}({floats})",
+        "    except (ArithmeticError, ValueError):",
+        f"        return {body.name}{IN_SCALARS}({', '.join(names)})",
+    ]
+    return _Text("\n".join(lines) + "\n", twin.names)
 
 
 def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
@@ -238,7 +288,8 @@ def _written(
     free = free_names(sizes)
     given = {**given, **size_names(plan)}
     names = {**given, **variables(plan, reserved | constants.names | free, given)}
-    spell = Expressions(names.__getitem__, plan.inlined, constants.name_of)
+    kind = FloatExpressions if body.in_floats else Expressions
+    spell = kind(names.__getitem__, plan.inlined, constants.name_of)
     parameters = [
         f"{names[value]}={spell.scalar(body.defaults[value], _is_mixed(plan))}"
         if value in body.defaults
@@ -347,7 +398,7 @@ def _grouped(
     values: Sequence[Value], copies: Collection[int], groups: Groups, spell: Expressions
 ) -> str:
     texts = [
-        f"({spell.operand(value)}).copy()" if position in copies else spell.operand(value)
+        f"({spell.operand(value)}).copy()" if position in copies else spell.result(value)
         for position, value in enumerate(values)
     ]
     parts = []

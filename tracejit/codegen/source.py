@@ -87,7 +87,7 @@ def _form(shape: str) -> str:
 
 def _by_astor(statement: str, depth: int) -> list[str]:
     """The lines of one statement, or of what opens a block, `depth` deep, however long."""
-    if statement in _WITHOUT_EXPRESSION:
+    if statement in _WITHOUT_EXPRESSION or statement.startswith("except "):
         return [_INDENT * depth + statement]
     opens = statement.endswith(":")
     generator = SourceGenerator(_INDENT, False, _double_quoted)
