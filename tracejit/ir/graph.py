@@ -218,11 +218,13 @@ class Graph:
     `files` maps a location to its file and the absolute line in it; it serves errors and is not
     part of the printed form, of equality or of any key. `branches` say which way through the
     function each segment of the nodes is on, where there are several. `sizes` knows the free
-    dimensions, if there are any.
+    dimensions, if there are any. Of a graph that `is_passing` nobody but the next pass holds
+    anything: nodes that this does not change are those of the next graph, too, which `takes_nodes`.
     """
 
     def __init__(self, name: str) -> None:
         """An empty graph."""
+        self.is_passing = self.takes_nodes = False
         self.branches = STRAIGHT
         self.name = name
         self.inputs: list[Value] = []
@@ -275,11 +277,21 @@ class Graph:
         if self.sizes is not None:
             params = {name: resolved(value) for name, value in params.items()}
         key = (op.name, operands, self._spelled(params) if params else "", region, tapes)
-        if not op.effect:
-            known = self._consed.get(key)
-            if known is not None and self.branches.precedes(known.segment, segment):
-                return known
+        known = None if op.effect else self._consed.get(key)
+        if known is not None and self.branches.precedes(known.segment, segment):
+            return known
         node = Node(op, operands, params, types, where, region, tapes, segment)
+        self.nodes.append(node)
+        self._consed[key] = node
+        return node
+
+    def _take(self, node: Node) -> Node:
+        """A node of the graph before, or an equal one that is there already."""
+        spelled = self._spelled(node.params) if node.params else ""
+        key = (node.op.name, node.operands, spelled, node.region, node.tapes)
+        known = None if node.op.effect else self._consed.get(key)
+        if known is not None and self.branches.precedes(known.segment, node.segment):
+            return known
         self.nodes.append(node)
         self._consed[key] = node
         return node
@@ -321,6 +333,12 @@ class Graph:
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
         parts."""
+        if self.takes_nodes and not changes and operands == node.operands:
+            new = self._take(node)
+            if new is not node:
+                for old, result in zip(node.results, new.results, strict=True):
+                    result.take_name(old)
+            return new
         types = [value.type for value in node.results]
         if changes:
             kept = {"where": node.where, "region": node.region, "tapes": node.tapes}

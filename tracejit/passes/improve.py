@@ -33,5 +33,9 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
 def improve(graph: Graph) -> Graph:
     """`graph` after every improvement."""
     for each in IMPROVEMENTS:
-        graph = drop_dead(each(graph))
+        better = each(graph)
+        if better is not graph:
+            graph = drop_dead(better)
+            graph.is_passing = True
+    graph.is_passing = False
     return graph

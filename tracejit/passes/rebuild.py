@@ -38,11 +38,15 @@ def rebuild(
     new.branches = graph.branches
     new.adopt(graph)
     known: dict[Value, Value] = {}
-    for value in graph.inputs:
-        if substitutes and value in substitutes:
-            known[value] = new.constant(substitutes[value])
-        else:
-            known[value] = new.add_input(value.name, value.type)
+    if graph.is_passing and graph.sizes is None and not substitutes:
+        new.takes_nodes = True
+        new.inputs = list(graph.inputs)
+    else:
+        for value in graph.inputs:
+            if substitutes and value in substitutes:
+                known[value] = new.constant(substitutes[value])
+            else:
+                known[value] = new.add_input(value.name, value.type)
     for node in graph.nodes:
         operands = replace_values(node.operands, known)
         results = rewrite(new, node, operands)
