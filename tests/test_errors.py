@@ -279,6 +279,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "primals": lambda: tj.ForwardAccumulator(tj.constant(VECTOR), np.ones(4)),
     "callback": lambda: tj.callback(np.sum, VECTOR, result=tj.TensorSpec((3,))),
     "threads": lambda: tj.function(np.sin, threads=0),
+    "memory-budget": lambda: tj.function(np.sin, memory_budget="64 MB"),
     "transform-option": lambda: tj.jacobian(np.sin, mode="forward"),
     "no-recording": lambda: tj.gradients(tj.constant(VECTOR), tj.constant(VECTOR)),
     "registered": lambda: tj.register_gradient(np.exp)(lambda op, g: g),

@@ -217,6 +217,12 @@ ERRORS: dict[str, Row] = {
         "there is nothing to record.",
         "pass a function: {decorator}(f).",
     ),
+    "memory-budget": Row(
+        ArgumentError,
+        "memory_budget={budget!r} is no number of bytes.",
+        "it bounds what a gradient keeps of the function's intermediate arrays.",
+        "pass an int that is not negative, such as memory_budget=64 * 2**20, or None.",
+    ),
     "not-scalar": Row(
         GradientError,
         "{transform}({function}) needs a scalar result, but {function} returns {type}.",

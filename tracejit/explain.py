@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -199,7 +198,7 @@ class History:
         else:
             text += "."
         text += f" {self.name}.explain() says why each was made."
-        warnings.warn(" ".join(text.split()), TracejitWarning, stacklevel=_depth())
+        warnings.warn(" ".join(text.split()), TracejitWarning, stacklevel=places.user_depth())
 
     def warn_of_ways(self, ways: int) -> None:
         """Warn once that no more ways through the function are recorded."""
@@ -210,20 +209,11 @@ class History:
         text += "calls that take another run as plain Python. To avoid it: choose between arrays "
         text += "with np.where(condition, a, b), or allow more ways, "
         text += "@tj.function(max_paths=...)."
-        warnings.warn(text, TracejitWarning, stacklevel=_depth())
+        warnings.warn(text, TracejitWarning, stacklevel=places.user_depth())
 
 
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _depth() -> int:
-    """How many frames the user's line is above the function that asks."""
-    frame = sys._getframe(1)
-    depth, user = 1, places.user_frame()
-    while frame is not None and frame is not user and frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
 
 
 class Explained:
@@ -258,7 +248,12 @@ class Explained:
 To avoid it: convert it before the call, x.astype(np.float64).
         """
         if not args and not kwargs:
-            return self._history.tell(self._shelf.kernels, self._shelf.made)
+            told = self._history.tell(self._shelf.kernels, self._shelf.made)
+            budget = self.options.memory_budget
+            if budget is not None:
+                told += f"\nGradients of {self.name} have a memory_budget of {budget} bytes; "
+                told += "the head of each module says what it needs."
+            return told
         try:
             return self._foreseen(args, kwargs)
         except TracejitError as error:

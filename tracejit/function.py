@@ -65,6 +65,9 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
     ) -> None:
         """Wrap `python`; nothing is recorded before the first call."""
         functools.update_wrapper(self, python, updated=())
+        budget = options.memory_budget
+        if budget is not None and (type(budget) is not int or budget < 0):
+            raise fail("memory-budget", places.here(), budget=budget)
         self.python = python
         self.request = request
         self.signature = signature_of(python)
@@ -337,7 +340,11 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._shelf.count()
         options = self.options
         make = functools.partial(
-            make_kernel, cache=options.cache, exact=options.exact, threads=options.threads
+            make_kernel,
+            cache=options.cache,
+            exact=options.exact,
+            threads=options.threads,
+            memory_budget=options.memory_budget,
         )
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -11,12 +12,13 @@ from typing import Any
 from tracejit import pipeline
 from tracejit.cache.key import key_of
 from tracejit.cache.store import Store, default_path, load_file, load_sealed, save
-from tracejit.errors import TracejitError, without_frames
+from tracejit.errors import TracejitError, TracejitWarning, without_frames
 from tracejit.ir.graph import Graph
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.processors import threads_of
 from tracejit.runtime.workers import in_turn_on
+from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 
 ENTRIES = ("forward", "backward", "value_and_grad")
@@ -134,6 +136,7 @@ def make_kernel(
     cache: bool = True,
     exact: bool = False,
     threads: int | None = None,
+    memory_budget: int | None = None,
 ) -> Kernel:
     """The kernel of a recorded function: from disk if its key is there, else generated.
 
@@ -141,28 +144,37 @@ def make_kernel(
     """
     sizes = recorded.graph.sizes
     if sizes is None:
-        return _kernel_of(recorded, cache, exact, threads)
+        return _kernel_of(recorded, cache, exact, threads, memory_budget)
     recorded.graph.retype()
     sizes.is_over = False
     try:
-        return _kernel_of(recorded, cache, exact, threads)
+        return _kernel_of(recorded, cache, exact, threads, memory_budget)
     except Exception as error:
         sizes.pin_all(error)
         recorded.graph.retype()
-        return _kernel_of(recorded, cache, exact, threads)
+        return _kernel_of(recorded, cache, exact, threads, memory_budget)
     finally:
         sizes.end()
 
 
 def _kernel_of(
-    recorded: pipeline.Recorded, cache: bool, exact: bool, threads: int | None
+    recorded: pipeline.Recorded,
+    cache: bool,
+    exact: bool,
+    threads: int | None,
+    memory_budget: int | None,
 ) -> Kernel:
-    key = pipeline.key_of(recorded, f"exact={exact}")
+    options = f"exact={exact}"
+    if memory_budget is not None and recorded.seed is not None:
+        options += f" memory_budget={memory_budget}"
+    key = pipeline.key_of(recorded, options)
     name = pipeline.name_of(recorded, key)
     store = Store(default_path() if cache else None)
     module = store.get(name, key)
     if module is None:
-        text, constants = pipeline.generate(recorded, key, exact)
+        text, constants, notice = pipeline.generate(recorded, key, exact, memory_budget)
+        if notice:
+            warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         module = store.put(name, text, constants)
     return Kernel(module, recorded.graph, threads)
 

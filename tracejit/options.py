@@ -18,6 +18,9 @@ class Options(NamedTuple):
     `input_signature`, one TensorSpec for each argument, leaves those free from the first call on
     that are None in it. Where a kernel has tiles, they run on up to so many `threads`, whose
     number changes no bit; None leaves it to TRACEJIT_THREADS, or to the machine.
+    `memory_budget` bounds the bytes of intermediate arrays that a gradient keeps for its backward
+    part and computes again there, at once: what does not fit is computed again, up to once for each
+    array, with the same bits; arguments do not count.
     """
 
     static_argnums: int | tuple[int, ...] = ()
@@ -29,3 +32,4 @@ class Options(NamedTuple):
     dynamic_shapes: Literal["auto"] | bool = "auto"
     input_signature: Sequence[Any] | None = None
     threads: int | None = None
+    memory_budget: int | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracejit.autodiff.rolled import roll_up
 from tracejit.cache.key import digest, kernel_name
-from tracejit.codegen.header import Facts
+from tracejit.codegen.header import Facts, Memory
 from tracejit.codegen.module import Composed, Module, render
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
@@ -38,6 +38,7 @@ from tracejit.ways import (
     forward_alone,
     forward_and_backward,
     parts_of,
+    repeating,
     tile_body,
     ways_of,
 )
@@ -156,30 +157,45 @@ if hasattr(os, "register_at_fork"):
 
 
 @collection_paused()
-def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
-    """The module of a recorded function; with `exact` every bit is NumPy's."""
+def generate(
+    recorded: Recorded, key: str, exact: bool = False, memory_budget: int | None = None
+) -> Module:
+    """The module of a recorded function; with `exact` every bit is NumPy's. Backward has at most
+    `memory_budget` bytes of forward's values at once, as far as that is possible."""
     graph = optimise(recorded.graph, exact)
-    arguments = [v for v in graph.inputs if recorded.seed is None or v.name != recorded.seed.name]
     counts = recorded.ways
     if not counts:
         graph, counts = ended(graph), (recorded.outputs,)
     ways = ways_of(graph, counts, recorded.is_numbered)
     residuals: Sequence[Value] | None = None
+    memory: Memory | None = None
     composed: list[Composed] = []
     tiling = Tiling(enabled=not exact)
+    arguments = graph.inputs
     if recorded.seed is None:
         bodies = [forward_alone(graph, arguments, ways, exact, tiling)]
     else:
-        seed = graph.inputs[recorded.graph.inputs.index(recorded.seed)]
+        place = recorded.graph.inputs.index(recorded.seed)
+        parts = parts_of(ways, graph.inputs[place])
+        whole = graph
+        graph, again, most = repeating(graph, ways, parts, memory_budget)
+        if graph is not whole:
+            whole = whole if memory_budget is None else graph
+            ways = ways_of(graph, counts, recorded.is_numbered)
+            parts = parts_of(ways, graph.inputs[place])
+        memory = Memory(again, most, memory_budget)
+        seed = graph.inputs[place]
+        arguments = [value for value in graph.inputs if value is not seed]
         bars = [f"{value.name}_bar" for value in recorded.sources]
         given = Differentiated(arguments, seed, one_of(seed.type), bars)
-        parts = parts_of(ways, seed)
         if is_long(parts):
             long = LongWays(graph, given, ways, parts)
             bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
             composed = [called_in_turn(given)]
         else:
-            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact, tiling)
+            bodies, residuals = forward_and_backward(
+                graph, given, ways, parts, whole, exact, tiling
+            )
     facts = Facts(
         graph.name,
         recorded.origin,
@@ -192,6 +208,7 @@ def generate(recorded: Recorded, key: str, exact: bool = False) -> Module:
         residuals,
         len(recorded.ways),
         graph.sizes,
+        memory,
     )
     tiles = [tile_body(sweep) for sweep in tiling.sweeps]
     module = render(facts, bodies, composed, tiles, tiling.has_products, not exact)

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tracejit.autodiff.partition import Partition, partition
+from tracejit.autodiff.residuals import choose
 from tracejit.codegen.module import Body
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.improve import improve
+from tracejit.passes.recompute import Late, recompute
 from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body, plan_tile
 from tracejit.schedule.tiles import Sweep, Tiling
@@ -101,15 +103,43 @@ def parts_of(ways: Sequence[Way], seed: Value) -> dict[int, Partition]:
     return {way.path: partition(way.graph, way.results, [seed]) for way in ways}
 
 
+class Repeating(NamedTuple):
+    """A graph that computes values `again` where backward reads them, and the most bytes of
+    forward's values that backward then has at once."""
+
+    graph: Graph
+    again: Sequence[Value]
+    bytes: int
+
+
+def repeating(
+    graph: Graph, ways: Sequence[Way], parts: dict[int, Partition], budget: int | None
+) -> Repeating:
+    """`graph` with what is better computed again than kept, within `budget` bytes if possible."""
+    late: dict[int, Late] = {}
+    most = 0
+    for way in ways:
+        part = parts[way.path]
+        plan = choose(part, way.graph.outputs[way.results :], budget)
+        forward = set(part.forward)
+        readers = [node for node in part.backward if node not in forward]
+        segment = way.end.segment
+        late[segment] = Late([node for node in readers if node.segment == segment], plan.again)
+        most = max(most, plan.bytes)
+    return Repeating(*recompute(graph, late), most)
+
+
 def forward_and_backward(
     graph: Graph,
     given: Differentiated,
     ways: Sequence[Way],
     parts: dict[int, Partition],
+    whole: Graph,
     exact: bool,
     tiling: Tiling,
 ) -> tuple[list[Body], list[Value]]:
-    """The functions of a kernel that is, and all residuals."""
+    """The functions of a kernel that is, and all residuals. `whole` is the graph that they are in
+    one."""
     names = given.names
     gradients = len(given.bars), len(given.bars) == 1
     results = {way.path: (way.results, way.is_bare) for way in ways}
@@ -140,7 +170,8 @@ def forward_and_backward(
         )
         for way in ways
     ]
-    fused = drop_dead(simplify(graph, {given.seed: given.one}))
+    seed = whole.inputs[graph.inputs.index(given.seed)]
+    fused = drop_dead(simplify(whole, {seed: given.one}))
     if not exact:
         fused = improve(fused)
     both = Body(

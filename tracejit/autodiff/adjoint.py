@@ -32,11 +32,10 @@ from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import OVERRIDE, Marker, inputs_of
 from tracejit.ops.op import OPS, Applied, Joint
+from tracejit.passes.recompute import RECOMPUTED
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
-
-RECOMPUTED = "recomputed"
 
 
 def gradients(

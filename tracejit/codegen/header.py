@@ -6,10 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.codegen.lines import WIDTH, filled
+from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Value
 from tracejit.ir.sizes import Sizes
 
 INDENT = 17
+MOST_NAMES = 12
+
+
+class Memory(NamedTuple):
+    """What backward computes `again` in place of keeping it, the most `bytes` of forward's values
+    that it has at once, and how many it may have, if the user has said so."""
+
+    again: Sequence[Value]
+    bytes: int
+    budget: int | None
 
 
 class Facts(NamedTuple):
@@ -18,7 +29,7 @@ class Facts(NamedTuple):
     `origin` is the user's function as module.qualname. `sources` are the differentiated arguments,
     `residuals` what forward keeps; both are None where there is no gradient. `made_for` names the
     versions that the text depends on. `ways` is the number of ways through the function, 0 where
-    nothing was decided. `sizes` are the free dimensions.
+    nothing was decided. `sizes` are the free dimensions. `memory` says what backward needs of it.
     """
 
     name: str
@@ -32,6 +43,7 @@ class Facts(NamedTuple):
     residuals: Sequence[Value] | None
     ways: int = 0
     sizes: Sizes | None = None
+    memory: Memory | None = None
 
 
 def header(facts: Facts, names: Mapping[Value, str]) -> str:
@@ -58,13 +70,54 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
         line = f"{', '.join(chosen):<20} {note}".rstrip()
         fits = len(line) <= WIDTH - INDENT
         lines += _entry("gradient", [line] if fits else line.split())
-        lines += _entry("residuals", [names[v] for v in facts.residuals] or ["none"])
+        lines += _entry("residuals", _residuals(facts, facts.residuals, names))
+        if facts.memory is not None and facts.memory.budget is not None:
+            lines += _entry("memory", _memory(facts.memory, facts.memory.budget))
     if facts.ways:
         taken = "1 recorded" if facts.ways == 1 else f"{facts.ways} recorded"
         lines += _entry("ways", f"{taken}; any other raises BranchNotRecorded".split(" "))
     lines += _entry("key", [facts.key])
     lines += _entry("made for", [facts.made_for])
     return "\n".join(lines) + "\n"
+
+
+def _residuals(facts: Facts, residuals: Sequence[Value], names: Mapping[Value, str]) -> list[str]:
+    """What is kept, how much that is beside the arguments, and what is computed again."""
+    words = [names[value] for value in residuals] or ["none"]
+    own = [value.type for value in residuals if value not in facts.arguments]
+    kept: int = sum(type.size * type.dtype.itemsize for type in own if type.form == "array")
+    if type(kept) is not int or kept:
+        words.append(f"({size_text(kept)}")
+        words.append("bytes)")
+    again = facts.memory.again if facts.memory else ()
+    repeated = list(dict.fromkeys(names[value] for value in again if value in names))
+    if repeated:
+        words[-1] += ";"
+        more = len(repeated) - MOST_NAMES
+        words += ["recomputed:", *repeated[:MOST_NAMES]]
+        words += [f"and {more} more"] if more > 0 else []
+    return words
+
+
+def _memory(memory: Memory, budget: int) -> list[str]:
+    """How much of its budget a kernel needs."""
+    text = f"{memory.bytes} bytes of forward's values at most while backward runs; "
+    text += f"the budget is {budget}"
+    text += ", which is out of reach" if memory.bytes > budget else ""
+    return text.split(" ")
+
+
+def notice(facts: Facts) -> str:
+    """What the user is to be told when the module is made: that it needs more memory than it should
+    have."""
+    memory = facts.memory
+    if memory is None or memory.budget is None or memory.bytes <= memory.budget:
+        return ""
+    return (
+        f"the gradient of {facts.name} needs {memory.bytes} bytes of intermediate arrays at once, "
+        f"more than memory_budget={memory.budget}: no way of computing each of them twice at most "
+        f"takes less. Allow that, or make the arrays smaller."
+    )
 
 
 def signature(facts: Facts, names: Mapping[Value, str]) -> str:

@@ -20,7 +20,7 @@ from tracejit.codegen.constants import Constants
 from tracejit.codegen.expressions import Expressions, import_lines
 from tracejit.codegen.floats import FloatExpressions, pays
 from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
-from tracejit.codegen.header import Facts, header, signature
+from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import variables
 from tracejit.codegen.release import releases
@@ -80,10 +80,11 @@ class Composed(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The text, and the constants too large for it, by name."""
+    """The text, the constants too large for it, by name, and what the user is to be told."""
 
     text: str
     constants: dict[str, np.ndarray]
+    notice: str = ""
 
 
 class _Text(NamedTuple):
@@ -161,7 +162,7 @@ def render(
         head += ["#", *lines]
     text = to_source("\n".join([*head, *functions])).partition("\n")[2]
     text = text.replace('"@signature@"', signature(facts, names), 1)
-    return Module(f'"""{header(facts, names)}"""\n{text}', large)
+    return Module(f'"""{header(facts, names)}"""\n{text}', large, notice(facts))
 
 
 def _runs_on_floats(body: Body, count: int) -> bool:

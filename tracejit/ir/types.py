@@ -122,6 +122,11 @@ class ArrayType:
         """The number of elements that planners expect."""
         return math.prod(self.shape) if self.sizes is None else estimated(self.shape)
 
+    @property
+    def estimated_bytes(self) -> int:
+        """The memory that planners expect an array to take; nothing for what is no array."""
+        return self.estimated_size * self.dtype.itemsize if self.form == "array" else 0
+
     def with_form(self, form: Form) -> ArrayType:
         """The same shape and dtype in another form."""
         return ArrayType(self.shape, self.dtype, form)

@@ -46,6 +46,16 @@ def user_frame(skip: int = 1) -> FrameType | None:
     return frame
 
 
+def user_depth() -> int:
+    """How many frames the user's line is above the function that asks, as `warnings.warn` counts
+    them."""
+    frame = sys._getframe(1)
+    depth, user = 1, user_frame()
+    while frame is not None and frame is not user and frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
 def is_internal(frame: FrameType) -> bool:
     """Whether a frame runs code of tracejit or NumPy."""
     filename = frame.f_code.co_filename

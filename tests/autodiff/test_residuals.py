@@ -1,0 +1,261 @@
+"""What is kept for backward and what is computed again: the same gradients within any budget, and
+really less memory."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tracejit as tj
+from tests.programs import Program, assert_same, programs
+from tracejit.errors import ArgumentError, TracejitWarning
+
+FEW = settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+MEGABYTE = 2**20
+LAYERS = 64
+SHAPE = (256, 512)  # 1 MB of float64
+
+pytestmark = pytest.mark.usefixtures("no_files")
+
+
+def layers(x: Any, w: Any) -> Any:
+    h = x
+    for _ in range(LAYERS):
+        h = np.tanh(h * w + 0.1)
+    return np.sum(h * h)
+
+
+def wide_and_narrow(x: Any, w: Any) -> Any:
+    """Layers with wide values inside and narrow ones between them, and one value that all read."""
+    scale = np.exp(-w)
+    h = x[:, :64]
+    for k in range(12):
+        wide = np.tanh(np.concatenate([h, h * 0.5, h + k, h * scale[:, :64]], axis=1))
+        h = wide[:, :64] * wide[:, 64:128] + wide[:, 128:192] * wide[:, 192:]
+    return np.sum(np.sin(h))
+
+
+def by_way(x: Any, w: Any) -> Any:
+    h = np.tanh(x * w)
+    if np.sum(h) > 0.0:
+        h = np.sin(h * w)
+        h = np.tanh(h + x)
+    else:
+        h = np.exp(-h * h)
+    return np.sum(np.cos(h) * h)
+
+
+def arguments() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return rng.normal(size=SHAPE), rng.uniform(0.5, 1.5, size=SHAPE)
+
+
+def compiled(f: Callable[..., Any], budget: int | None, **options: Any) -> Any:
+    return tj.value_and_grad(tj.function(f, cache=False, memory_budget=budget, **options), (0, 1))
+
+
+def peak(f: Callable[..., Any], *args: Any) -> float:
+    """The most memory that a warm call takes, in megabytes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TracejitWarning)
+        f(*args)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        f(*args)
+        return tracemalloc.get_traced_memory()[1] / MEGABYTE
+    finally:
+        tracemalloc.stop()
+
+
+def by_halves(function: Any, *args: Any) -> Any:
+    """Value and gradients by forward, then backward."""
+    kernel = function.kernel(*args)
+    value, residuals = kernel.forward(*args)
+    return value, kernel.backward(residuals)
+
+
+@pytest.mark.parametrize("f", [layers, wide_and_narrow, by_way])
+@pytest.mark.parametrize("budget", [0, 3, 16, 40, 10_000])
+@pytest.mark.parametrize("exact", [False, True])
+def test_every_budget_gives_the_same_bits(f: Any, budget: int, exact: bool) -> None:
+    x, w = arguments()
+    for sign in (1.0, -1.0):
+        expected = compiled(f, None, exact=exact)(sign * x + 0.2 * sign, w)
+        function = compiled(f, budget * MEGABYTE, exact=exact)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TracejitWarning)
+            assert_same(function(sign * x + 0.2 * sign, w), expected)
+            if f is not by_way:
+                assert_same(by_halves(function, sign * x + 0.2 * sign, w), expected)
+
+
+def test_both_ways_through_one_kernel() -> None:
+    x, w = arguments()
+    function, plain = compiled(by_way, 2 * MEGABYTE), compiled(by_way, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TracejitWarning)
+        for sign in (1.0, -1.0, 1.0):
+            args = sign * np.abs(x), w
+            assert_same(function(*args), plain(*args))
+    assert len(function.kernels) == 1
+    assert "[recomputed]" in function.source
+
+
+@pytest.mark.parametrize("budget", [16, 20, 32])
+def test_a_budget_is_kept_to(budget: int) -> None:
+    x, w = arguments()
+    temporaries = 4
+    assert peak(compiled(layers, None), x, w) > LAYERS
+    function = compiled(layers, budget * MEGABYTE)
+    assert peak(function, x, w) <= budget + temporaries
+    kernel = function.kernel(x, w)
+    assert peak(lambda: kernel.backward(kernel.forward(x, w)[1])) <= budget + temporaries
+    kept = kernel.forward(x, w)[1]
+    assert sum(a.nbytes for a in kept if a is not x and a is not w) <= budget * MEGABYTE
+
+
+def test_what_lies_between_layers_is_kept_rather_than_what_is_inside() -> None:
+    x, w = arguments()
+    assert peak(compiled(wide_and_narrow, 4 * MEGABYTE), x, w) < 0.65 * peak(
+        compiled(wide_and_narrow, None), x, w
+    )
+
+
+def test_a_budget_out_of_reach_warns_once_at_the_users_line() -> None:
+    x, w = arguments()
+    function = compiled(layers, MEGABYTE)
+    with pytest.warns(TracejitWarning, match=r"memory_budget=1048576") as caught:
+        function(x, w)
+    assert [one.filename for one in caught] == [__file__]
+    function(x, w)
+    assert "out of reach" in " ".join(function.source.split())
+
+
+def test_the_head_says_what_is_kept_and_what_is_computed_again() -> None:
+    x, w = arguments()
+    function = compiled(layers, 16 * MEGABYTE)
+    kernel = function.kernel(x, w)
+    head = " ".join(kernel.source.split('"""')[1].split())
+    kept = sum(MEGABYTE for name in kernel.residuals() if name not in "xw")
+    assert f"({kept} bytes); recomputed: h" in head
+    assert "the budget is 16777216" in head
+    assert "memory_budget of 16777216 bytes" in function.explain()
+    assert "memory" not in compiled(layers, None).kernel(x, w).source
+
+
+def test_a_budget_makes_a_kernel_of_its_own() -> None:
+    x, w = arguments()
+    kernels = [compiled(layers, budget).kernel(x, w) for budget in (None, 2**24, 2**25)]
+    assert len({kernel.key for kernel in kernels}) == 3
+    value = tj.function(layers, cache=False, memory_budget=2**24).kernel(x, w)
+    assert value.key == tj.function(layers, cache=False).kernel(x, w).key
+
+
+def test_one_cheap_operation_is_computed_again_without_a_budget() -> None:
+    x, w = arguments()
+
+    def f(x: Any, w: Any) -> Any:
+        h = np.sin(x * w)
+        y = -h
+        return np.sum(np.exp(y) * np.cos(y) * h)
+
+    kernel = compiled(f, None).kernel(x, w)
+    assert "y" not in kernel.residuals() and "h" in kernel.residuals()
+    assert "recomputed: y" in kernel.source
+    assert "recomputed]" not in kernel.source.partition("def value_and_grad")[2]
+    assert_same(by_halves(compiled(f, None), x, w), compiled(f, None)(x, w))
+    small = compiled(f, None).kernel(x[:2], w[:2])
+    assert "y" in small.residuals()
+
+
+def test_nothing_that_takes_place_is_repeated() -> None:
+    seen: list[float] = []
+
+    def f(x: Any, w: Any) -> Any:
+        h = np.tanh(x * w)
+        tj.callback(lambda total: seen.append(float(total)), np.sum(h))
+        rng = tj.random.default_rng(3)
+        h = np.tanh(h + rng.normal(size=h.shape))
+        for _ in range(6):
+            h = np.sin(h * w)
+        return np.sum(h * h)
+
+    x, w = arguments()
+    expected = compiled(f, None)(x, w)
+    seen.clear()
+    assert_same(compiled(f, 4 * MEGABYTE)(x, w), expected)
+    assert len(seen) == 1
+
+
+def test_recompute_regions_stay_as_they_are() -> None:
+    block = tj.recompute_grad(lambda h, w: np.tanh(np.sin(h * w) * 2.0))
+
+    def f(x: Any, w: Any) -> Any:
+        h = x
+        for _ in range(5):
+            h = block(h, w)
+            h = np.cos(h) * h
+        return np.sum(h)
+
+    x, w = arguments()
+    expected = compiled(f, None)(x, w)
+    for budget in (0, 3, 6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TracejitWarning)
+            assert_same(compiled(f, budget * MEGABYTE)(x, w), expected)
+
+
+def test_free_dimensions() -> None:
+    function = compiled(layers, 6 * MEGABYTE)
+    plain = compiled(layers, None)
+    x, w = arguments()
+    for rows in (256, 100, 3, 256):
+        args = x[:rows], w[:rows]
+        assert_same(function(*args), plain(*args))
+    assert len(function.kernels) == 2
+    assert "[recomputed]" in function.source
+
+
+@pytest.mark.parametrize("budget", ["64 MB", -1, 2.0, True])
+def test_what_is_no_number_of_bytes_is_refused(budget: Any) -> None:
+    with pytest.raises(ArgumentError, match="memory_budget"):
+        tj.function(layers, memory_budget=budget)
+
+
+@FEW
+@given(programs(), st.sampled_from((0, 1, 100, 1000, 20_000)))
+def test_random_programs_within_a_budget(program: Program, budget: int) -> None:
+    """To the bit what exact kernels without a budget give."""
+    options: dict[str, Any] = {"cache": False, "exact": True}
+    plain = tj.value_and_grad(tj.function(program.loss, **options), program.moving)
+    tight = tj.value_and_grad(
+        tj.function(program.loss, memory_budget=budget, **options), program.moving
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TracejitWarning)
+        expected = plain(*program.values)
+        assert_same(tight(*program.values), expected)
+        if "float" not in {type(value).__name__ for value in program.values}:
+            kernel = tight.kernel(*program.values)
+            assert_same(by_halves_of(kernel, program), expected)
+
+
+def by_halves_of(kernel: Any, program: Program) -> Any:
+    value, residuals = kernel.forward(*program.values)
+    gradients = kernel.backward(residuals)
+    return value, gradients if len(program.moving) > 1 else (gradients,)
