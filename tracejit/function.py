@@ -65,9 +65,6 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
     ) -> None:
         """Wrap `python`; nothing is recorded before the first call."""
         functools.update_wrapper(self, python, updated=())
-        budget = options.memory_budget
-        if budget is not None and (type(budget) is not int or budget < 0):
-            raise fail("memory-budget", places.here(), budget=budget)
         self.python = python
         self.request = request
         self.signature = signature_of(python)
@@ -419,4 +416,7 @@ def function(python: Any = None, **options: Any) -> Any:
     threads = options.get("threads")
     if threads is not None and not is_number_of_threads(threads):
         raise fail("threads", places.here(), given=f"threads={threads!r}")
+    budget = options.get("memory_budget")
+    if budget is not None and (type(budget) is not int or budget < 0):
+        raise fail("memory-budget", places.here(), budget=budget)
     return Function(python, VALUE, Options(**options))

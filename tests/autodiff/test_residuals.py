@@ -33,9 +33,10 @@ pytestmark = pytest.mark.usefixtures("no_files")
 
 
 def layers(x: Any, w: Any) -> Any:
+    """Layers whose values no tile can do without."""
     h = x
     for _ in range(LAYERS):
-        h = np.tanh(h * w + 0.1)
+        h = np.tanh(np.cumsum(h * w, axis=0) * 0.1 + 0.1)
     return np.sum(h * h)
 
 
@@ -221,7 +222,7 @@ def test_recompute_regions_stay_as_they_are() -> None:
 
 
 def test_free_dimensions() -> None:
-    function = compiled(layers, 6 * MEGABYTE)
+    function = compiled(layers, 20 * MEGABYTE)
     plain = compiled(layers, None)
     x, w = arguments()
     for rows in (256, 100, 3, 256):
@@ -250,7 +251,7 @@ def test_random_programs_within_a_budget(program: Program, budget: int) -> None:
         warnings.simplefilter("ignore", TracejitWarning)
         expected = plain(*program.values)
         assert_same(tight(*program.values), expected)
-        if "float" not in {type(value).__name__ for value in program.values}:
+        if not any(type(value) in (int, float) for value in program.values):
             kernel = tight.kernel(*program.values)
             assert_same(by_halves_of(kernel, program), expected)
 
