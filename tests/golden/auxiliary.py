@@ -3,7 +3,7 @@
     user code    tests.test_golden.auxiliary(w, x)
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
-    residuals    x y_1 y
+    residuals    x y_1 y (2400 bytes)
     key          2854ffac463537730d4f5212629d9d371a906163b871bb85f4edf8ba01568f3d
     made for     numpy 2.4, ir 3
 """
@@ -25,7 +25,7 @@ ones_150 = ones(150)
 def forward(w, x):
     """Return ((loss, out_1_active, y), residuals)."""
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    y_1 = x @ w
+    y_1 = x.dot(w)
     y = maximum(y_1, c0)
     # auxiliary:2  loss = np.mean(y)
     loss = y.ravel().dot(ones_150) / 150
@@ -40,20 +40,20 @@ def backward(residuals, out_bar=1.0):
     # auxiliary:2  loss = np.mean(y)
     loss_bar = out_bar / 150
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T @ where(y_1 == y, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0)
+    w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0))
     return w_bar
 
 
 def value_and_grad(w, x):
     """Return (loss, out_1_active, y) and w_bar, as forward and backward in one."""
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    y_1 = x @ w
+    y_1 = x.dot(w)
     y = maximum(y_1, c0)
     # auxiliary:2  loss = np.mean(y)
     loss = y.ravel().dot(ones_150) / 150
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
     out_1_active = add.reduce(y > c0, axis=0)
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T @ where(y_1 == y, where(y_1 == c0, c_1, c_2), c0)
+    w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, c_1, c_2), c0))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 284aa2f286ea8d8124767511ecf7cba360017d6db57da61d4a3cd82e2d9afd87
+# tracejit sha256 1e938ce49908bfc4206706eba172ea05e786d898d629dc76d92afbe9d2b6b4a0

@@ -3,7 +3,7 @@
     user code    tests.test_golden.containers(b_0, w_0, b_1, w_1, x)
     signature    b_0 f8[3]  w_0 f8[4,3]  b_1 f8[2]  w_1 f8[3,2]  x f8[6,4]  ->  f8
     gradient     b_0, w_0, b_1, w_1   (x not differentiated)
-    residuals    w_1 x x_1 x_2
+    residuals    w_1 x x_1 x_2 (240 bytes)
     key          f6526714dd89125b2f177f3ec00f21eaf4e7b98803de501559b4914be10911c8
     made for     numpy 2.4, ir 3
 """
@@ -24,8 +24,8 @@ ones_6 = ones(6)
 def forward(b_0, w_0, b_1, w_1, x):
     """Return (out, residuals)."""
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
-    x_1 = tanh(x @ w_0 + b_0)
-    x_2 = tanh(x_1 @ w_1 + b_1)
+    x_1 = tanh(x.dot(w_0) + b_0)
+    x_2 = tanh(x_1.dot(w_1) + b_1)
     # containers:3  return np.mean(x**2)
     out = vdot(x_2, x_2) / 12
     return out, (w_1, x, x_1, x_2)
@@ -39,29 +39,29 @@ def backward(residuals, out_bar=1.0):
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
     x_bar = x_bar * (c1 - x_2 * x_2)
     b_1_bar = ones_6.dot(x_bar)
-    x_bar_1 = x_bar @ w_1.T
-    w_1_bar = x_1.T @ x_bar
+    x_bar_1 = x_bar.dot(w_1.T)
+    w_1_bar = x_1.T.dot(x_bar)
     x_bar = x_bar_1 * (c1 - x_1 * x_1)
     b_0_bar = ones_6.dot(x_bar)
-    w_0_bar = x.T @ x_bar
+    w_0_bar = x.T.dot(x_bar)
     return b_0_bar, w_0_bar, b_1_bar, w_1_bar
 
 
 def value_and_grad(b_0, w_0, b_1, w_1, x):
     """Return out and (b_0_bar, w_0_bar, b_1_bar, w_1_bar), as forward and backward in one."""
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
-    x_1 = tanh(x @ w_0 + b_0)
-    x_2 = tanh(x_1 @ w_1 + b_1)
+    x_1 = tanh(x.dot(w_0) + b_0)
+    x_2 = tanh(x_1.dot(w_1) + b_1)
     # containers:3  return np.mean(x**2)
     out = vdot(x_2, x_2) / 12
     x_bar = c_1 * x_2
     # containers:2  x = np.tanh(x @ layer["w"] + layer["b"])
     x_bar = x_bar * (c1 - x_2 * x_2)
     b_1_bar = ones_6.dot(x_bar)
-    x_bar_1 = x_bar @ w_1.T
-    w_1_bar = x_1.T @ x_bar
+    x_bar_1 = x_bar.dot(w_1.T)
+    w_1_bar = x_1.T.dot(x_bar)
     x_bar = x_bar_1 * (c1 - x_1 * x_1)
     b_0_bar = ones_6.dot(x_bar)
-    w_0_bar = x.T @ x_bar
+    w_0_bar = x.T.dot(x_bar)
     return out, (b_0_bar, w_0_bar, b_1_bar, w_1_bar)
-# tracejit sha256 68c9d382d32f793404661b7d153f066727b49ca43012617c7ff878053a323fad
+# tracejit sha256 c26bcbc95d432b83e80d0129fdbbcd2457ae13cdd2877fc064177caa52ccc5a5

@@ -18,9 +18,9 @@ c_1 = array(0.06666666666666667)
 def forward(w, x, y, lr):
     """Return out."""
     # squares:1  error = x @ w - y
-    error = x @ w - y
-    w_bar = c_1 * (x.T @ error)
+    error = x.dot(w) - y
+    w_bar = c_1 * x.T.dot(error)
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 39a0d03a86f9629338cc5fb0afe430da3f70b9f5a56567ee592b349f6fd15fd6
+# tracejit sha256 87752ed48543e5d42031309a775255bcb193bc29bba6a490b42a279ddbc89782

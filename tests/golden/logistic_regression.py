@@ -4,7 +4,7 @@ detected.
     user code    tests.test_golden.logistic_regression(w, x, y)
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
-    residuals    w x y loss_1
+    residuals    w x y loss_1 (160 bytes)
     key          b5a3025324cc68d2c8b3af5cf092dfa26ea169dd692ba2c26129cffb3fb9ef78
     made for     numpy 2.4, ir 3
 """
@@ -26,7 +26,7 @@ ones_20 = ones(20)
 def forward(w, x, y):
     """Return (out, residuals)."""
     # logistic_regression:1  margin = y * (x @ w)
-    margin = y * (x @ w)
+    margin = y * x.dot(w)
     # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
     loss_1 = exp(-margin)
     loss = log1p(loss_1).dot(ones_20) / 20
@@ -39,7 +39,7 @@ def backward(residuals, out_bar=1.0):
     """Return w_bar, the gradients, from forward's residuals."""
     w, x, y, loss_1 = residuals
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar_1 = x.T @ (0.05 * out_bar / (loss_1 + c1) * loss_1 * y)
+    w_bar_1 = x.T.dot(0.05 * out_bar / (loss_1 + c1) * loss_1 * y)
     w_bar = 0.2 * out_bar * w - w_bar_1
     return w_bar
 
@@ -47,13 +47,13 @@ def backward(residuals, out_bar=1.0):
 def value_and_grad(w, x, y):
     """Return out and w_bar, as forward and backward in one."""
     # logistic_regression:1  margin = y * (x @ w)
-    margin = y * (x @ w)
+    margin = y * x.dot(w)
     # logistic_regression:2  loss = np.mean(np.log1p(np.exp(-margin)))
     loss_1 = exp(-margin)
     loss = log1p(loss_1).dot(ones_20) / 20
     # logistic_regression:3  return loss + 0.1 * np.sum(w**2)
     out = loss + 0.1 * w.dot(w)
     # logistic_regression:1  margin = y * (x @ w)
-    w_bar = c0_2 * w - x.T @ (c0_05 / (loss_1 + c1) * loss_1 * y)
+    w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 ebf80ae5b19f44a57835a7ace8ce1d76024926557327c7ec9cb41e0838fcb61c
+# tracejit sha256 c870f7da3d23b23ed20c96b8bdd8b51245a141557b44e0f0f9d7612d85a312ff

@@ -3,7 +3,7 @@
     user code    tests.test_golden.recurrence(x, w, u)
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
-    residuals    x w h h_1 h_2
+    residuals    x w h h_1 h_2 (12288 bytes)
     key          c48778a82d6f250059b6185842c386e636c7f2c81b5ffc8a9e0088161db70cc4
     made for     numpy 2.4, ir 3
 """
@@ -27,14 +27,14 @@ c_1 = zeros((16, 32))
 def forward(x, w, u):
     """Return (out, residuals)."""
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
-    h = c_1 @ w
-    h += x[0] @ u
+    h = c_1.dot(w)
+    h += x[0].dot(u)
     tanh(h, h)
-    h_1 = h @ w
-    h_1 += x[1] @ u
+    h_1 = h.dot(w)
+    h_1 += x[1].dot(u)
     tanh(h_1, h_1)
-    h_2 = h_1 @ w
-    h_2 += x[2] @ u
+    h_2 = h_1.dot(w)
+    h_2 += x[2].dot(u)
     tanh(h_2, h_2)
     # recurrence:4  return np.sum(h**2)
     out = vdot(h_2, h_2)
@@ -50,36 +50,36 @@ def backward(residuals, out_bar=1.0):
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
     subtract(c1, h_bar_1, h_bar_1)
     h_bar *= h_bar_1
-    h_bar_1 = h_bar @ w.T
-    w_bar = h_1.T @ h_bar
+    h_bar_1 = h_bar.dot(w.T)
+    w_bar = h_1.T.dot(h_bar)
     h_bar_2 = h_1 * h_1
     subtract(c1, h_bar_2, h_bar_2)
     h_bar_1 *= h_bar_2
-    h_bar_2 = x[2].T @ h_bar + x[1].T @ h_bar_1
-    h_bar = h_bar_1 @ w.T
-    w_bar += h.T @ h_bar_1
+    h_bar_2 = x[2].T.dot(h_bar) + x[1].T.dot(h_bar_1)
+    h_bar = h_bar_1.dot(w.T)
+    w_bar += h.T.dot(h_bar_1)
     h_bar_1 = h * h
     subtract(c1, h_bar_1, h_bar_1)
     h_bar *= h_bar_1
-    u_bar = h_bar_2 + x[0].T @ h_bar
-    w_bar += c_1.T @ h_bar
+    u_bar = h_bar_2 + x[0].T.dot(h_bar)
+    w_bar += c_1.T.dot(h_bar)
     return w_bar, u_bar
 
 
 def value_and_grad(x, w, u):
     """Return out and (w_bar, u_bar), as forward and backward in one."""
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
-    h = c_1 @ w
+    h = c_1.dot(w)
     h_1 = x[0]
-    h += h_1 @ u
+    h += h_1.dot(u)
     tanh(h, h)
-    h_2 = h @ w
+    h_2 = h.dot(w)
     h_3 = x[1]
-    h_2 += h_3 @ u
+    h_2 += h_3.dot(u)
     tanh(h_2, h_2)
-    h_4 = h_2 @ w
+    h_4 = h_2.dot(w)
     h_5 = x[2]
-    h_4 += h_5 @ u
+    h_4 += h_5.dot(u)
     tanh(h_4, h_4)
     # recurrence:4  return np.sum(h**2)
     h_bar_1 = h_4 * h_4
@@ -88,17 +88,17 @@ def value_and_grad(x, w, u):
     # recurrence:3  h = np.tanh(h @ w + x[t] @ u)
     subtract(c1, h_bar_1, h_bar_1)
     h_bar *= h_bar_1
-    h_bar_1 = h_bar @ w.T
-    w_bar = h_2.T @ h_bar
+    h_bar_1 = h_bar.dot(w.T)
+    w_bar = h_2.T.dot(h_bar)
     h_bar_2 = multiply(h_2, h_2, h_2)
     subtract(c1, h_bar_2, h_bar_2)
     h_bar_1 *= h_bar_2
-    h_bar_2 = h_bar_1 @ w.T
-    w_bar += h.T @ h_bar_1
+    h_bar_2 = h_bar_1.dot(w.T)
+    w_bar += h.T.dot(h_bar_1)
     h_bar_3 = multiply(h, h, h)
     subtract(c1, h_bar_3, h_bar_3)
     h_bar_2 *= h_bar_3
-    u_bar = h_5.T @ h_bar + h_3.T @ h_bar_1 + h_1.T @ h_bar_2
-    w_bar += c_1.T @ h_bar_2
+    u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
+    w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 a59dd75196c95418c9001fc7f90e61bb547cfa0bbd16ea99696a552c13604928
+# tracejit sha256 d7bfdb45735fdd43d1bed8b791055cc425b73900defe2e96816e6f0be8a21dde
