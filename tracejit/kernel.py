@@ -121,12 +121,13 @@ def equipped(module: ModuleType, threads: int | None) -> dict[str, Callable[...,
     """The functions of `module` by name, which run with what a module of plain functions leaves to
     the process: memory, threads for its tiles, and the number of threads of the BLAS."""
     keep_freed_memory()
-    if hasattr(module, "in_turn"):
+    on_one_thread = getattr(module, "BLAS_THREADS", None) == 1
+    if on_one_thread and hasattr(module, "in_turn"):
         number = threads_of(threads)
         if number > 1:
             module.__dict__.update(in_turn=in_turn_on(number))
     functions = {name: getattr(module, name) for name in ENTRIES if hasattr(module, name)}
-    if getattr(module, "BLAS_THREADS", None) == 1:
+    if on_one_thread:
         return {name: on_one_blas_thread(made) for name, made in functions.items()}
     return functions
 

@@ -211,6 +211,6 @@ def generate(
         memory,
     )
     tiles = [tile_body(sweep) for sweep in tiling.sweeps]
-    module = render(facts, bodies, composed, tiles, tiling.has_products, not exact)
+    module = render(facts, bodies, composed, tiles, tiling.is_for_one_blas_thread, not exact)
     dump("source", lambda: module.text)
     return module

@@ -99,12 +99,12 @@ def render(
     bodies: Sequence[Body],
     composed: Sequence[Composed] = (),
     tiles: Sequence[Body] = (),
-    has_products: bool = False,
+    one_blas_thread: bool = False,
     numbers: bool = True,
 ) -> Module:
     """The module with these functions and `facts` at its head. The first of the bodies is forward;
-    the `tiles` stand before it, which are better run on several threads than the BLAS unless it
-    `has_products`. With `numbers` those that meet small arrays have names at the head."""
+    the `tiles` stand before it. It may ask for `one_blas_thread`. With `numbers` those that meet
+    small arrays have names at the head."""
     imports: dict[str, str] = {}
     constants = Constants([body.plan for body in (*tiles, *bodies)], numbers)
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
@@ -156,8 +156,11 @@ def render(
     head = [repr("@header@")]
     head += import_lines(imports)
     head += ["#", "SIGNATURE = '@signature@'"]
-    if tiles and not has_products:
-        head += ["# What runs tiles on several threads keeps the BLAS to one.", "BLAS_THREADS = 1"]
+    if one_blas_thread:
+        head += [
+            "# tracejit calls these functions with the BLAS on one thread.",
+            "BLAS_THREADS = 1",
+        ]
     if lines:
         head += ["#", *lines]
     text = to_source("\n".join([*head, *functions])).partition("\n")[2]

@@ -12,7 +12,6 @@ runs the tiles.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,15 +23,13 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
 from tracejit.ops.op import Op
 from tracejit.passes.dce import needed_nodes
+from tracejit.schedule.regime import elements_of, is_for_one_blas_thread
 
 TILE_BYTES = 1 << 18
 LEAST_BYTES = 1 << 20
 LEAST_OPERATIONS = 4
 LEAST_COST = 1_000_000
 """What a sweep must come to, in elements of a plain operation, for the tiles to pay."""
-
-PRODUCT_COST = 0.1
-"""What a multiplication in a product of matrices costs, in elements of a plain operation."""
 
 WITHIN_ROWS = frozenset(("sum", "max", "min", "prod", "any", "all"))
 TOTALS = {"sum": "add", "max": "maximum", "min": "minimum", "dot_in_rows": "add"}
@@ -68,34 +65,29 @@ TILES = Op(name="tiles", infer=_no_types, statements=lambda types, sweep: ())
 
 
 class Tiling:
-    """The sweeps of one module; none where it is not `enabled`. `has_products` says whether
-    products of matrices take as long as the sweeps."""
+    """The sweeps of one module; none where it is not `enabled`."""
 
     def __init__(self, enabled: bool = True) -> None:
         """No sweeps yet."""
         self.sweeps: list[Sweep] = []
-        self.has_products = False
+        self._nodes: dict[Node, None] = {}
         self._enabled = enabled
+
+    @property
+    def is_for_one_blas_thread(self) -> bool:
+        """Whether the functions of the module are better off with one thread of the BLAS."""
+        return self._enabled and is_for_one_blas_thread(self._nodes, bool(self.sweeps))
 
     def of(
         self, nodes: Sequence[Node], results: Sequence[Value] = (), branches: Branches = STRAIGHT
     ) -> list[Node]:
         """The `nodes` of a body with chains on large arrays replaced by sweeps; `results` are what
         it returns besides what LEAVE does."""
+        self._nodes.update(dict.fromkeys(nodes))
         rows = _commonest_rows(nodes) if self._enabled and not branches.decisions else None
         if rows is None:
             return list(nodes)
-        before = len(self.sweeps)
-        replaced = _Sweeps(nodes, results, rows).replaced(self.sweeps)
-        if len(self.sweeps) > before:
-            swept = sum(
-                _cost(node, node.results[0].type)
-                for node in nodes
-                if node.op.batch == "elementwise"
-            )
-            products = sum(_multiplications(node) for node in nodes)
-            self.has_products |= PRODUCT_COST * products > swept
-        return replaced
+        return _Sweeps(nodes, results, rows).replaced(self.sweeps)
 
 
 def is_row_wise(value: Value, rows: Any) -> bool:
@@ -252,7 +244,7 @@ class _Sweeps:
         wide = [node for node in chain if _bytes(self._widest(node)) >= LEAST_BYTES]
         return (
             len(wide) >= LEAST_OPERATIONS
-            and sum(_cost(node, self._widest(node)) for node in wide) >= LEAST_COST
+            and sum(elements_of(node, self._widest(node)) for node in wide) >= LEAST_COST
         )
 
     def _widest(self, node: Node) -> ArrayType:
@@ -338,14 +330,6 @@ class _Body:
         return made
 
 
-def _multiplications(node: Node) -> int:
-    """How many multiplications a product of matrices takes."""
-    if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
-        return 0
-    first, second = (value.type.estimated_size for value in node.operands)
-    return math.isqrt(first * second * node.results[0].type.estimated_size)
-
-
 def _named_like(old: Value, new: Value) -> Value:
     new.label, new.derived, new.base, new.name = old.label, old.derived, old.base, old.name
     return new
@@ -358,10 +342,3 @@ def _row_bytes(type: ArrayType) -> int:
 
 def _bytes(type: ArrayType) -> int:
     return type.estimated_size * type.dtype.itemsize
-
-
-def _cost(node: Node, widest: ArrayType) -> int:
-    """What a node costs, in elements of a plain operation."""
-    one = ArrayType((1,), widest.dtype)
-    per_element: int = node.op.cost(*[one] * len(node.operands), **node.params)
-    return max(per_element, 1) * widest.estimated_size

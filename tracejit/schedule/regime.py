@@ -1,0 +1,90 @@
+"""Who has the processors while a kernel runs: the threads of the BLAS, or one with those of tiles.
+
+Products of matrices from a tenth of a millisecond on gain by the threads of the BLAS. Smaller ones
+and factors of small matrices lose: handing over takes as long as they do. And whoever else computes
+loses, because the threads of OpenBLAS spin for a tenth of a second after a product. So a kernel has
+one regime, for what takes most of its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tracejit.ir.graph import Node
+from tracejit.ir.types import ArrayType
+
+LARGE_PRODUCT = 2_500_000
+"""Multiplications from which on a product gains by threads."""
+LARGE_VECTOR_PRODUCT = 1_000_000
+THREADED = 200_000
+"""Multiplications from which on OpenBLAS uses threads."""
+SMALL_FACTOR = 256
+"""Rows of a matrix up to which its factorization loses by threads."""
+UNTHREADED_FACTOR = 64
+"""Rows up to which there are none."""
+
+# What a multiplication costs, in elements of a plain operation such as an addition.
+IN_PRODUCT = 0.1
+IN_VECTOR_PRODUCT = 0.5
+PER_ELEMENT = 6
+
+FACTORIZATIONS = frozenset(
+    "cholesky inv inv_lower solve det slogdet qr eigh eigvalsh svd lstsq pinv eig eigvals".split()
+)
+
+
+def is_for_one_blas_thread(nodes: Iterable[Node], has_tiles: bool) -> bool:
+    """Whether a kernel of these nodes is better off with one thread of the BLAS."""
+    large = others = 0.0
+    is_threaded = has_tiles
+    for node in nodes:
+        product = product_of(node)
+        if product is not None:
+            is_threaded |= product.is_threaded
+            large += product.is_large * product.multiplications * product.cost
+            others += (not product.is_large) * product.multiplications * product.cost
+        elif node.op.batch == "elementwise":
+            others += elements_of(node, node.results[0].type)
+    return is_threaded and large <= others
+
+
+def elements_of(node: Node, widest: ArrayType) -> int:
+    """What an operation on elements costs, in elements of a plain one; `widest` is what it goes
+    over."""
+    one = ArrayType((1,), widest.dtype)
+    per_element: int = node.op.cost(*[one] * len(node.operands), **node.params)
+    return min(max(per_element, 1), PER_ELEMENT) * widest.estimated_size
+
+
+class Product(NamedTuple):
+    """A product of matrices or a factorization: its multiplications in all, whether it gains by
+    threads, whether the BLAS would use them, and what a multiplication costs."""
+
+    multiplications: int
+    is_large: bool
+    is_threaded: bool
+    cost: float = IN_PRODUCT
+
+
+def product_of(node: Node) -> Product | None:
+    """The product that `node` is, if it is one."""
+    if node.op.name in FACTORIZATIONS:
+        type = node.operands[0].type
+        rows = _estimated(type, slice(-1, None))
+        return Product(type.estimated_size * rows, rows > SMALL_FACTOR, rows > UNTHREADED_FACTOR)
+    if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
+        return None
+    first, second = (value.type for value in node.operands[:2])
+    if min(first.ndim, second.ndim) < 2:
+        count = max(first.estimated_size, second.estimated_size)
+        return Product(count, count >= LARGE_VECTOR_PRODUCT, count >= THREADED, IN_VECTOR_PRODUCT)
+    result = node.results[0].type
+    count = result.estimated_size * _estimated(first, slice(-1, None))
+    at_once = count // max(_estimated(result, slice(None, -2)), 1)
+    return Product(count, at_once >= LARGE_PRODUCT, at_once >= THREADED)
+
+
+def _estimated(type: ArrayType, axes: slice) -> int:
+    """The number of elements that planners expect in some of the axes."""
+    return ArrayType(type.shape[axes], type.dtype).estimated_size
