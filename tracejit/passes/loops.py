@@ -20,12 +20,12 @@ IR in -> IR out:
 ... ''', OPS)
 >>> print(print_graph(drop_dead(hoist_products(graph, steps=2))), end="")
 graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
-  reshape_1  f8[6,4]   = reshape x  shape=(6, 4)
-  matmul_1   f8[6,5]   = matmul reshape_1 w
-  p_1        f8[2,3,5] = reshape matmul_1  shape=(2, 3, 5)
-  p          f8[3,5]   = getitem p_1  index=(0,)
-  q          f8[3,5]   = getitem p_1  index=(1,)
-  z          f8[3,5]   = multiply p q
+  p_1  f8[6,4]   = reshape x  shape=(6, 4)
+  p_2  f8[6,5]   = matmul p_1 w
+  p_3  f8[2,3,5] = reshape p_2  shape=(2, 3, 5)
+  p    f8[3,5]   = getitem p_3  index=(0,)
+  q    f8[3,5]   = getitem p_3  index=(1,)
+  z    f8[3,5]   = multiply p q
 """
 
 from __future__ import annotations
