@@ -130,6 +130,11 @@ MOVED = {
 }
 
 MOVED |= {
+    "an integer over a factor": (
+        "x: T[N]",
+        "a T[N] = multiply 8.0 x; y T[N] = divide i2(1) a",
+        ["divide T(0.125) x"],
+    ),
     "times one over": (
         TWO,
         "a T[N] = divide 1.0 z; y T[N] = multiply a x",

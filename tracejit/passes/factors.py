@@ -285,7 +285,7 @@ class _Gathering:
         number = number_of(above)
         if number is None and not self._fits(above, node):
             return None
-        first = self._term(new, above, node) if number is None else self._number(new, above)
+        first = self._term(new, above, node) if number is None else self._number(new, above, node)
         second = self._term(new, below, node)
 
         def times(number: float) -> Value:
@@ -296,10 +296,10 @@ class _Gathering:
         factor, saved = first.factor / second.factor, first.saved + second.saved
         return Term(factor, saved, place, 1 + max(first.depth, second.depth), times)
 
-    def _number(self, new: Graph, constant: Value) -> Term:
+    def _number(self, new: Graph, constant: Value, node: Node) -> Term:
         """A constant, which is multiplied by a number at no cost."""
         assert isinstance(constant, Constant)
-        weak, kind = constant.type.form == "weak", constant.type.dtype.type
+        weak, kind = constant.type.form == "weak", node.results[0].type.dtype.type
 
         def times(number: float) -> Value:
             return new.constant(number if weak else kind(number))
@@ -377,7 +377,7 @@ class _Gathering:
         ):
             return None
         terms = [
-            self._term(new, value, node) if number is None else self._number(new, value)
+            self._term(new, value, node) if number is None else self._number(new, value, node)
             for number, value in zip(numbers, values, strict=True)
         ]
         scales = {term.factor for term, n in zip(terms, numbers, strict=True) if n is None}
