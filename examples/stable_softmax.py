@@ -2,7 +2,8 @@
 
 The softmax does not change when all logits move by the same amount, so neither does its gradient:
 what flows through the maximum cancels, up to rounding. `stop_gradient` says so, and the generated
-backward code has no search for the place of the maximum. The step is a tape inside a function.
+backward code has no search for the place of the maximum. Nor has it any where it is as plain as here
+that the maximum has no effect. The step is a tape inside a function.
 Run: python examples/stable_softmax.py
 """
 
@@ -60,7 +61,7 @@ def main(steps=200, rate=0.5):
     np.testing.assert_allclose(through(huge, labels), slope, atol=1e-17)
     kernels = [f.kernel(huge, labels) for f in (tj.grad(cross_entropy), through)]
     sizes = [len(kernel.source.splitlines()) for kernel in kernels]
-    assert sizes[0] < sizes[1]
+    assert sizes[0] == sizes[1]
     print(f"loss {losses[0]:.4f} -> {losses[-1]:.4f} in {steps} steps")
     print(f"largest difference of logits {np.ptp(huge):.0f}, gradient as in the formula")
     print(f"lines of generated code: {sizes[0]} with the stop, {sizes[1]} without")

@@ -86,6 +86,11 @@ def cost(type: ArrayType) -> int:
     return CALL + type.estimated_size
 
 
+def _note(node: Node) -> str:
+    """The note of the marker that a node passed, which its line shows."""
+    return node.where.note if node.where else ""
+
+
 class _Gathering:
     """One pass: how often each value of the new graph is read, and the terms found so far."""
 
@@ -213,6 +218,7 @@ class _Gathering:
             and not value.label
             and self.readers[value] <= 1
             and (node.region, node.segment) == (reader.region, reader.segment)
+            and _note(node) == _note(reader)
         )
 
     def _fits(self, value: Value, node: Node) -> bool:
