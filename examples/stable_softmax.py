@@ -2,7 +2,7 @@
 
 The softmax does not change when all logits move by the same amount, so neither does its gradient:
 what flows through the maximum cancels, up to rounding. `stop_gradient` says so, and the generated
-backward code has no search for the place of the maximum. Nor has it any where it is as plain as here
+backward code has no search for the place of the maximum. Nor has it where it is as plain as here
 that the maximum has no effect. The step is a tape inside a function.
 Run: python examples/stable_softmax.py
 """
