@@ -20,7 +20,7 @@ class Options(NamedTuple):
     number changes no bit; None leaves it to TRACEJIT_THREADS, or to the machine.
     `memory_budget` bounds the bytes of intermediate arrays that a gradient keeps for its backward
     part and computes again there, at once: what does not fit is computed again, up to once for each
-    array, with the same bits; arguments do not count.
+    array; arguments do not count.
     """
 
     static_argnums: int | tuple[int, ...] = ()

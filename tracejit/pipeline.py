@@ -184,6 +184,8 @@ def generate(
             ways = ways_of(graph, counts, recorded.is_numbered)
             parts = parts_of(ways, graph.inputs[place])
         memory = Memory(again, most, memory_budget)
+        if again and memory_budget is not None:
+            tiling = Tiling(enabled=False)  # a tile would wait for all that its rows go through
         seed = graph.inputs[place]
         arguments = [value for value in graph.inputs if value is not seed]
         bars = [f"{value.name}_bar" for value in recorded.sources]

@@ -28,6 +28,7 @@ FEW = settings(
 MEGABYTE = 2**20
 LAYERS = 64
 SHAPE = (256, 512)  # 1 MB of float64
+NEARLY = 1e-13  # where tiles add up in another order
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -93,16 +94,17 @@ def by_halves(function: Any, *args: Any) -> Any:
 @pytest.mark.parametrize("f", [layers, wide_and_narrow, by_way])
 @pytest.mark.parametrize("budget", [0, 3, 16, 40, 10_000])
 @pytest.mark.parametrize("exact", [False, True])
-def test_every_budget_gives_the_same_bits(f: Any, budget: int, exact: bool) -> None:
+def test_every_budget_gives_the_same_gradients(f: Any, budget: int, exact: bool) -> None:
     x, w = arguments()
     for sign in (1.0, -1.0):
         expected = compiled(f, None, exact=exact)(sign * x + 0.2 * sign, w)
+        bound = 0.0 if exact else NEARLY
         function = compiled(f, budget * MEGABYTE, exact=exact)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TracejitWarning)
-            assert_same(function(sign * x + 0.2 * sign, w), expected)
+            assert_same(function(sign * x + 0.2 * sign, w), expected, bound)
             if f is not by_way:
-                assert_same(by_halves(function, sign * x + 0.2 * sign, w), expected)
+                assert_same(by_halves(function, sign * x + 0.2 * sign, w), expected, bound)
 
 
 def test_both_ways_through_one_kernel() -> None:
@@ -112,7 +114,7 @@ def test_both_ways_through_one_kernel() -> None:
         warnings.simplefilter("ignore", TracejitWarning)
         for sign in (1.0, -1.0, 1.0):
             args = sign * np.abs(x), w
-            assert_same(function(*args), plain(*args))
+            assert_same(function(*args), plain(*args), NEARLY)
     assert len(function.kernels) == 1
     assert "[recomputed]" in function.source
 
@@ -121,7 +123,7 @@ def test_both_ways_through_one_kernel() -> None:
 def test_a_budget_is_kept_to(budget: int) -> None:
     x, w = arguments()
     temporaries = 4
-    assert peak(compiled(layers, None), x, w) > LAYERS
+    assert peak(compiled(layers, None), x, w) > LAYERS > 1.5 * budget
     function = compiled(layers, budget * MEGABYTE)
     assert peak(function, x, w) <= budget + temporaries
     kernel = function.kernel(x, w)
@@ -175,12 +177,12 @@ def test_one_cheap_operation_is_computed_again_without_a_budget() -> None:
         y = -h
         return np.sum(np.exp(y) * np.cos(y) * h)
 
-    kernel = compiled(f, None).kernel(x, w)
+    kernel = compiled(f, None, exact=True).kernel(x, w)
     assert "y" not in kernel.residuals() and "h" in kernel.residuals()
     assert "recomputed: y" in kernel.source
     assert "recomputed]" not in kernel.source.partition("def value_and_grad")[2]
-    assert_same(by_halves(compiled(f, None), x, w), compiled(f, None)(x, w))
-    small = compiled(f, None).kernel(x[:2], w[:2])
+    assert_same(by_halves(compiled(f, None), x, w), compiled(f, None)(x, w), NEARLY)
+    small = compiled(f, None, exact=True).kernel(x[:2], w[:2])
     assert "y" in small.residuals()
 
 
@@ -199,7 +201,7 @@ def test_nothing_that_takes_place_is_repeated() -> None:
     x, w = arguments()
     expected = compiled(f, None)(x, w)
     seen.clear()
-    assert_same(compiled(f, 4 * MEGABYTE)(x, w), expected)
+    assert_same(compiled(f, 4 * MEGABYTE)(x, w), expected, NEARLY)
     assert len(seen) == 1
 
 
@@ -214,11 +216,11 @@ def test_recompute_regions_stay_as_they_are() -> None:
         return np.sum(h)
 
     x, w = arguments()
-    expected = compiled(f, None)(x, w)
+    expected = compiled(f, None, exact=True)(x, w)
     for budget in (0, 3, 6):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TracejitWarning)
-            assert_same(compiled(f, budget * MEGABYTE)(x, w), expected)
+            assert_same(compiled(f, budget * MEGABYTE, exact=True)(x, w), expected)
 
 
 def test_free_dimensions() -> None:
@@ -227,7 +229,7 @@ def test_free_dimensions() -> None:
     x, w = arguments()
     for rows in (256, 100, 3, 256):
         args = x[:rows], w[:rows]
-        assert_same(function(*args), plain(*args))
+        assert_same(function(*args), plain(*args), NEARLY)
     assert len(function.kernels) == 2
     assert "[recomputed]" in function.source
 

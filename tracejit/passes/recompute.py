@@ -19,7 +19,7 @@ graph f(x: f8[3], g: f8[3]) -> out: f8, x_bar: f8[3]
   h      f8[3] = sin x                              # f:1  h = np.sin(x)
   out    f8    = sum h  axis=(0,)
   h_1    f8[3] = sin@1 x                            # f:1  h = np.sin(x)    [recomputed]
-  x_bar  f8[3] = multiply g h_1
+  x_bar  f8[3] = multiply g h_1                     # f:1  h = np.sin(x)
 [h f8[3]]
 """
 
