@@ -115,6 +115,7 @@ def test_a_kernel_of_a_gradient_has_forward_backward_and_both_in_one() -> None:
     slope = kernel.backward(residuals)
     assert np.allclose(slope, SLOPE, rtol=1e-14)
     assert np.allclose(kernel.backward(residuals, np.float64(3.0)), 3.0 * slope, rtol=1e-14)
+    assert kernel.value_and_grad is kernel.module.value_and_grad  # no check, nothing in between
     both = kernel.value_and_grad(X, W)
     assert_same(both[0], out)
     assert np.allclose(both[1], slope, rtol=1e-14)
