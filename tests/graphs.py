@@ -145,5 +145,6 @@ def compiled(plan: Plan) -> ModuleType:
     results, kept = len(plan.results), len(plan.kept)
     body = Body("forward", "Return {results}.", plan, [(results, False), (kept, False)])
     facts = Facts("f", "tests.f", "0", "", "", plan.inputs, plan.results, None, None)
-    text, constants = render(facts, [body])
-    return load_text("f", text, None, constants_bytes(constants) if constants else None)
+    module = render(facts, [body])
+    constants = constants_bytes(module.constants) if module.constants else None
+    return load_text("f", module.text, None, constants)

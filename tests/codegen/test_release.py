@@ -1,4 +1,7 @@
-"""`del` statements: where names would hold dead arrays, and nowhere else."""
+"""`del` statements: where names would hold dead arrays, and nowhere else.
+
+The functions are compiled with `exact=True`, so that their arrays are not cut into tiles.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ def peak(call: Callable[[], Any]) -> int:
 
 
 def test_names_that_are_dead_let_go() -> None:
-    f = tj.function(stages(12))
+    f = tj.function(stages(12), exact=True)
     value = f(LARGE)
     assert value == f.python(LARGE)
     assert "    del " in f.source
@@ -54,20 +57,20 @@ def test_names_that_are_dead_let_go() -> None:
 
 
 def test_small_arrays_are_not_worth_a_line() -> None:
-    f = tj.function(stages(12))
+    f = tj.function(stages(12), exact=True)
     f(LARGE[:100])
     assert "del " not in f.source
 
 
 def test_a_body_within_its_needs_has_no_del() -> None:
-    f = tj.function(chain)
+    f = tj.function(chain, exact=True)
     assert f(LARGE) == chain(LARGE)
     assert "del " not in f.source
 
 
 def test_no_argument_is_deleted() -> None:
     """The caller holds it: nothing would be freed."""
-    f = tj.function(stages(12))
+    f = tj.function(stages(12), exact=True)
     f(LARGE)
     deleted = [line for line in f.source.splitlines() if line.strip().startswith("del ")]
     assert deleted and not any("x" in line.split("del ")[1].split(", ") for line in deleted)
@@ -75,7 +78,7 @@ def test_no_argument_is_deleted() -> None:
 
 def test_gradients_with_deletions_are_the_same_numbers() -> None:
     f = stages(6)
-    compiled = tj.value_and_grad(f)
+    compiled = tj.value_and_grad(tj.function(f, exact=True))
     value, slope = compiled(LARGE)
     assert "    del " in compiled.source
     assert value == f(LARGE)
