@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          5580c2662a8b7bda1f647c6cf64224bfaf0fac5857e310a67cd481b8742f0972
-    made for     numpy 2.4, ir 3
+    key          da6cad89e16404876ee62f6b716e0035f650df81de04ee3426ee95c274f65a89
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -48,4 +48,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 ed27e337f9e5d410b01cc87c128694d8d5da9ec5d23ac74a034064cbceb2fc38
+# tracejit sha256 12a77bf791cfca5d6641191f2d8252f539f5c8c3f17e8baccc517da1c838f614

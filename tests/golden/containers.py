@@ -4,8 +4,8 @@
     signature    b_0 f8[3]  w_0 f8[4,3]  b_1 f8[2]  w_1 f8[3,2]  x f8[6,4]  ->  f8
     gradient     b_0, w_0, b_1, w_1   (x not differentiated)
     residuals    w_1 x x_1 x_2 (240 bytes)
-    key          f6526714dd89125b2f177f3ec00f21eaf4e7b98803de501559b4914be10911c8
-    made for     numpy 2.4, ir 3
+    key          6f58f2df3c01ec07da30feef67bf5c40049c030407498b17af215015a9b672fa
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, ones, tanh, vdot
 
@@ -64,4 +64,4 @@ def value_and_grad(b_0, w_0, b_1, w_1, x):
     b_0_bar = ones_6.dot(x_bar)
     w_0_bar = x.T.dot(x_bar)
     return out, (b_0_bar, w_0_bar, b_1_bar, w_1_bar)
-# tracejit sha256 c26bcbc95d432b83e80d0129fdbbcd2457ae13cdd2877fc064177caa52ccc5a5
+# tracejit sha256 317cd2f7285cfc3ac5ea8890f40fbd4138ac0d4ff5f9752bdf46218963b94dd6

@@ -5,8 +5,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          78c60fbe3a4c0553d15e18c92d843ee55bb8cd361f7335b2f82680edee1be8b3
-    made for     numpy 2.4, ir 3
+    key          a0bdc22e10006a6a0d16d309bbe46c179d1374760a97eba23cc82ac34d60e08d
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, exp, log
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 bc02b4e55e4ab732ebe8d215b6ea80c41ad8db3e4dd74872dca9c32578a23e25
+# tracejit sha256 f1597f692d0136da111dbfb28b2dd1d797306e7c9f61b9137113dde87753cdc9

@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          e77d5ac9cdc7fc366578acb51b0b7f8a1493bb757ecc4387db342a5092fcf56b
-    made for     numpy 2.4, ir 3
+    key          95b92528a91f1a2a89ee374898b5f53c4ac66cfc1b1ddcde6e43babd54fcb5ad
+    made for     numpy 2.4, ir 4
 """
 from numpy import array
 
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 87752ed48543e5d42031309a775255bcb193bc29bba6a490b42a279ddbc89782
+# tracejit sha256 dac9a56200247b78dc6bac5c73e11894836940e5fa72bac671915154ca25dc13

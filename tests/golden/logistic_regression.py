@@ -5,8 +5,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          b5a3025324cc68d2c8b3af5cf092dfa26ea169dd692ba2c26129cffb3fb9ef78
-    made for     numpy 2.4, ir 3
+    key          4df03ee35b8ae8973708dd2f41550babd163e7e5505b998f9f061bd64ca2dcdc
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, exp, log1p, ones
 
@@ -56,4 +56,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 c870f7da3d23b23ed20c96b8bdd8b51245a141557b44e0f0f9d7612d85a312ff
+# tracejit sha256 38c493e3210b63dbcebdab2a01825f4908f3966e9b62a06bfb9549c8f5a1b389

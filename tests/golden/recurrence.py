@@ -4,8 +4,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          c48778a82d6f250059b6185842c386e636c7f2c81b5ffc8a9e0088161db70cc4
-    made for     numpy 2.4, ir 3
+    key          ad425a150f1d8f6ac6f5af6b155387fcc3b0d2415efd3d2aca9ceb2d53640c97
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
 
@@ -101,4 +101,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 d7bfdb45735fdd43d1bed8b791055cc425b73900defe2e96816e6f0be8a21dde
+# tracejit sha256 e13e9198fd4032bd62fe798ad54061e0edce871ffaf9984410b8d13e687bd8ac

@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1 (128 bytes)
-    key          a56925ceedcfd7a2e69042216fd141f073fbd19bd944403ab2ccf94625484cfc
-    made for     numpy 2.4, ir 3
+    key          e5a33cf2be27465dc9b9384d287bf897128aaf9c270d4f3323b73d909dead367
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, zeros
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 2a95f83298754e76f02559ed2340b79d161c420d18d784da3f1ca7a759445770
+# tracejit sha256 8ea8d3fa012068810575f169e62ab4d9c84c07c5c12767b0b521dcf22cf56524

@@ -4,8 +4,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          4a66732230d3c86ab446db65d3822fd45f812f231d9ac4b0e5e9633513895b1a
-    made for     numpy 2.4, ir 3
+    key          7c8981ef55c9e48c141a508f7a7e06ace64c1d4839bad3b9da4db92dac046eac
+    made for     numpy 2.4, ir 4
 """
 
 SIGNATURE = {
@@ -49,4 +49,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 9ce22f268c62a9349fbc23901e9a4ee5a0dec8ef0e10979c6dc3c6ccd0d8fbda
+# tracejit sha256 5e3d4a8b1397534ac5427a38c1ec4d13abcefff8b065825c76303c915c27546c

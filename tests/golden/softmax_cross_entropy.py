@@ -5,8 +5,8 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2 (1760 bytes)
-    key          0f2979631d2031dd2d5928dffdbad7f2cc0fcaa6e14b3fa4245f4823f49186f3
-    made for     numpy 2.4, ir 3
+    key          73a43482a95b6485a29b5f1e30e25b0f2327bedbdb9774682d42e55dab44844b
+    made for     numpy 2.4, ir 4
 """
 from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
 
@@ -65,4 +65,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
     logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 5fc0b00e6d49c0fad52c1e340c2713171444cb536ea52bb72d08fad5100a654a
+# tracejit sha256 2508d79adb8d632ac297a3d55d75e7d242a1fb41eaf1c531417f892773c3e72f
