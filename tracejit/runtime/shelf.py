@@ -21,10 +21,20 @@ class Made(NamedTuple):
     kernel: Kernel
     call: Callable[..., Any]
 
+    @property
+    def fixed(self) -> tuple[bool, int]:
+        """How much of a call is fixed: every size or not, and how many numbers."""
+        return self.entry.sizes is None, len(self.entry.fixed)
+
 
 class Shelf:
-    """What was made for a function: `calls` are the entries, the newest first, `kernels` all
-    kernels, the newest last, and `turns` the calls that are being recorded."""
+    """What was made for a function: `kernels` are all kernels, the newest last, and `turns` the
+    calls that are being recorded.
+
+    `calls` are the entries in the order in which they are asked: those first that fix most, among
+    them the newest. So a call whose sizes and numbers have a kernel of their own keeps it, and gets
+    the same bits again, also when there is one for any.
+    """
 
     def __init__(self) -> None:
         """Nothing yet."""
@@ -37,12 +47,12 @@ class Shelf:
 
     def made_for(self, call: Call, exact: bool = False) -> Made | None:
         """What was made for a call like this one, and holds; where `exact`, for its very sizes."""
-        made = (one for one in self.made if not exact or one.entry.sizes is None)
+        made = (one for one in _in_turn(self.made) if not exact or one.entry.sizes is None)
         return next((one for one in made if one.entry.fits(call)), None)
 
     def enter(self, new: Made, onto: Entry | None = None) -> Made:
-        """Put what was made in front of the others, in the place of `onto`; with the kernel that it
-        calls.
+        """Put what was made in its place among the others, in that of `onto`; with the kernel that
+        it calls.
 
         One for the same call that computes the same has read what is different now, to no effect:
         the new guard takes its place.
@@ -59,7 +69,7 @@ class Shelf:
                 else:
                     others.append(one)
             made = (*others, new)
-            calls = tuple([one.call for one in reversed(made)])
+            calls = tuple([one.call for one in _in_turn(made)])
             with self._mutex.here():
                 if self.made is not known:
                     continue  # another thread has entered one
@@ -99,3 +109,8 @@ class Shelf:
         with self._mutex.here():
             self.kernels.clear()
             self.made, self.calls = (), ()
+
+
+def _in_turn(made: tuple[Made, ...]) -> list[Made]:
+    """What was made, the newest last, in the order in which calls ask."""
+    return sorted(reversed(made), key=lambda one: one.fixed, reverse=True)

@@ -13,8 +13,9 @@ runs the tiles.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from tracejit.ir.dims import key_of
@@ -165,16 +166,18 @@ class _Sweeps:
 
     def _earliest(self) -> dict[Node, int]:
         levels: dict[Node, int] = {}
-        effects = 0
+        effects = least = latest = region = 0
         for node in self.nodes:
+            if node.region != region:  # what is computed again there is not computed any earlier
+                region, least = node.region, latest + 1
             swept = self.kinds[node] != "other"
             cut = self._cut_operands(node) if swept else set()
-            level = max(
-                (self._ready(value, levels, value in cut) for value in node.operands), default=0
-            )
+            ready = [self._ready(value, levels, value in cut) for value in node.operands]
+            level = max([least, *ready])
             if node.op.effect or node.op is LEAVE:
                 level = effects = max(level, effects)
             levels[node] = level
+            latest = max(latest, level)
         return levels
 
     def _ready(self, value: Value, levels: dict[Node, int], cut: bool) -> int:
@@ -219,26 +222,18 @@ class _Sweeps:
     # What is replaced
 
     def replaced(self, sweeps: list[Sweep]) -> list[Node]:
-        """The nodes in the order of their levels, a TILES node for each sweep that pays, which
-        joins `sweeps`."""
+        """The nodes, a TILES node for each sweep that pays, which joins `sweeps`."""
         swept: dict[int, list[Node]] = defaultdict(list)
         for node in self.nodes:
             if self.kinds[node] != "other":
                 swept[self.levels[node]].append(node)
-        paying = {level for level, chain in swept.items() if self._pays(chain)}
-        if not paying:
-            return self.nodes
-        order: list[Node] = []
-        for level in range(max(self.levels.values()) + 1):
-            chain = swept[level]
-            before = [n for n in self.nodes if self.levels[n] == level and self.kinds[n] == "other"]
-            order += before
-            if level in paying:
-                order.append(self._tiles(chain, f"tile_{len(sweeps) + 1}"))
-                sweeps.append(order[-1].params["sweep"])
-            else:
-                order += chain
-        return order
+        taken: dict[Node, Node] = {}
+        for _, chain in sorted(swept.items()):
+            if self._pays(chain):
+                tiles = self._tiles(chain, f"tile_{len(sweeps) + 1}")
+                sweeps.append(tiles.params["sweep"])
+                taken.update(dict.fromkeys(chain, tiles))
+        return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
         wide = [node for node in chain if _bytes(self._widest(node)) >= LEAST_BYTES]
@@ -294,6 +289,39 @@ class _Sweeps:
             reader not in inside or value not in self._cut_operands(reader)
             for reader in self.readers[value]
         )
+
+
+def in_order(nodes: Sequence[Node], taken: Mapping[Node, Node]) -> list[Node]:
+    """`nodes` as near to their order as may be, those that are `taken` by another replaced by it:
+    each after what it reads, effects in turn."""
+    places: dict[Node, int] = {}
+    for number, node in enumerate(nodes):
+        places.setdefault(taken.get(node, node), number)
+    makers = {value: taken.get(node, node) for node in nodes for value in node.results}
+    after: dict[Node, list[Node]] = defaultdict(list)
+    waits: dict[Node, int] = {}
+    effect: Node | None = None
+    for node in places:
+        read = {makers[value] for value in node.operands if value in makers}
+        if node.op.effect or node.op is LEAVE:
+            read |= {effect} if effect is not None else set()
+            effect = node
+        waits[node] = len(read)
+        for maker in read:
+            after[maker].append(node)
+    at = {place: node for node, place in places.items()}
+    ready = [place for place, node in at.items() if not waits[node]]
+    heapify(ready)
+    ordered: list[Node] = []
+    while ready:
+        node = at[heappop(ready)]
+        ordered.append(node)
+        for reader in after[node]:
+            waits[reader] -= 1
+            if not waits[reader]:
+                heappush(ready, places[reader])
+    assert len(ordered) == len(places)
+    return ordered
 
 
 class _Body:
