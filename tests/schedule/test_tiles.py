@@ -118,7 +118,20 @@ def test_shifted_parts() -> None:
     def rosenbrock(x: Any) -> Any:
         return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
-    assert_as_exact(rosenbrock, arrays(SIZE)[0])
+    made = assert_as_exact(rosenbrock, arrays(SIZE)[0])
+    assert (
+        "out_bar, x_bar[:-1])" in made.kernel(arrays(SIZE)[0]).source
+    )  # computed where it belongs
+
+
+@pytest.mark.parametrize("part", [slice(3, None), slice(None, -5), slice(7, -2), slice(2, 270_000)])
+def test_parts_are_placed_among_zeros(part: slice) -> None:
+    def inner(x: Any) -> Any:
+        y = x[part]
+        return np.sum(np.tanh(y) * np.exp(-y * y) + np.sin(y) * y)
+
+    assert_as_exact(inner, arrays(SIZE)[0])
+    assert_as_exact(inner, arrays(SIZE, 2)[0])
 
 
 @pytest.mark.parametrize("size", [131072, 131073, 200_001])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tracejit.codegen.expressions import Expressions
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
+from tracejit.ops.indexing import index_text
 from tracejit.ops.op import literal
 from tracejit.schedule.tiles import Sweep
 
@@ -30,10 +31,19 @@ def sweep_lines(node: Node, names: Mapping[Value, str], spell: Expressions) -> I
     sweep: Sweep = node.params["sweep"]
     stored = node.results[: len(sweep.stored)]
     totals = [names[value] for value in node.results[len(sweep.stored) :]]
-    for value in stored:
-        yield f"{names[value]} = {spell.bind(_empty(value.type))}"
     arrays = [spell.operand(value) for value in node.operands[: sweep.sliced]]
-    arrays += [names[value] for value in stored]
+    for value, place in zip(stored, sweep.places, strict=True):
+        name = names[value]
+        yield f"{name} = {spell.bind(_empty(value.type))}"
+        if place is None:
+            arrays.append(name)
+            continue
+        _, start, stop, _ = place[0]
+        if start:
+            yield f"{name}[:{start}] = 0.0"
+        if stop is not None:
+            yield f"{name}[{stop}:] = 0.0"
+        arrays.append(f"{name}[{index_text(place)}]")
     arrays += [spell.operand(value) for value in node.operands[sweep.sliced :]]
     call = f"in_turn({sweep.name}, {literal(sweep.rows)}, {sweep.step}, {', '.join(arrays)})"
     ufuncs = [spell.bind(f"np.{ufunc}.reduce") for ufunc in sweep.ufuncs]

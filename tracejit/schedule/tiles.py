@@ -22,6 +22,7 @@ from tracejit.ir.dims import key_of
 from tracejit.ir.graph import STRAIGHT, Branches, Constant, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.indexing import FULL
 from tracejit.ops.op import Op
 from tracejit.passes.dce import needed_nodes
 from tracejit.schedule.regime import elements_of, is_for_one_blas_thread
@@ -43,7 +44,8 @@ class Sweep:
 
     `inputs` stand for the operands of the TILES node, the first `sliced` of which are cut to the
     rows of the tile. `nodes` compute from them `stored`, rows of the first results of the TILES
-    node, and `totals`, parts of the others, to be combined by `ufuncs`.
+    node, and `totals`, parts of the others, to be combined by `ufuncs`. What is stored is the whole
+    of a result, or the part of it at an index in `places`, zeros around it.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Sweep:
     sliced: int
     nodes: list[Node]
     stored: list[Value]
+    places: list[Any]
     totals: list[Value]
     ufuncs: list[str]
 
@@ -232,7 +235,8 @@ class _Sweeps:
             if self._pays(chain):
                 tiles = self._tiles(chain, f"tile_{len(sweeps) + 1}")
                 sweeps.append(tiles.params["sweep"])
-                taken.update(dict.fromkeys(chain, tiles))
+                placings = [value.node for value in tiles.results if value.node is not None]
+                taken.update(dict.fromkeys([*chain, *placings], tiles))
         return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
@@ -256,6 +260,7 @@ class _Sweeps:
             for node in chain
             if self.kinds[node] == "rows" and self._is_read_outside(node.results[0], inside)
         ]
+        placings = [self._placing(value) for value in stored]
         cut: dict[Value, None] = {}
         whole: dict[Value, None] = {}
         for node in chain:
@@ -278,11 +283,26 @@ class _Sweeps:
             sliced=len(cut),
             nodes=needed_nodes(nodes, [body.rows[value] for value in (*stored, *totals)]),
             stored=[body.rows[value] for value in stored],
+            places=[node and node.params["index"] for node in placings],
             totals=[body.rows[value] for value in totals],
             ufuncs=[TOTALS[value.node.op.name] for value in totals if value.node is not None],
         )
-        results = (*stored, *totals)
+        pairs = zip(stored, placings, strict=True)
+        whole_results = [value if node is None else node.results[0] for value, node in pairs]
+        results = (*whole_results, *totals)
         return Node.of(TILES, (*cut, *whole), {"sweep": sweep}, results, None)
+
+    def _placing(self, value: Value) -> Node | None:
+        """The node that places `value` among zeros, if nothing else reads it."""
+        if value in self.returned or len(self.readers[value]) != 1:
+            return None
+        (node,) = self.readers[value]
+        if node.op.name != "put_slice" or len(node.operands) > 1 or node.region:
+            return None
+        first, *others = node.params["index"]
+        is_part = type(first) is tuple and first[3] is None and all(one == FULL for one in others)
+        fits = node.results[0].type.dtype == value.type.dtype and value.type.sizes is None
+        return node if is_part and fits else None
 
     def _is_read_outside(self, value: Value, inside: set[Node]) -> bool:
         return value in self.returned or any(
