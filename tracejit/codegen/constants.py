@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Constants:
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
         }
         for plan in plans:
-            nodes = list(_in_order_of_text(plan))
+            nodes = [node for node in _in_order_of_text(plan) if _reads_constants(node)]
             for value in (*(v for n in nodes for v in n.operands), *plan.results, *plan.kept):
                 if isinstance(value, Constant) and value.type.form == "array":
                     self._enter_array(value)
@@ -88,11 +88,12 @@ class Constants:
 
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
         """`base`, with the dtype or a number where it is taken; "c" always has a number."""
-        taken = (*self.arrays, *self.numbers, *self._taken)
-        typed = f"{base}_{dtype.name}"
-        names = [] if base == "c" else [base, typed]
-        names += [f"{base}_{count}" for count in range(1, len(taken) + 2)]
-        return next(name for name in names if name not in taken)
+        names = [] if base == "c" else [base, f"{base}_{dtype.name}"]
+        numbered = (f"{base}_{number}" for number in count(1))
+        return next(name for name in chain(names, numbered) if not self._is_taken(name))
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self.arrays or name in self.numbers or name in self._taken
 
 
 def short_name(number: Any) -> str:
@@ -152,6 +153,10 @@ def _is_small(node: Node) -> bool:
 
 def _key(value: Value, dtype: np.dtype[Any]) -> tuple[Any, ...]:
     return repr(dtype.type(value.data)), dtype
+
+
+def _reads_constants(node: Node) -> bool:
+    return any(isinstance(value, Constant) for value in node.operands)
 
 
 def _values(plan: Plan) -> Iterator[Value]:

@@ -62,7 +62,8 @@ class Expressions:
         """The operands of a node, each as it is written."""
         strong = not _numbers_suffice(node)
         return [
-            self.number_name(node, position) or self.operand(value, strong)
+            (isinstance(value, Constant) and self.number_name(node, position))
+            or self.operand(value, strong)
             for position, value in enumerate(node.operands)
         ]
 
@@ -209,12 +210,12 @@ def _numbers_suffice(node: Node) -> bool:
     """Whether the scalar constants of a node may be written as Python numbers: where NumPy then
     computes the same in the same dtype."""
     scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
+    if not scalars:
+        return False
     types = [
         ArrayType((), np.dtype(type(value.data.item())), "weak") if value in scalars else value.type
         for value in node.operands
     ]
-    if not scalars:
-        return False
     if node.op.result_types(types, node.params) != tuple(v.type for v in node.results):
         return False
     if node.op.batch != "elementwise":

@@ -204,8 +204,15 @@ def _either(body: Body, twin: _Text) -> _Text:
 def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
     """Every name the bodies will import, so that no variable hides it."""
     spell = Expressions(lambda value: "_", set())
+    seen: set[tuple[Any, ...]] = set()
     for body in bodies:
         for node in (*body.plan.statements, *body.plan.inlined):
+            if not node.params:
+                used = [v if isinstance(v, Constant) else v.type for v in node.operands]
+                spelled = node.op.name, *used, *(value.type for value in node.results)
+                if spelled in seen:
+                    continue
+                seen.add(spelled)
             types = [value.type for value in node.operands]
             if any(isinstance(value, Constant) for value in node.operands):
                 spell.operands(node)

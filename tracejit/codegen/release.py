@@ -64,6 +64,9 @@ class _Holders:
 def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     """The names to delete, by the number of the statement before which they are."""
     storages = plan.storages
+    nodes = (*plan.statements, *plan.inlined)
+    if sum(_bytes(value) for node in nodes for value in node.results) <= WORTH:
+        return {}
     steps = list(_steps(plan, storages))
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}

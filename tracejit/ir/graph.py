@@ -165,7 +165,7 @@ class Node:
         self.region = region
         self.tapes = tapes
         self.segment = segment
-        self.results = tuple(Value(type, self, index) for index, type in enumerate(types))
+        self.results = tuple([Value(type, self, index) for index, type in enumerate(types)])
 
     @classmethod
     def of(

@@ -46,20 +46,25 @@ WEAK_DTYPES: Final[dict[type, np.dtype[Any]]] = {
     float: np.dtype("f8"),
     complex: np.dtype("c16"),
 }
+_REAL: Final = (np.dtype("f4"), np.dtype("f8"))
 PYTHON_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 class ArrayType:
     """Shape, dtype and form of a value; interned."""
 
-    __slots__ = ("dtype", "form", "is_inexact", "shape", "sizes")
+    __slots__ = ("_size", "dtype", "form", "is_inexact", "is_real", "shape", "sizes")
     shape: Shape
     dtype: np.dtype[Any]
     form: Form
     is_inexact: bool
     """Whether values are floating or complex, so that derivatives exist."""
+    is_real: bool
+    """Whether values are float32 or float64 scalars, or arrays with axes of such: arithmetic on
+    them gives the same type again."""
     sizes: Sizes | None
     """What knows the free dimensions of the shape; None where every size is a number."""
+    _size: int | None
 
     _interned: ClassVar[dict[tuple[Shape, np.dtype[Any], Form], ArrayType]] = {}
 
@@ -97,6 +102,9 @@ class ArrayType:
         made = object.__new__(cls)
         made.shape, made.dtype, made.form, made.sizes = shape, dtype, form, sizes
         made.is_inexact = dtype.kind in "fc"
+        is_number = form == "weak" or (form == "array" and not shape)
+        made.is_real = not is_number and dtype in _REAL
+        made._size = math.prod(shape) if sizes is None else None
         return made
 
     def __reduce__(self) -> tuple[type[ArrayType], tuple[Shape, np.dtype[Any], Form]]:
@@ -110,7 +118,7 @@ class ArrayType:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return math.prod(self.shape)
+        return math.prod(self.shape) if self._size is None else self._size
 
     @property
     def in_numbers(self) -> ArrayType:
@@ -120,7 +128,7 @@ class ArrayType:
     @property
     def estimated_size(self) -> int:
         """The number of elements that planners expect."""
-        return math.prod(self.shape) if self.sizes is None else estimated(self.shape)
+        return estimated(self.shape) if self._size is None else self._size
 
     @property
     def estimated_bytes(self) -> int:

@@ -42,8 +42,9 @@ def needed_nodes(
     wanted = {output.node for output in outputs if output not in there}
     kept = []
     for node in reversed(nodes):
-        pending = node.op.effect and not there.issuperset(node.results)
-        if node in wanted or pending:
+        if node in wanted or (node.op.effect and not there.issuperset(node.results)):
             kept.append(node)
-            wanted.update(value.node for value in node.operands if value not in there)
+            for value in node.operands:
+                if value not in there:
+                    wanted.add(value.node)
     return kept[::-1]

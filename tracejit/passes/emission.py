@@ -62,10 +62,7 @@ def number_of(value: Value) -> float | None:
 def is_real(value: Value) -> bool:
     """Whether a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
     them gives the same type again."""
-    type = value.type
-    if type.form == "weak" or (type.form == "array" and not type.shape):
-        return False
-    return type.dtype in (np.float32, np.float64)
+    return value.type.is_real
 
 
 def for_decisions(graph: Graph) -> set[Node]:

@@ -52,6 +52,8 @@ LINEAR = (
     "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
     "put_slice",
 )  # fmt: skip
+SUMS = ("add", "subtract")
+SCALING = ("multiply", "divide", "where")
 GATHERED = ("multiply", "divide", "negative", "sum", *PRODUCTS)
 
 
@@ -100,13 +102,15 @@ class _Gathering:
         self.kept = for_decisions(graph)
         self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
         self.negatives: set[Value] = set()
+        self.factored: set[Value] = set()
         self.readers: Counter[Value] = Counter()
         self.terms: dict[Value, Term] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
         """The results of `node`, copied or better."""
-        pairs = zip(node.operands, operands, strict=True)
-        self.negatives.update(after for before, after in pairs if before in self.negated)
+        if not self.negated.isdisjoint(node.operands):
+            pairs = zip(node.operands, operands, strict=True)
+            self.negatives.update(after for before, after in pairs if before in self.negated)
         start = len(new.nodes)
         value = None if node in self.kept else self._gathered(new, node, operands)
         if value is not None and value.type is node.results[0].type:
@@ -117,7 +121,19 @@ class _Gathering:
             results = new.copy_node(node, operands).results
         for before, after in zip(node.results, results, strict=True):
             self.readers[after] += self.before[before]
+        for made in new.nodes[start:]:
+            if self._has_factor(made):
+                self.factored.update(made.results)
         return results
+
+    def _has_factor(self, node: Node) -> bool:
+        """Whether there may be a factor in the expression of `node`."""
+        name = node.op.name
+        if name not in SPLITS:
+            return False
+        if name == "negative" or not self.factored.isdisjoint(node.operands):
+            return True
+        return name in SCALING and any(isinstance(value, Constant) for value in node.operands)
 
     def _forget(self, operands: Sequence[Value]) -> None:
         """`operands` have one reader less; nor is anything read by what nothing reads any more."""
@@ -133,12 +149,17 @@ class _Gathering:
         name = node.op.name
         if len(node.results) != 1 or not is_real(node.results[0]):
             return None
-        if name in ("add", "subtract"):
-            better = self._signs_in_sum(new, node, operands)
-            return self._twice(new, node, operands) if better is None else better
-        if name not in GATHERED:
+        if name not in SUMS and name not in GATHERED:
             return None
-        term = self._split(new, node, operands)
+        is_scaled = name == "negative" or any(
+            isinstance(value, Constant)
+            or (value in self.factored and self._is_inner(value, node))
+            for value in operands
+        )
+        if name in SUMS:
+            better = self._signs_in_sum(new, node, operands) if is_scaled else None
+            return self._twice(new, node, operands) if better is None else better
+        term = self._split(new, node, operands) if is_scaled else None
         if term is not None and term.gain > 0:
             return term.whole()
         if name == "negative":
@@ -217,14 +238,16 @@ class _Gathering:
             node is not None
             and not value.label
             and self.readers[value] <= 1
-            and (node.region, node.segment) == (reader.region, reader.segment)
-            and _note(node) == _note(reader)
+            and node.region == reader.region
+            and node.segment == reader.segment
+            and (node.where is reader.where or _note(node) == _note(reader))
         )
 
     def _fits(self, value: Value, node: Node) -> bool:
         """Whether a value has the dtype of the result of `node`, so that a factor of either is one
         of the other."""
-        return is_real(value) and value.type.dtype == node.results[0].type.dtype
+        type, result = value.type, node.results[0].type
+        return type.is_real and (type is result or type.dtype == result.dtype)
 
     def _term(self, new: Graph, value: Value, reader: Node) -> Term:
         """A value as a factor times the rest; as it stands, where it cannot be taken apart."""

@@ -48,14 +48,17 @@ def rebuild(
             else:
                 known[value] = new.add_input(value.name, value.type)
     for node in graph.nodes:
-        operands = replace_values(node.operands, known)
+        operands = replace_values(node.operands, known) if known else node.operands
         results = rewrite(new, node, operands)
         if results is None:
             results = new.copy_node(node, operands).results
-        else:
+        elif results is not node.results:
             for old, result in zip(node.results, results, strict=True):
                 result.take_name(old)
-        known.update(zip(node.results, results, strict=True))
+        if results is not node.results:
+            known.update(zip(node.results, results, strict=True))
+    if new.takes_nodes and not known:
+        return graph
     new.outputs = list(replace_values(graph.outputs, known))
     new.complete_names()
     return new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tracejit.ir.graph import Node, Value
 
@@ -23,11 +23,10 @@ def last_uses(
     return last
 
 
-def read_values(node: Node, inlined: set[Node]) -> Iterator[Value]:
+def read_values(node: Node, inlined: set[Node]) -> list[Value]:
     """The values that the statement of `node` reads: its operands, through inlined expressions."""
-    pending = list(node.operands)
-    while pending:
-        value = pending.pop()
-        yield value
+    values = list(node.operands)
+    for value in values:
         if value.node is not None and value.node in inlined:
-            pending.extend(value.node.operands)
+            values.extend(value.node.operands)
+    return values
