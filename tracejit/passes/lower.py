@@ -3,7 +3,8 @@
 `x.dot(ones)` takes a sixth of the time of `add.reduce(x)` for a few elements and half of it for
 thousands; a sum of products that nothing else reads needs no array of products at all. BLAS adds
 in another order than NumPy. It must not use threads meanwhile, for their number would show in the
-last bits: it does not up to BLAS_ELEMENTS, and above that sums are taken row by row (`vecdot`).
+last bits: it does not up to BLAS_ELEMENTS, and above that sums are taken row by row (`vecdot`) or,
+where rows are short, in blocks of that many elements. What tiles go through is left to them.
 
 Only the sign of a zero may change besides the last bits: a sum of nothing but -0.0 is 0.0. Sums of
 free dimensions stay, and those that nothing but a decision reads.
@@ -28,7 +29,7 @@ graph f(x: f8[3], y: f8[3]) -> s: f8, t: f8
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,13 @@ from tracejit.passes.rebuild import rebuild
 
 BLAS_ELEMENTS = 8192
 """Up to as many elements OpenBLAS adds up what it is given on one thread."""
+TILED_BYTES = 1 << 20
+"""From as many bytes on an array is gone through tile by tile, and all with as many rows."""
 SHORT_ROW = 32
 MANY_ROWS = 64
 LONG_ROW = 64
+WIDE_ROW = 128
+LEAST_ROWS = 32
 FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 
 
@@ -50,11 +55,12 @@ def lower(graph: Graph) -> Graph:
     readers = Counter(value for node in graph.nodes for value in node.operands)
     readers.update(graph.outputs)
     kept = for_decisions(graph)
+    tiled = {v.type.shape[0] for n in graph.nodes for v in n.results if _is_tiled(v)}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node.op.name != "sum" or node in kept:
             return None
-        value = _Sum(new, node, operands[0], readers[node.operands[0]] == 1).lowered()
+        value = _Sum(new, node, operands[0], readers[node.operands[0]] == 1, tiled).lowered()
         return None if value is None else (value,)
 
     if not any(node.op.name == "sum" for node in graph.nodes):
@@ -62,14 +68,25 @@ def lower(graph: Graph) -> Graph:
     return rebuild(graph, rewrite)
 
 
+def _is_tiled(value: Value) -> bool:
+    """Whether a value is an array so large that tiles go through its rows."""
+    type = value.type
+    if type.sizes is not None or not type.shape:
+        return False
+    return type.size * type.dtype.itemsize >= TILED_BYTES
+
+
 class _Sum:
-    """A sum of the new graph in the making: of `x`, which it alone reads where `is_only`.
+    """A sum of the new graph in the making: of `x`, which it alone reads where `is_only`. Tiles go
+    through arrays with as many rows as `tiled` says.
 
     A full sum of a product is one of its factors also where the product is read elsewhere: it need
     not be made as early then, nor kept for it.
     """
 
-    def __init__(self, graph: Graph, node: Node, x: Value, is_only: bool) -> None:
+    def __init__(
+        self, graph: Graph, node: Node, x: Value, is_only: bool, tiled: Container[Any]
+    ) -> None:
         self.graph = graph
         self.node = node
         self.x = x
@@ -77,6 +94,7 @@ class _Sum:
         self.keeps = bool(node.params.get("keepdims"))
         self.is_only = is_only
         self.factors = self._factors()
+        self.tiled = tiled
 
     def lowered(self) -> Value | None:
         """The value that stands for the sum; None where it stays."""
@@ -92,6 +110,8 @@ class _Sum:
             value = self._of_rows()
         elif self.axis == (0,) and type.ndim == 2 and type.size <= BLAS_ELEMENTS:
             value = self._of_columns()
+        elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
+            value = self._of_many_columns()
         assert value is None or value.type is result, (self.node, value)
         return value
 
@@ -113,21 +133,51 @@ class _Sum:
         fits = x.type.size <= BLAS_ELEMENTS
         if length > BLAS_ELEMENTS:
             return None
-        if self.is_only and self.factors and not (fits and length < SHORT_ROW and rows > MANY_ROWS):
+        block = None if fits else self._rows_at_once(rows, length)
+        is_dense = (fits or block is not None) and length < SHORT_ROW and rows > MANY_ROWS
+        if self.is_only and self.factors and not is_dense:
             return self._kept(self._emit("vecdot", *self.factors))
         if fits and x.type.ndim == 2 and self.keeps:
             return self._emit("dot_matrix", x, self._ones(length, 1))
         if fits:
             return self._kept(self._emit("dot_vector", x, self._ones(length)))
-        if length < LONG_ROW:
+        if length >= LONG_ROW:
+            return self._kept(self._emit("vecdot", x, self._ones(length)))
+        if block is None:
             return None
-        return self._kept(self._emit("vecdot", x, self._ones(length)))
+        blocks = self._emit("reshape", x, shape=(rows // block, block, length))
+        sums = self._emit("matmul_vector", blocks, self._ones(length))
+        return self._kept(self._emit("reshape", sums, shape=x.type.shape[:-1]))
 
     def _of_columns(self) -> Value:
         length = self.x.type.shape[0]
         if self.keeps:
             return self._emit("dot_matrix", self._ones(1, length), self.x)
         return self._emit("vector_dot", self._ones(length), self.x)
+
+    def _of_many_columns(self) -> Value | None:
+        """Blocks of rows are added up one by one, and then their sums."""
+        *stack, rows, length = self.x.type.shape
+        block = self._rows_at_once(rows, length)
+        if block is None:
+            return None
+        if block == rows:
+            return self._kept(self._emit("vector_matmul", self._ones(rows), self.x))
+        blocks = self._emit("reshape", self.x, shape=(*stack, rows // block, block, length))
+        sums = self._emit("vector_matmul", self._ones(block), blocks)
+        return self._emit("sum", sums, **{**self.node.params, "axis": (len(stack),)})
+
+    def _rows_at_once(self, rows: int, length: int) -> int | None:
+        """The most of `rows` that divide them into blocks of up to BLAS_ELEMENTS; None where the
+        blocks would be of few rows, or nothing is gained."""
+        type = self.x.type
+        if type.ndim < 2 or type.shape[0] in self.tiled or _is_tiled(self.x):
+            return None
+        if not 1 < length < WIDE_ROW:
+            return None
+        most = min(rows, BLAS_ELEMENTS // length)
+        candidates = range(most, max(LEAST_ROWS, most // 16) - 1, -1)
+        return next((block for block in candidates if not rows % block), None)
 
     def _kept(self, value: Value) -> Value:
         """The axis that was summed put back, if the sum keeps it."""

@@ -25,10 +25,11 @@ from tracejit.ops.branches import LEAVE
 from tracejit.ops.indexing import FULL
 from tracejit.ops.op import Op
 from tracejit.passes.dce import needed_nodes
+from tracejit.passes.lower import TILED_BYTES
 from tracejit.schedule.regime import elements_of, is_for_one_blas_thread
 
 TILE_BYTES = 1 << 18
-LEAST_BYTES = 1 << 20
+LEAST_BYTES = TILED_BYTES
 LEAST_OPERATIONS = 4
 LEAST_COST = 1_000_000
 """What a sweep must come to, in elements of a plain operation, for the tiles to pay."""
@@ -240,7 +241,7 @@ class _Sweeps:
         return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
-        wide = [node for node in chain if _bytes(self._widest(node)) >= LEAST_BYTES]
+        wide = [node for node in chain if _bytes(self._widest(node)) >= TILED_BYTES]
         return (
             len(wide) >= LEAST_OPERATIONS
             and sum(elements_of(node, self._widest(node)) for node in wide) >= LEAST_COST
