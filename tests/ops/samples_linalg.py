@@ -158,6 +158,23 @@ INVERSE_OF_LOWER = [
     ),
     *each("lower_half", OPS["lower_half"], normal(3, 3), normal(2, 3, 3)),
 ]
+
+
+def lower_half_product(a, b):
+    """The lower half of a.mT @ b, `a` being taken for lower triangular."""
+    return OPS["lower_half_product"](np.tril(a), b)
+
+
+LOWER_HALF_PRODUCT = [
+    Sample("lower_half_product", lower_half_product, arrays, **fields)
+    for arrays, fields in (
+        ((normal(3, 3), normal(3, 3)), {}),
+        ((normal(2, 3, 3), normal(3, 3)), {}),
+        ((normal(100, 100), normal(100, 100)), {"order": 1}),
+        ((normal(2, 97, 97), normal(2, 97, 97)), {"order": 1}),
+        ((normal(97, 97), normal(2, 97, 97)), {"order": 1}),
+    )
+]
 CHOLESKY = [
     *each("cholesky", np.linalg.cholesky, definite(3, 3), zero_size=(EMPTY,), holomorphic=False),
     *each("cholesky", np.linalg.cholesky, definite(2, 3, 3), zero_size=(NONE,), holomorphic=False),
@@ -350,6 +367,7 @@ SAMPLES = [
     *DETERMINANT,
     *CHOLESKY,
     *INVERSE_OF_LOWER,
+    *LOWER_HALF_PRODUCT,
     *EIGEN,
     *SINGULAR,
     *EUCLIDEAN,
