@@ -153,3 +153,23 @@ def test_no_bit_depends_on_it(f: Any, number: Any, dtype: str, is_scalar: bool) 
         except (TypeError, OverflowError):
             return
         assert_same(tj.function(lambda x: f(x, number), cache=False)(x), expected)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_identity_matrices_are_made_at_the_head(dtype: str) -> None:
+    def f(x: Any) -> Any:
+        return x * np.eye(40, dtype=dtype)
+
+    text = source(f, np.ones((40, 40), dtype))
+    assert "eye_40 = eye(40" in text
+    assert "x * eye_40" in text
+    assert "load" not in text
+
+
+def test_what_is_no_identity_is_data() -> None:
+    almost = np.eye(40)
+    almost[3, 4] = -0.0
+    for matrix in (almost, np.eye(40, k=1), np.eye(40, 41), 2.0 * np.eye(40)):
+        shape = matrix.shape
+        text = source(lambda x, matrix=matrix: x * matrix.copy(), np.ones(shape))
+        assert "eye" not in text

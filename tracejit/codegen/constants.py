@@ -71,6 +71,8 @@ class Constants:
         data = constant.data
         if data.size and data.dtype.kind == "f" and bool((data == 1).all()):
             base = "ones_" + "x".join(map(str, data.shape))
+        elif is_identity(data):
+            base = f"eye_{data.shape[0]}"
         else:
             base = "c"
         constant.name = self._free(base, data.dtype)
@@ -94,6 +96,15 @@ class Constants:
 
     def _is_taken(self, name: str) -> bool:
         return name in self.arrays or name in self.numbers or name in self._taken
+
+
+def is_identity(data: Any) -> bool:
+    """Whether an array is an identity matrix of floats, to the bit."""
+    if data.ndim != 2 or data.shape[0] != data.shape[1] or data.dtype.kind != "f":
+        return False
+    if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
+        return False
+    return bool(data.tobytes() == np.eye(data.shape[0], dtype=data.dtype).tobytes())
 
 
 def short_name(number: Any) -> str:

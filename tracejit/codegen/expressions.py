@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.codegen.constants import is_identity
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import INLINE_ELEMENTS
 from tracejit.ir.types import ArrayType
@@ -131,7 +132,7 @@ class Expressions:
         return self.bind(f"np.array({text}{dtype}){shape}")
 
     def _regular(self, data: Any) -> str | None:
-        """np.ones, np.zeros, np.full or np.arange, where they make exactly these bytes."""
+        """np.ones, np.zeros, np.full, np.eye or np.arange, where they make exactly these bytes."""
         if data.size and data.dtype.kind == "f" and data.dtype.itemsize <= 8 and (data == 1).all():
             shape = data.shape[0] if data.ndim == 1 else data.shape
             dtype = "" if data.dtype == float else f", {literal(data.dtype)}"
@@ -146,6 +147,9 @@ class Expressions:
                 return self.bind(f"np.zeros({shape}{dtype if data.dtype != float else ''})")
             default = np.asarray(flat[0].item()).dtype == data.dtype
             return self.bind(f"np.full({shape}, {self.number(flat[0])}{'' if default else dtype})")
+        if is_identity(data):
+            dtype = "" if data.dtype == float else f", dtype={literal(data.dtype)}"
+            return self.bind(f"np.eye({data.shape[0]}{dtype})")
         if data.ndim == 1 and data.dtype == np.arange(1).dtype:
             start, step = int(data[0]), int(data[1]) - int(data[0])
             stop = start + step * data.size

@@ -237,6 +237,7 @@ vecdot = _bilinear(
 )
 
 
+LONG_ROW, LONGEST_ROW = 64, 8192
 dot_in_rows = _bilinear(
     name="dot_in_rows",
     infer=lambda a, b, rows: array_or_scalar((), common_dtype(a, b)),
@@ -244,13 +245,20 @@ dot_in_rows = _bilinear(
     source=lambda types, rows: (
         f"np.add.reduce(np.vecdot({_in_rows(0, types, rows)}, {_in_rows(1, types, rows)}))"
         if rows
-        else "np.add.reduce({0} * {1}, axis=None)"
+        else _rows_as_they_are(types[0])
     ),
     cost=lambda a, b, rows: 2 * a.size,
 )
 """The sum of the products of two arrays of one shape, in C order: row by row, the `rows` being a
 shape of as many elements, or None where it is not known. Passes make it; it is the same for any
 number of threads."""
+
+
+def _rows_as_they_are(type: ArrayType) -> str:
+    """The source of the sum for operands of unknown rows, which may be long enough by themselves."""
+    fits = type.ndim > 1 and type.sizes is None and LONG_ROW <= type.shape[-1] <= LONGEST_ROW
+    products = "np.vecdot({0}, {1})" if fits else "{0} * {1}"
+    return f"np.add.reduce({products}, axis=None)"
 
 
 def _in_rows(position: int, types: Sequence[ArrayType], rows: Shape) -> str:
