@@ -14,6 +14,7 @@ from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
+from tracejit.passes.insets import keep_edges
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
@@ -23,6 +24,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     strengthen,
     gather_factors,
     take_sums_apart,
+    keep_edges,
     hoist_products,
     join_sums,
     lower,
