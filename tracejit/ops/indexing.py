@@ -22,6 +22,7 @@ from tracejit.ir.dims import whole
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, filled, is_recorded, settled, type_in_call
+from tracejit.ops.index_text import added, assigned, index_text, slice_update, taken
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, slice_length
 from tracejit.ops.op import Op, answer, defop
 
@@ -210,35 +211,6 @@ def _counts_up(array: Any) -> bool:
     return node is not None and node.op.name == "arange" and node.params["start"] == 0
 
 
-# How an index is spelled
-
-
-def index_text(index: Index) -> str:
-    """The index between the brackets: 1:, None, ::2."""
-    return ", ".join(map(_entry_text, index)) or "()"
-
-
-def _entry_text(entry: Any) -> str:
-    if not isinstance(entry, tuple):
-        return str(entry)
-    start, stop, step = ("" if bound is None else str(bound) for bound in entry[1:])
-    return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
-
-
-def index_object_text(index: Index) -> str:
-    """The index as an argument of a call: {1}, or (slice(None), {1})."""
-    texts = []
-    for entry in index:
-        if isinstance(entry, tuple):
-            *bounds, step = entry[1:]
-            bounds = bounds if step is None else [*bounds, step]
-            bounds = bounds[1:] if bounds[0] is None and len(bounds) == 2 else bounds
-            texts.append(f"slice({', '.join(map(str, bounds))})")
-        else:
-            texts.append(str(entry))
-    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-
-
 # The ops
 
 
@@ -257,7 +229,7 @@ take_at = defop(
     vjp=(lambda g, y, x, *indices, index, unique: _placed(g, indices, x.shape, index, unique),),
     jvp="linear",
     batch=batched_indices.take_at,
-    source=lambda types, index, unique: f"{{0}}[{index_text(index)}]",
+    source=lambda types, index, unique: taken(types, index),
 )
 answer(operator.getitem, _index_call)
 
@@ -273,28 +245,14 @@ def _in_zeros(g: ArrayType, *indices: ArrayType, shape: Shape, **params: Any) ->
     return ArrayType(shape, g.dtype)
 
 
-def _assigned(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, str]:
-    zeros = filled(shape, 0, types[0].dtype)
-    return f"{{out}} = {zeros}", f"{{out}}[{index_text(index)}] = {{0}}"
-
-
-def _slice_update(types: Sequence[ArrayType], index: Index) -> str:
-    return f"{{out}}[{index_text(index)}] += {{1}}"
-
-
-def _added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, str]:
-    zeros = filled(shape, 0, types[0].dtype)
-    return f"{{out}} = {zeros}", f"np.add.at({{out}}, {index_object_text(index)}, {{0}})"
-
-
 add_slice: Op = defop(
     name="add_slice",
     infer=lambda x, v, index: x,
     vjp=(lambda g, y, x, v, index: g, lambda g, y, x, v, index: getitem(g, index=index)),
     jvp="linear",
     batch=batched_indices.add_slice,
-    statements=lambda types, index: ("{out} = {0}.copy()", _slice_update(types, index)),
-    inplace=lambda types, index: _slice_update(types, index),
+    statements=lambda types, index: ("{out} = {0}.copy()", slice_update(types, index)),
+    inplace=lambda types, index: slice_update(types, index),
 )
 put_slice: Op = defop(
     name="put_slice",
@@ -302,7 +260,7 @@ put_slice: Op = defop(
     vjp=(lambda g, y, v, *indices, shape, index: getitem(g, *indices, index=index),),
     jvp="linear",
     batch=batched_indices.placing("put_slice"),
-    statements=_assigned,
+    statements=assigned,
 )
 put_at: Op = defop(
     name="put_at",
@@ -310,7 +268,7 @@ put_at: Op = defop(
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),),
     jvp="linear",
     batch=batched_indices.placing("put_at"),
-    statements=_assigned,
+    statements=assigned,
 )
 add_at: Op = defop(
     name="add_at",
@@ -318,7 +276,7 @@ add_at: Op = defop(
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),),
     jvp="linear",
     batch=batched_indices.placing("add_at"),
-    statements=_added,
+    statements=added,
 )
 
 

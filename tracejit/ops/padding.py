@@ -20,7 +20,8 @@ from tracejit.ops.creation import (
     plain_number,
     type_in_call,
 )
-from tracejit.ops.indexing import FULL, getitem, index_text
+from tracejit.ops.index_text import index_text
+from tracejit.ops.indexing import FULL, getitem
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import OPS, Op, answer, defop
 from tracejit.ops.reductions import along

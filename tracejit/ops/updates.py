@@ -18,11 +18,10 @@ from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
+from tracejit.ops.index_text import index_object_text, index_text
 from tracejit.ops.indexing import (
     Index,
     getitem,
-    index_object_text,
-    index_text,
     is_unique,
     parsed_index,
     part_is_mask,
