@@ -29,14 +29,15 @@ def assert_close_to_exact(f: Callable[..., Any], arguments: Sequence[Any], grad:
         assert_close(one, other)
 
 
-def assert_close(found: Any, expected: Any) -> None:
-    """The same but for rounding, relative to the largest number of all."""
+def assert_close(found: Any, expected: Any, dtype: Any = None) -> None:
+    """The same but for rounding, relative to the largest number of all, as it is in `dtype` where
+    some operands have that."""
     assert type(found) is type(expected)
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     if expected.dtype.kind == "c":
-        assert_close(found.real, expected.real)
-        assert_close(found.imag, expected.imag)
+        assert_close(found.real, expected.real, dtype)
+        assert_close(found.imag, expected.imag, dtype)
         return
     for test in (np.isnan, np.isposinf, np.isneginf):
         np.testing.assert_array_equal(test(found), test(expected))
@@ -44,7 +45,7 @@ def assert_close(found: Any, expected: Any) -> None:
     if not there.any():
         return
     largest = float(np.max(np.abs(expected[there])))
-    tolerance = 1e-12 if expected.dtype == np.float64 else 2e-5
+    tolerance = 1e-12 if (dtype or expected.dtype) == np.float64 else 2e-5
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(
             found[there] / (largest or 1.0),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
+from tests.fallbacks import watched
 from tracejit.trace.eager import EAGER
 
 # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
@@ -40,3 +41,12 @@ def no_open_tape() -> Iterator[None]:
     """No test leaves a tape open."""
     yield
     assert EAGER.windows == ()
+
+
+@pytest.fixture(autouse=True)
+def no_hidden_error(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No kernel raises where Python does not, but in tests marked `falls_back`."""
+    with watched() as hidden:
+        yield
+    if hidden and request.node.get_closest_marker("falls_back") is None:
+        pytest.fail(f"a kernel raised where Python does not:\n{hidden[0]}", pytrace=False)

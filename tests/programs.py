@@ -440,11 +440,16 @@ def arguments(draw: Any) -> list[Argument]:
 
 
 @st.composite
-def programs(draw: Any) -> Program:
+def programs(
+    draw: Any,
+    kinds: Sequence[Kind] = KINDS,
+    given: st.SearchStrategy[list[Argument]] | None = None,
+    lengths: tuple[int, int] = (5, 30),
+) -> Program:
     """A program of 5 to 30 operations."""
-    build = Build(draw, draw(arguments()))
-    for _ in range(draw(st.integers(5, 30))):
-        attempts = (build.add(draw(st.sampled_from(KINDS))(build)) for _ in range(4))
+    build = Build(draw, draw(arguments() if given is None else given))
+    for _ in range(draw(st.integers(*lengths))):
+        attempts = (build.add(draw(st.sampled_from(kinds))(build)) for _ in range(4))
         if not any(attempts):
             build.add(f"np.sin({build.pick()})")
         if draw(st.integers(0, 9)) == 9:

@@ -1,0 +1,158 @@
+"""What optimisations look for, as kinds of operations of random programs (tests/programs.py).
+
+Loops over rows, sums of products, powers, factors, products of matrices, log-sum-exp: what a program
+of single operations would show once in a thousand times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tests.programs import (
+    BINARY,
+    SMOOTH,
+    WEAK,
+    Argument,
+    Build,
+    Kind,
+    arrays,
+    binary,
+    index,
+    kinked,
+    reduction,
+    shape,
+    unary,
+    weak,
+)
+
+SUMS = (
+    "np.sum({0} * {1})", "np.sum({0} * {0}, axis=-1)", "np.mean({0} ** 2)", "np.sum({0}, axis=0)",
+    "np.sum({0} * {1}, axis=-1, keepdims=True)", "np.sum(np.square({0}), axis=0)",
+    "np.mean({0} * {0}, axis=0, keepdims=True)", "np.sum({0}, axis=-1)", "np.mean({0}, axis=-1)",
+    "np.sum(np.sum({0} * {1}, axis=-1))", "np.sum(0.5 * ({0} * {0}) + np.square({1}))",
+    "np.sum(np.sum({0}, axis=0))", "np.mean((np.sin({0}) + {1}) ** 2 + 0.25 * {0} ** 2)",
+    "np.sum({0} > 0.3) * {0}", "np.var({0}, axis=-1)", "np.std({0} + np.sin({0}))",
+)  # fmt: skip
+POWERS = (
+    "{0} ** 4", "{0} ** 5", "{0} ** 7", "({0} * {0} + 1.0) ** -2", "np.power({0}, 3)",
+    "({0} * {0}) ** 1.5", "np.exp({0}) ** 0.5", "(np.square({0}) + 0.5) ** -1.5",
+    "np.power(np.abs({0}) + 0.25, 2.5)", "np.logaddexp(0.0, {0})", "np.logaddexp({0}, {1})",
+    "np.reciprocal({0} * {0} + 2.0)", "(2.0 + {0} * {0}) ** -1", "np.square({0} - 1.0)",
+    "{0} * {1} + {1} * {0}", "np.logaddexp(np.sin({0}), 1.5)", "({0} + 40.0) ** 0.5",
+)  # fmt: skip
+FACTORS = (
+    "2.0 * ({0} * (0.5 * {1}))", "{0} + (-{1}) * {0}", "3.0 * {0} - 3.0 * {1}", "-(-{0} - {1})",
+    "0.5 * ({0} - 2.0 * (-{1}))", "{0} * (1.0 / ({1} * {1} + 1.0))", "np.sum(0.25 * (-{0}))",
+    "np.mean(-2.0 * {0}, axis=-1)", "(-{0}) / (4.0 * ({1} * {1} + 1.0))", "({0} * 3.0) / 7.0",
+    "2.0 * np.reshape(-0.5 * {0}, -1)", "(0.1 * {0}).T * -5.0", "-0.5 * {0} ** 2 - 0.5 * {1} ** 2",
+    "(0.5 * {0}) @ (2.0 * {1})", "{0} / 3.0 + {0} / 3.0", "-np.sum({0} * (-0.5 * {1}), axis=-1)",
+    "1.0 / (1.0 + np.exp(-2.0 * {0}))", "-({0} * -{1}) * 0.125",
+)  # fmt: skip
+MATRICES = (
+    "{0} @ {1}", "{0} @ {1}.T", "{0}.T @ {1}", "{0} @ {0}.T", "{0} @ {1}[0]", "{0}[0] @ {1}",
+    "np.dot({0}, {1})", "np.einsum('ij,kj->ik', {0}, {1})", "np.einsum('ij,jk->k', {0}, {1})",
+    "np.outer({0}[0], {1}[0])", "np.tensordot({0}, {1}, axes=([1], [1]))", "{0}[0] @ {1}[0]",
+    "np.linalg.cholesky(np.tanh({0} @ {0}.T) + 30.0 * np.eye({0}.shape[0]))",
+    "np.linalg.solve(np.tanh({0} @ {0}.T) + 30.0 * np.eye({0}.shape[0]), {1})",
+    "np.sum({0} @ {1}, axis=0)", "np.sum({0} @ {1})", "np.trace({0} @ {1})",
+    "np.linalg.slogdet(np.tanh({0} @ {0}.T) + 30.0 * np.eye({0}.shape[0]))[1]",
+    "np.concatenate([{0} @ {1}, {0}], axis=-1)", "np.diag(np.diagonal({0})) @ {1}",
+)  # fmt: skip
+APART = (
+    "np.sum(np.sum({0} * {1}, axis=-1))", "np.sum(0.5 * ({0} * {0}) + {1} * {1})",
+    "np.mean(np.sum({0} * {0}, axis=0))", "np.sum({0} * {0} + 0.25 * ({1} * {1})) * {1}",
+    "np.sum(np.exp({0}) * np.exp({1}) + {1} * {1})", "np.sum(np.mean(np.tanh({0}), axis=-1))",
+)  # fmt: skip
+EACH = "for k in range({0}.shape[0])]"
+HOISTED = (
+    "np.stack([{0}[k] @ {1} EACH, axis=0)", "np.stack([np.sum({0}[k] @ {1}) EACH)",
+    "(h := {0}[0], np.stack([h := np.tanh(h @ {1} + {0}[k] @ {1}) EACH))[1]",
+    "sum([np.sin({0}[k] @ {1}) * k EACH)", "sum([np.tanh({0}[:, k] @ {1}) EACH)",
+    "(h := {1}, [h := np.tanh(h @ {1} - {0}[k] @ {1}) EACH)[1][-1]",
+)  # fmt: skip
+JOINED = (
+    "sum([np.outer({0}[k], np.sin({1}[k])) EACH)", "sum([np.sum({0} * {1}[k], axis=0) EACH)",
+    "(h := {1}[0], [h := np.tanh(h @ {1} + {0}[k]) EACH)[1][-1]",
+    "(h := {0}, np.stack([h := np.tanh(h @ {1} + {0}[k]) EACH))[1]",
+    "sum([({0} * {1}[k]).T @ {1} EACH)", "sum([np.sin({0} @ {1} + {0}[k]) EACH)",
+)  # fmt: skip
+ROLLED = (
+    "np.stack([np.sum(np.sin({0}[k] * 1.5)) EACH)", "np.stack([np.tanh({0}[k]) * {1}[k] EACH)",
+    "np.stack([{0}[k] * k EACH, axis=-1)", "sum([np.tanh({0}[k]) * {1}[k] EACH)",
+    "sum([np.sum({0}[k] ** 2) * 0.5 EACH)", "np.stack([{0}[k] - {0}[0] EACH)",
+    "(h := {1}[0], [h := np.tanh(h * {1}[1] + {0}[k] @ {1}) EACH)[1][-1]",
+    "sum([{0}[k] * np.sin({1}) EACH)", "np.stack([{0}[k] / np.sum(np.exp({0}[k])) EACH)",
+    "np.concatenate([np.sin({0}[k:k + 1]) * 0.5 EACH)", "np.stack([{0}[:, k] EACH) @ {1}",
+    "sum([{0}[:, k] * {1}[k] EACH)", "np.stack([np.sort({0}[k]) * {0}[k] EACH)",
+    "np.stack([np.max(np.stack([{0}[k], {1}[k]]), axis=0) EACH)",
+    "np.stack([np.where({0}[k] > 0.1, {0}[k], {1}[k]) EACH, axis=1)",
+    "np.stack([{0}[k, 0] * {1}[0, k] + {0}[0, k] EACH)", "np.stack([np.mean({0}[k] @ {1}.T) EACH)",
+    "np.stack([np.cumsum({0}[k])[::-1] * {1}[-1] EACH)", "np.stack([{0}[k][[0, -1, 0]] EACH)",
+)  # fmt: skip
+UPDATED = (
+    "(a := np.sin({0}), b := a[:1], a.__setitem__(-1, {1}[0]), b + a)[3]",
+    "(a := np.exp(-{0} * {0}), b := a[0], a.__setitem__(0, {1}[0]), np.sum(b) + a)[3]",
+    "(a := {0} * 2.0, a.__setitem__(slice(1, 3), a[:2] * 0.5), a + {1})[2]",
+    "(a := {0} * {1}, a.__iadd__(1.0), b := a[..., ::2], a.__imul__(2.0), np.sum(b) * a)[4]",
+)  # fmt: skip
+HOISTED, JOINED, ROLLED = (
+    tuple(text.replace("EACH", EACH) for text in texts) for texts in (HOISTED, JOINED, ROLLED)
+)
+NORMALISED = (
+    "(lambda x: (lambda m: m + np.log(np.sum(np.exp(x - m), axis=-1, keepdims=True)))"
+    "(np.max(x, axis=-1, keepdims=True)))({0})",
+    "(lambda e: e / np.sum(e, axis=-1, keepdims=True))(np.exp({0} - np.max({0}, axis=-1)[..., None]))",
+    "({0} - np.mean({0}, axis=-1, keepdims=True)) / np.sqrt(np.var({0}, axis=-1, keepdims=True) + 0.1)",
+)
+ELEMENTWISE = (*SMOOTH[:20], *WEAK, *BINARY[:11])
+
+
+def of(templates: Sequence[str], ndim: int = 0) -> Kind:
+    """The kind of operations on two values of at least so many dimensions that these spell."""
+
+    def kind(build: Build) -> str:
+        first, second = (build.pick(arrays=ndim > 0, ndim=ndim) for _ in range(2))
+        if not (first and second):
+            return ""
+        return build.draw(st.sampled_from(templates)).format(first, second)
+
+    return kind
+
+
+sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
+matrices, updated = of(MATRICES, 2), of(UPDATED, 1)
+apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
+normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
+
+EVERY: tuple[Kind, ...] = (
+    unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices, normalised,
+    apart, hoisted, joined, rolled, updated,
+)  # fmt: skip
+
+SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))
+ROWS = ((40,), (17, 5), (33, 2), (40, 1), (9, 3, 4), (17, 5))
+
+
+@st.composite
+def some(
+    draw: Any, shapes: Sequence[tuple[int, ...]], alike: bool = False, most: int = 3
+) -> list[Argument]:
+    """Up to three arrays of these shapes, of one where they are `alike`, and perhaps a float."""
+    chosen = (draw(st.sampled_from(shapes)),) if alike else shapes
+    names = "xyz"[: draw(st.integers(1, most))]
+    made = [Argument(name, np.asarray(draw(arrays(chosen))), True) for name in names]
+    if draw(st.booleans()):
+        made.append(Argument("s", draw(st.sampled_from((0.6, 1.4))), False))
+    return made
+
+
+@st.composite
+def numbers(draw: Any) -> list[Argument]:
+    """Float64 scalars."""
+    values = st.sampled_from((0.7, -1.25, 2.0, 0.1))
+    count = draw(st.integers(1, 3))
+    return [Argument(name, np.float64(draw(values)), True) for name in "abc"[:count]]

@@ -1,0 +1,300 @@
+"""Every optimisation, alone and with all others, on random programs: against exact kernels.
+
+Values and gradients are those of `exact=True` up to rounding, with the same infinities and nan,
+dtypes, shapes and forms, also where the arguments hold special values. Limits are lowered, so that
+small programs are optimised, and it is counted that they are: a kernel counts where its text is
+another one without the optimisation.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tracejit as tj
+from tests import patterns
+from tests.against_exact import assert_close
+from tests.programs import Kind, Program, arguments, programs
+from tests.test_programs import FEW
+from tracejit import pipeline, ways
+from tracejit.autodiff import residuals, rolled
+from tracejit.codegen import constants, floats, module
+from tracejit.passes import algebra, improve, lower
+from tracejit.passes.algebra import strengthen
+from tracejit.passes.factors import gather_factors
+from tracejit.passes.loops import hoist_products, join_sums
+from tracejit.passes.products import dot_small
+from tracejit.passes.sums import take_sums_apart
+from tracejit.runtime import workers
+from tracejit.schedule import regime, tiles
+from tracejit.trace.trees import flatten
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
+
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-300, 5e-324)
+NOTHING = residuals.Plan(frozenset(), 0, 0)
+
+
+class Optimisation(NamedTuple):
+    """What stands in the place of it where it is off, the limits where it is on, options of
+    `function`, and the programs that it is for: operations, arguments, how many operations.
+
+    `passes` are those of IMPROVEMENTS that belong to it. One of `least` programs is to change.
+    """
+
+    kinds: Sequence[Kind]
+    given: st.SearchStrategy[Any] = arguments()
+    off: Sequence[tuple[Any, str, Any]] = ()
+    limits: Sequence[tuple[Any, str, Any]] = ()
+    passes: Sequence[Callable[..., Any]] = ()
+    options: dict[str, Any] = {}  # noqa: RUF012
+    lengths: tuple[int, int] = (2, 8)
+    least: int = 2
+
+
+def same(graph: Any) -> Any:
+    """The graph as it is."""
+    return graph
+
+
+SQUARES = patterns.some(patterns.SQUARES, alike=True)
+ROWS = patterns.some(patterns.ROWS, alike=True)
+TILES = (
+    (tiles, "LEAST_BYTES", 0),
+    (tiles, "LEAST_COST", 0),
+    (tiles, "LEAST_OPERATIONS", 1),
+    (tiles, "TILE_BYTES", 40),
+)
+BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
+
+
+def with_elementwise(kind: Kind) -> tuple[Kind, ...]:
+    """Mostly this kind of operations."""
+    return kind, kind, kind, patterns.elementwise
+
+
+OPTIMISATIONS: dict[str, Optimisation] = {
+    "strengthen": Optimisation(
+        (patterns.powers, patterns.powers, patterns.elementwise),
+        limits=[(algebra, "LOGADDEXP_ELEMENTS", 0)],
+        passes=[strengthen],
+    ),
+    "gather_factors": Optimisation(
+        (patterns.factors, patterns.factors, patterns.elementwise), passes=[gather_factors]
+    ),
+    "take_sums_apart": Optimisation(
+        with_elementwise(patterns.apart), SQUARES, passes=[take_sums_apart]
+    ),
+    "hoist_products": Optimisation(
+        with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
+    ),
+    "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
+    "lower": Optimisation((patterns.sums, patterns.elementwise), passes=[lower.lower]),
+    "lower in rows": Optimisation(
+        (patterns.sums, patterns.elementwise),
+        ROWS,
+        limits=[(lower, "BLAS_ELEMENTS", 16), (lower, "LONG_ROW", 2), (lower, "SHORT_ROW", 2)],
+        passes=[lower.lower],
+    ),
+    "dot_small": Optimisation(
+        (patterns.matrices, patterns.elementwise), SQUARES, passes=[dot_small]
+    ),
+    "roll_up": Optimisation(
+        with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]
+    ),
+    "detach": Optimisation(
+        with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)], least=3
+    ),
+    "tiles": Optimisation(BY_ROWS, ROWS, [(tiles, "LEAST_BYTES", 1 << 60)], TILES),
+    "threads": Optimisation(
+        BY_ROWS,
+        ROWS,
+        limits=[(tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: has_tiles)],
+        options={"threads": 2},
+        least=10**9,
+    ),
+    "floats": Optimisation(
+        (patterns.elementwise, patterns.powers),
+        patterns.numbers(),
+        [(module, "pays", lambda plan: False)],
+        lengths=(4, 16),
+    ),
+    "constants": Optimisation(
+        (patterns.factors, patterns.elementwise),
+        off=[(constants, "dtype_at", lambda node, position: None)],
+    ),
+    "one BLAS thread": Optimisation(
+        (patterns.matrices, patterns.elementwise),
+        SQUARES,
+        [(tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: False)],
+        [(regime, "THREADED", 1), (regime, "LARGE_PRODUCT", 100)],
+    ),
+    "cut": Optimisation(
+        (patterns.factors, patterns.elementwise, patterns.sums),
+        SQUARES,
+        [(ways, "choose", lambda part, gradients, budget: NOTHING)],
+        [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
+    ),
+    "memory budget": Optimisation(
+        (patterns.elementwise, patterns.sums, patterns.matrices),
+        SQUARES,
+        options={"memory_budget": 200},
+    ),
+}
+TOGETHER = tuple(name for name in OPTIMISATIONS if name != "memory budget")  # which has no tiles
+
+
+@contextmanager
+def only(*names: str) -> Iterator[None]:
+    """These optimisations and no others, with their limits."""
+    chosen = [OPTIMISATIONS[name] for name in names]
+    passes = [one for each in chosen for one in each.passes]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, each in OPTIMISATIONS.items():
+            for place, attribute, value in each.limits if name in names else each.off:
+                patch.setattr(place, attribute, value)
+        kept = tuple(one for one in improve.IMPROVEMENTS if one in passes)
+        patch.setattr(improve, "IMPROVEMENTS", kept)
+        yield
+
+
+def differentiable(program: Program) -> Callable[..., Any]:
+    """The scalar that is differentiated: of scalars alone, one without sums."""
+    text = program.loss_text
+    if all(type(value) is np.float64 for value in program.values):
+        text = text.replace("np.sum", "")
+    return program.compiled(text)
+
+
+def options_of(*names: str) -> dict[str, Any]:
+    """The options of `function` for these optimisations."""
+    return {key: value for name in names for key, value in OPTIMISATIONS[name].options.items()}
+
+
+def compared(program: Program, values: Sequence[Any], names: Sequence[str]) -> Any:
+    """The program and its gradients with these optimisations are as the exact kernels have them;
+    the kernel of the gradients."""
+    moving = program.moving
+    options = options_of(*names)
+    with only(*names):
+        function = tj.function(program.function, cache=False, **options)
+        both = tj.value_and_grad(
+            tj.function(differentiable(program), cache=False, **options), argnums=moving
+        )
+        with np.errstate(all="ignore"):
+            found = [function(*values), both(*values)]
+            kernel = both.kernel(*values)
+    exact = tj.function(program.function, cache=False, exact=True)
+    exact_both = tj.value_and_grad(
+        tj.function(differentiable(program), cache=False, exact=True), argnums=moving
+    )
+    given = dict(zip([one.name for one in program.arguments], values, strict=True))
+    inputs = [
+        np.float64(given[name]) if type == "f8" else given[name]
+        for name, type in kernel.signature["inputs"].items()
+    ]
+    with np.errstate(all="ignore"):
+        expected = [exact(*values), exact_both(*values)]
+        value, kept = kernel.forward(*inputs)
+        gradients = kernel.backward(kept)
+    apart = value, gradients if isinstance(gradients, tuple) else (gradients,)
+    is_single = any(np.asarray(value).dtype == np.float32 for value in values)
+    all_close([*found, apart], [*expected, expected[1]], np.float32 if is_single else None)
+    return kernel
+
+
+def all_close(found: Any, expected: Any, dtype: Any) -> None:
+    """All leaves the same but for rounding."""
+    one, other = flatten(found)[0], flatten(expected)[0]
+    assert len(one) == len(other)
+    for mine, exact in zip(one, other, strict=True):
+        assert_close(mine, exact, dtype)
+
+
+def text_of(kernel: Any) -> str:
+    """The module without its header, in which nothing but numbers of versions and keys differ."""
+    text: str = kernel.source
+    return text.split('"""', 2)[2]
+
+
+def is_changed(program: Program, values: Sequence[Any], kernel: Any, names: Sequence[str]) -> bool:
+    """Whether the kernel is another one without these optimisations."""
+    with only():
+        loss = tj.function(differentiable(program), cache=False)
+        plain = tj.value_and_grad(loss, argnums=program.moving).kernel(*values)
+    return text_of(plain) != text_of(kernel)
+
+
+def with_special(values: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    """The floating-point arguments with special values in a few places."""
+    return [_special(value, rng) for value in values]
+
+
+def _special(value: Any, rng: np.random.Generator) -> Any:
+    if isinstance(value, np.float64):
+        return np.float64(rng.choice(SPECIAL))
+    if not isinstance(value, np.ndarray) or not value.size:
+        return value
+    changed = value.copy(order="K")
+    for _ in range(2):
+        changed[tuple(rng.integers(0, value.shape))] = rng.choice(SPECIAL)
+    return changed
+
+
+def programs_for(*names: str) -> st.SearchStrategy[Program]:
+    """Programs with what these optimisations look for."""
+    return st.one_of(
+        [
+            programs(each.kinds, each.given, each.lengths)
+            for each in map(OPTIMISATIONS.__getitem__, names)
+        ]
+    )
+
+
+def check(names: Sequence[str], count: int, least: int, some: settings = FEW) -> None:
+    """`count` programs with these optimisations, of which one in `least` is changed by them."""
+    seen: Counter[str] = Counter()
+
+    @settings(some, max_examples=count)
+    @given(programs_for(*names))
+    def checked(program: Program) -> None:
+        kernel = compared(program, program.values, names)
+        seen["programs"] += 1
+        seen["changed"] += is_changed(program, program.values, kernel, names)
+        rng = np.random.default_rng(seen["programs"])
+        if seen["programs"] % 2:
+            compared(program, with_special(program.values, rng), names)
+        else:
+            compared(program, program.in_float32(), names)
+
+    checked()
+    assert seen["changed"] * least >= seen["programs"], seen
+
+
+@pytest.mark.parametrize("name", OPTIMISATIONS)
+def test_alone(name: str) -> None:
+    check([name], 14, OPTIMISATIONS[name].least)
+
+
+def test_all_together() -> None:
+    check(TOGETHER, 40, 2)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", OPTIMISATIONS)
+def test_nightly_alone(name: str) -> None:
+    some = settings(FEW, derandomize=False, print_blob=True)
+    check([name], 1000, OPTIMISATIONS[name].least, some)
+
+
+@pytest.mark.nightly
+def test_nightly_all_together() -> None:
+    check(TOGETHER, 3000, 2, settings(FEW, derandomize=False, print_blob=True))
