@@ -577,10 +577,11 @@ def test_an_operation_without_a_rule_is_refused_only_where_it_matters() -> None:
         return np.sum(np.linalg.svd(x, full_matrices=True)[0])
 
     x = np.random.default_rng(5).normal(size=(3, 2))
-    assert_same(tj.function(f)(x), f(x))
+    assert_same(tj.function(f, exact=True)(x), f(x))
     with pytest.raises(LookupError, match="no gradient is known for") as caught:
         tj.grad(f)(x)
     assert isinstance(caught.value, NoGradientError)
     assert "np.linalg.svd(x, full_matrices=True)" in str(caught.value)
     assert_same(tj.grad(lambda x: f(tj.stop_gradient(x)) + np.sum(x))(x), np.ones((3, 2)))
-    assert_same(tj.grad(lambda x, y: f(x) * np.sum(y), 1)(x, W), f(x) * ONE)
+    scaled = tj.function(lambda x, y: f(x) * np.sum(y), exact=True)
+    assert_same(tj.grad(scaled, 1)(x, W), f(x) * ONE)

@@ -8,7 +8,6 @@ another one without the optimisation.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,15 +24,14 @@ from tests.against_exact import assert_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit import pipeline, ways
-from tracejit.autodiff import residuals, rolled
-from tracejit.codegen import constants, floats, module
+from tracejit.autodiff import residuals
+from tracejit.codegen import constants, module
 from tracejit.passes import algebra, improve, lower
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.sums import take_sums_apart
-from tracejit.runtime import workers
 from tracejit.schedule import regime, tiles
 from tracejit.trace.trees import flatten
 

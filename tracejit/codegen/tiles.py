@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tracejit.codegen.expressions import Expressions
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.indexing import index_text
+from tracejit.ops.index_text import index_text
 from tracejit.ops.op import literal
 from tracejit.schedule.tiles import Sweep
 

@@ -255,7 +255,7 @@ number of threads."""
 
 
 def _rows_as_they_are(type: ArrayType) -> str:
-    """The source of the sum for operands of unknown rows, which may be long enough by themselves."""
+    """The source of the sum for operands of unknown rows, which may be long enough as they are."""
     fits = type.ndim > 1 and type.sizes is None and LONG_ROW <= type.shape[-1] <= LONGEST_ROW
     products = "np.vecdot({0}, {1})" if fits else "{0} * {1}"
     return f"np.add.reduce({products}, axis=None)"
