@@ -42,6 +42,7 @@ class Expressions:
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
+        self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:
         """A value where it is used: a name, a literal, or the expression of an inlined node.
@@ -70,8 +71,18 @@ class Expressions:
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""
+        return self._template(node).format(*self.operands(node))
+
+    def _template(self, node: Node) -> str:
+        """The template of the node's right-hand side."""
         types = [value.type for value in node.operands]
-        return self.bind(node.op.template(types, node.params)).format(*self.operands(node))
+        if node.params:
+            return self.bind(node.op.template(types, node.params))
+        key = node.op.name, *types
+        known = self._templates.get(key)
+        if known is None:
+            known = self._templates[key] = self.bind(node.op.template(types, node.params))
+        return known
 
     def statements(self, node: Node, target: str) -> list[str]:
         """The lines of an op that no single expression spells, writing to `target`."""

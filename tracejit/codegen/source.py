@@ -81,8 +81,9 @@ def _form(shape: str) -> str:
         name if name in _KEYWORDS else f"_{number}_" for number, name in enumerate(parts[1::2])
     ]
     known = [part for part in parts[1::2] if part not in _KEYWORDS]
+    numbers = {part: number for number, part in enumerate(known)}
     text = "\n".join(_by_astor("".join(parts), 0)).replace("{", "{{").replace("}", "}}")
-    return _PLACE.sub(lambda found: f"{{{known.index(found[0])}}}", text)
+    return _PLACE.sub(lambda found: f"{{{numbers[found[0]]}}}", text)
 
 
 def _by_astor(statement: str, depth: int) -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import chain, count, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -210,6 +210,7 @@ class Branches(NamedTuple):
 
 
 STRAIGHT = Branches()
+PLACE = ("where", "region", "tapes", "segment")
 
 
 class Graph:
@@ -232,6 +233,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.files: dict[Location, tuple[str, int]] = {}
         self.sizes: Sizes | None = None
+        self._keyless = 0
         self._consed: dict[tuple[Any, ...], Node] = {}
         self._constants: dict[tuple[Any, ...], Constant] = {}
 
@@ -272,10 +274,12 @@ class Graph:
         tapes: tuple[int, ...] = (),
         segment: int = 0,
     ) -> Node:
-        """The node that applies `op`: an equal one that is there already, or a new one at the
-        end."""
+        """The node that applies `op`: an equal one that is there, or a new one at the end."""
         if self.sizes is not None:
             params = {name: resolved(value) for name, value in params.items()}
+        if self._keyless:
+            self._consed.update((self._key_of(node), node) for node in self.nodes)
+            self._keyless = 0
         key = (op.name, operands, self._spelled(params) if params else "", region, tapes)
         known = None if op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, segment):
@@ -286,15 +290,24 @@ class Graph:
         return node
 
     def _take(self, node: Node) -> Node:
-        """A node of the graph before, or an equal one that is there already."""
-        spelled = self._spelled(node.params) if node.params else ""
-        key = (node.op.name, node.operands, spelled, node.region, node.tapes)
+        """A node of the graph before, or an equal one that is there already. No two of that graph
+        are equal: until there is another they need no keys."""
+        if self._keyless == len(self.nodes):
+            self._keyless += 1
+            self.nodes.append(node)
+            return node
+        key = self._key_of(node)
         known = None if node.op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, node.segment):
             return known
         self.nodes.append(node)
         self._consed[key] = node
         return node
+
+    def _key_of(self, node: Node) -> tuple[Any, ...]:
+        """What equal nodes have in common."""
+        spelled = self._spelled(node.params) if node.params else ""
+        return node.op.name, node.operands, spelled, node.region, node.tapes
 
     def _spelled(self, params: dict[str, Any]) -> str:
         """Parameters as they tell nodes from each other."""
@@ -327,28 +340,22 @@ class Graph:
             if value.type.sizes is not None:
                 value.type = ArrayType(value.type.shape, value.type.dtype, value.type.form)
         for node in self.nodes:
-            for name, param in node.params.items():
-                node.params[name] = resolved(param)
+            node.params.update({name: resolved(param) for name, param in node.params.items()})
 
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
         parts."""
         if self.takes_nodes and not changes and operands == node.operands:
             new = self._take(node)
-            if new is not node:
-                for old, result in zip(node.results, new.results, strict=True):
-                    result.take_name(old)
-            return new
-        types = [value.type for value in node.results]
-        if changes:
-            kept = {"where": node.where, "region": node.region, "tapes": node.tapes}
-            parts: dict[str, Any] = {**kept, "segment": node.segment, **changes}
-            new = self.emit(node.op, operands, node.params, types, **parts)
         else:
-            places = node.where, node.region, node.tapes, node.segment
-            new = self.emit(node.op, operands, node.params, types, *places)
-        for old, result in zip(node.results, new.results, strict=True):
-            result.take_name(old)
+            types = [value.type for value in node.results]
+            place: Any = node.where, node.region, node.tapes, node.segment
+            if changes:
+                place = [changes.get(name, old) for name, old in zip(PLACE, place, strict=True)]
+            new = self.emit(node.op, operands, node.params, types, *place)
+        if new is not node:
+            for old, result in zip(node.results, new.results, strict=True):
+                result.take_name(old)
         return new
 
     def adopt(self, other: Graph) -> None:
@@ -365,10 +372,8 @@ class Graph:
 
     def constants(self) -> list[Constant]:
         """The constants that nodes and outputs use, in order of first use."""
-        used: dict[Value, None] = {}
-        for node in self.nodes:
-            used.update(dict.fromkeys(node.operands))
-        used.update(dict.fromkeys(self.outputs))
+        read = chain.from_iterable(node.operands for node in self.nodes)
+        used = dict.fromkeys([*read, *self.outputs])
         return [value for value in used if isinstance(value, Constant)]
 
     def assign_names(self, results: Iterable[Value] = ()) -> None:

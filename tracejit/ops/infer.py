@@ -79,9 +79,17 @@ def ufunc_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
     """The infer of an elementwise ufunc: broadcast shape, promoted dtype; 0-d gives a NumPy
     scalar."""
 
+    known: dict[tuple[ArrayType, ...], ArrayType] = {}
+
     def infer(*types: ArrayType) -> ArrayType:
-        shape = broadcast_shapes(*[type.shape for type in types])
-        return ArrayType(shape, ufunc_dtype(ufunc, *types), "array" if shape else "scalar")
+        result = known.get(types)
+        if result is None:
+            shape = broadcast_shapes(*[type.shape for type in types])
+            dtype = ufunc_dtype(ufunc, *types)
+            result = ArrayType(shape, dtype, "array" if shape else "scalar")
+            if all(type.sizes is None for type in types):
+                known[types] = result
+        return result
 
     return infer
 

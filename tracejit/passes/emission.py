@@ -37,11 +37,12 @@ def fold(
     graph: Graph, op: Op, operands: tuple[Value, ...], params: dict[str, Any], type: ArrayType
 ) -> Value | None:
     """A small result of constants alone is a constant."""
+    for value in operands:
+        if not isinstance(value, Constant):
+            return None
     if not operands or type.sizes is not None or type.size > FOLD_ELEMENTS or op.effect:
         return None
-    numbers = [value.data for value in operands if isinstance(value, Constant)]
-    if len(numbers) < len(operands):
-        return None
+    numbers = [value.data for value in operands]
     with np.errstate(all="ignore"):
         constant = graph.constant(op.evaluate(*numbers, **params))
     return constant if constant.type is type else None
