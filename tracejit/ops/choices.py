@@ -7,6 +7,7 @@ minimum share the cotangent equally.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,35 @@ def _where_call(condition: Any, *choices: Any) -> Any:
 
 
 answer(np.where, _where_call)
+
+
+def _or_zero_type(condition: ArrayType, x: ArrayType, chosen: bool) -> ArrayType:
+    return ArrayType(broadcast_shapes(condition.shape, x.shape), x.dtype)
+
+
+def _or_zero_source(types: Sequence[ArrayType], chosen: bool) -> str:
+    bits = f"np.int{8 * types[1].dtype.itemsize}"
+    mask = "-{0}.view(np.int8)" if chosen else "{0}.view(np.int8) - 1"
+    return f"({{1}}.view({bits}) & {mask}).view(np.{types[1].dtype.name})"
+
+
+def _or_zero_rule(g: Any, z: Any, condition: Any, x: Any, chosen: bool) -> Any:
+    return np.where(condition, g, 0.0) if chosen else np.where(condition, 0.0, g)
+
+
+or_zero = defop(
+    name="or_zero",
+    infer=lambda condition, x, chosen: ArrayType(
+        broadcast_shapes(condition.shape, x.shape), x.dtype
+    ),
+    vjp=(None, _or_zero_rule),
+    jvp=(None, _or_zero_rule),
+    batch="elementwise",
+    source=_or_zero_source,
+)
+"""x where the condition is true, or where it is not, if not `chosen`; elsewhere 0.0. By the bits of
+both, without a branch for each element: the condition has to be an array that is made by comparing.
+"""
 
 
 # Maximum and minimum

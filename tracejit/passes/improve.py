@@ -12,12 +12,14 @@ from collections.abc import Callable
 
 from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
+from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
+from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
@@ -27,8 +29,10 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     keep_edges,
     hoist_products,
     join_sums,
+    arrange_reductions,
     lower,
     dot_small,
+    choose_by_bits,
 )
 
 

@@ -55,7 +55,8 @@ def lower(graph: Graph) -> Graph:
     readers = Counter(value for node in graph.nodes for value in node.operands)
     readers.update(graph.outputs)
     kept = for_decisions(graph)
-    tiled = {v.type.shape[0] for n in graph.nodes for v in n.results if _is_tiled(v)}
+    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+    tiled = {v.type.shape[0] for n in elementwise for v in n.results if _is_tiled(v)}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node.op.name != "sum" or node in kept:
