@@ -24,13 +24,15 @@ from tests.against_exact import assert_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit import pipeline, ways
-from tracejit.autodiff import residuals
-from tracejit.codegen import constants, module
-from tracejit.passes import algebra, improve, lower
+from tracejit.autodiff import residuals, rolled
+from tracejit.codegen import constants, floats, module
+from tracejit.passes import algebra, choices, improve, lower, reductions
 from tracejit.passes.algebra import strengthen
+from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
+from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.sums import take_sums_apart
 from tracejit.schedule import regime, tiles
 from tracejit.trace.trees import flatten
@@ -104,6 +106,19 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     ),
     "dot_small": Optimisation(
         (patterns.matrices, patterns.elementwise), SQUARES, passes=[dot_small]
+    ),
+    "arrange_reductions": Optimisation(
+        (patterns.sums, patterns.normalised, patterns.normalised),
+        ROWS,
+        limits=[(reductions, "LEAST_ELEMENTS", 1), (reductions, "BLAS_ELEMENTS", 0)],
+        passes=[arrange_reductions],
+        least=14,
+    ),
+    "choose_by_bits": Optimisation(
+        with_elementwise(patterns.kinked),
+        limits=[(choices, "LEAST_ELEMENTS", 1)],
+        passes=[choose_by_bits],
+        least=4,
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

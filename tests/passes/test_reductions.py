@@ -17,8 +17,8 @@ from tests.interpret import interpret, record
 from tests.passes.test_lower import bound, normal, ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.simplify import simplify
 
 EDGES = [0.0, -0.0, 1.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
