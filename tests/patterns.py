@@ -1,11 +1,12 @@
 """What optimisations look for, as kinds of operations of random programs (tests/programs.py).
 
-Loops over rows, sums of products, powers, factors, products of matrices, log-sum-exp: what a program
-of single operations would show once in a thousand times.
+Loops over rows, sums of products, powers, factors, products of matrices, log-sum-exp: what a
+program of single operations would show once in a thousand times.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,11 +103,15 @@ UPDATED = (
 HOISTED, JOINED, ROLLED = (
     tuple(text.replace("EACH", EACH) for text in texts) for texts in (HOISTED, JOINED, ROLLED)
 )
+LOG_SUM_EXP = (
+    "(lambda x, m: m + np.log(np.sum(np.exp(x - m), axis=-1, keepdims=True)))"
+    "({0}, np.max({0}, axis=-1, keepdims=True))"
+)
 NORMALISED = (
-    "(lambda x: (lambda m: m + np.log(np.sum(np.exp(x - m), axis=-1, keepdims=True)))"
-    "(np.max(x, axis=-1, keepdims=True)))({0})",
-    "(lambda e: e / np.sum(e, axis=-1, keepdims=True))(np.exp({0} - np.max({0}, axis=-1)[..., None]))",
-    "({0} - np.mean({0}, axis=-1, keepdims=True)) / np.sqrt(np.var({0}, axis=-1, keepdims=True) + 0.1)",
+    LOG_SUM_EXP,
+    "(lambda e: e / np.sum(e, axis=-1, keepdims=True))(np.exp({0}))",
+    "(lambda e: e / np.sum(e, axis=-1)[..., None])(np.exp({0} - np.max({0}, axis=-1)[..., None]))",
+    "(lambda d: d / np.sqrt(np.mean(d * d, axis=-1)[..., None] + 0.1))({0} - np.mean({0}))",
 )
 ELEMENTWISE = (*SMOOTH[:20], *WEAK, *BINARY[:11])
 
@@ -127,10 +132,11 @@ sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 matrices, updated = of(MATRICES, 2), of(UPDATED, 1)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
+scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
-    unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices, normalised,
-    apart, hoisted, joined, rolled, updated,
+    unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices,
+    normalised, apart, hoisted, joined, rolled, updated,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

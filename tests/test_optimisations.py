@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
@@ -24,7 +24,7 @@ from tests.against_exact import assert_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit import pipeline, ways
-from tracejit.autodiff import residuals, rolled
+from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
 from tracejit.passes import algebra, choices, improve, lower, reductions
 from tracejit.passes.algebra import strengthen
@@ -39,7 +39,9 @@ from tracejit.trace.trees import flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
-SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-300, 5e-324)
+# Where products overflow with either sign, the BLAS adds them up to an infinity or to nan, as their
+# order is: it rounds no product. Larger numbers are for the tests of each pass.
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e60, -1e60, 1e-300, 5e-324)
 NOTHING = residuals.Plan(frozenset(), 0, 0)
 
 
@@ -57,7 +59,7 @@ class Optimisation(NamedTuple):
     passes: Sequence[Callable[..., Any]] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
-    least: int = 2
+    least: int = 3
 
 
 def same(graph: Any) -> Any:
@@ -124,20 +126,20 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]
     ),
     "detach": Optimisation(
-        with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)], least=3
+        with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
     ),
     "tiles": Optimisation(BY_ROWS, ROWS, [(tiles, "LEAST_BYTES", 1 << 60)], TILES),
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[(tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: has_tiles)],
+        limits=[*TILES, (tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: has_tiles)],
         options={"threads": 2},
-        least=10**9,
     ),
     "floats": Optimisation(
-        (patterns.elementwise, patterns.powers),
+        (patterns.scalars,),
         patterns.numbers(),
         [(module, "pays", lambda plan: False)],
+        [(floats, "CALLED", 0), (floats, "TAKEN", 0), (floats, "RETURNED", 0)],
         lengths=(4, 16),
     ),
     "constants": Optimisation(
@@ -240,6 +242,9 @@ def text_of(kernel: Any) -> str:
 
 def is_changed(program: Program, values: Sequence[Any], kernel: Any, names: Sequence[str]) -> bool:
     """Whether the kernel is another one without these optimisations."""
+    if list(names) == ["threads"]:
+        in_turn = getattr(kernel.module, "in_turn", None)
+        return in_turn is not None and in_turn.__module__ == workers.__name__
     with only():
         loss = tj.function(differentiable(program), cache=False)
         plain = tj.value_and_grad(loss, argnums=program.moving).kernel(*values)
@@ -276,7 +281,7 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
     """`count` programs with these optimisations, of which one in `least` is changed by them."""
     seen: Counter[str] = Counter()
 
-    @settings(some, max_examples=count)
+    @settings(some, max_examples=count, phases=[Phase.generate])
     @given(programs_for(*names))
     def checked(program: Program) -> None:
         kernel = compared(program, program.values, names)
@@ -294,11 +299,11 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)
 def test_alone(name: str) -> None:
-    check([name], 14, OPTIMISATIONS[name].least)
+    check([name], 12, OPTIMISATIONS[name].least)
 
 
 def test_all_together() -> None:
-    check(TOGETHER, 40, 2)
+    check(TOGETHER, 24, 2)
 
 
 @pytest.mark.nightly
