@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import emit, for_decisions
 from tracejit.passes.rebuild import rebuild
 
@@ -42,6 +43,7 @@ BLAS_ELEMENTS = 8192
 """Up to as many elements OpenBLAS adds up what it is given on one thread."""
 TILED_BYTES = 1 << 20
 """From as many bytes on an array is gone through tile by tile, and all with as many rows."""
+STACK_ELEMENTS = 65_536
 SHORT_ROW = 32
 MANY_ROWS = 64
 LONG_ROW = 64
@@ -79,7 +81,8 @@ def _is_tiled(value: Value) -> bool:
 
 class _Sum:
     """A sum of the new graph in the making: of `x`, which it alone reads where `is_only`. Tiles go
-    through arrays with as many rows as `tiled` says.
+    through arrays with as many rows as `tiled` says. What is summed may be the product of
+    `factors`, or of factors that are `spread` over each other.
 
     A full sum of a product is one of its factors also where the product is read elsewhere: it need
     not be made as early then, nor kept for it.
@@ -94,7 +97,10 @@ class _Sum:
         self.axis: tuple[int, ...] = node.params["axis"]
         self.keeps = bool(node.params.get("keepdims"))
         self.is_only = is_only
-        self.factors = self._factors()
+        factors = self._factors()
+        is_spread = factors is not None and any(factor.type is not x.type for factor in factors)
+        self.factors = None if is_spread else factors
+        self.spread = factors if is_spread else None
         self.tiled = tiled
 
     def lowered(self) -> Value | None:
@@ -112,7 +118,7 @@ class _Sum:
         elif self.axis == (0,) and type.ndim == 2 and type.size <= BLAS_ELEMENTS:
             value = self._of_columns()
         elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
-            value = self._of_many_columns()
+            value = self._of_multiples() or self._of_many_columns()
         assert value is None or value.type is result, (self.node, value)
         return value
 
@@ -134,6 +140,8 @@ class _Sum:
         fits = x.type.size <= BLAS_ELEMENTS
         if length > BLAS_ELEMENTS:
             return None
+        if self.is_only and self.spread and self._reach(-1, length):
+            return self._kept(self._emit("vecdot", *self.spread))
         block = None if fits else self._rows_at_once(rows, length)
         is_dense = (fits or block is not None) and length < SHORT_ROW and rows > MANY_ROWS
         if self.is_only and self.factors and not is_dense:
@@ -160,6 +168,8 @@ class _Sum:
         """Blocks of rows are added up one by one, and then their sums."""
         *stack, rows, length = self.x.type.shape
         block = self._rows_at_once(rows, length)
+        if stack and self._is_small_stack() and length < WIDE_ROW:
+            block = rows
         if block is None:
             return None
         if block == rows:
@@ -167,6 +177,37 @@ class _Sum:
         blocks = self._emit("reshape", self.x, shape=(*stack, rows // block, block, length))
         sums = self._emit("vector_matmul", self._ones(block), blocks)
         return self._emit("sum", sums, **{**self.node.params, "axis": (len(stack),)})
+
+    def _of_multiples(self) -> Value | None:
+        """Multiples of the rows of each matrix are added up as they are."""
+        x = self.x
+        length, columns = x.type.shape[-2:]
+        if not (self.is_only and self.spread and self._is_small_stack()):
+            return None
+        if not self._reach(-2, length):
+            return None
+        for multiples, rows in (self.spread, self.spread[::-1]):
+            if multiples.type.shape[-1] != 1 or rows.type.shape[-1] != columns:
+                continue
+            axes = tuple(range(multiples.type.ndim))
+            lying = self._emit("transpose", multiples, axes=(*axes[:-2], axes[-1], axes[-2]))
+            value = self._emit("matmul", lying, rows)
+            first = (*(FULL,) * (value.type.ndim - 2), 0)
+            return value if self.keeps else self._emit("getitem", value, index=first)
+        return None
+
+    def _is_small_stack(self) -> bool:
+        """Whether what is summed are matrices for one thread of the BLAS, without tiles."""
+        type = self.x.type
+        if type.size > STACK_ELEMENTS or type.shape[0] in self.tiled:
+            return False
+        return type.shape[-2] * type.shape[-1] <= BLAS_ELEMENTS
+
+    def _reach(self, axis: int, length: int) -> bool:
+        """Whether both factors have so many elements along an axis."""
+        assert self.spread is not None
+        shapes = [factor.type.shape for factor in self.spread]
+        return all(len(shape) >= -axis and shape[axis] == length for shape in shapes)
 
     def _rows_at_once(self, rows: int, length: int) -> int | None:
         """The most of `rows` that divide them into blocks of up to BLAS_ELEMENTS; None where the
@@ -200,8 +241,9 @@ class _Sum:
                 second = first
             case _:
                 return None
-        type = self.x.type
-        return (first, second) if first.type is type and second.type is type else None
+        types = first.type, second.type
+        alike = all(type.form == "array" and type.dtype == self.x.type.dtype for type in types)
+        return (first, second) if alike else None
 
     def _ones(self, *shape: int) -> Value:
         constant = self.graph.constant(np.ones(shape, self.node.results[0].type.dtype))
