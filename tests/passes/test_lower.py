@@ -111,6 +111,42 @@ LOWERED = {
         [(8, 3)],
         ["vecdot", "expand_dims"],
     ),
+    "columns of stacks": (lambda x: np.sum(x, axis=1), [(2, 3, 4)], ["vector_matmul"]),
+    "columns of stacks kept": (
+        lambda x: np.sum(x, axis=-2, keepdims=True),
+        [(2, 3, 4)],
+        ["vector_matmul", "expand_dims"],
+    ),
+    "multiples of rows": (
+        lambda x, y: np.sum(x * y, axis=1),
+        [(5, 3, 1), (5, 3, 4)],
+        ["transpose", "matmul", "getitem"],
+    ),
+    "multiples of the same rows": (
+        lambda x, y: np.sum(x * y, axis=1),
+        [(3, 4), (5, 3, 1)],
+        ["transpose", "matmul", "getitem"],
+    ),
+    "multiples of rows kept": (
+        lambda x, y: np.sum(x * y, axis=1, keepdims=True),
+        [(5, 3, 1), (5, 3, 4)],
+        ["transpose", "matmul"],
+    ),
+    "rows times one each": (
+        lambda x, y: np.sum(x * y, axis=2),
+        [(8, 1, 3), (8, 8, 3)],
+        ["vecdot"],
+    ),
+    "rows times numbers": (
+        lambda x, y: np.sum(x * y, axis=2),
+        [(8, 8, 1), (8, 8, 3)],
+        ["multiply", "dot_vector"],
+    ),
+    "columns times numbers": (
+        lambda x, y: np.sum(x * y, axis=1),
+        [(8, 1, 3), (8, 8, 3)],
+        ["multiply", "vector_matmul"],
+    ),
     "products of many short rows": (
         lambda x, y: np.sum(x * y, axis=1),
         [(200, 3), (200, 3)],
@@ -145,7 +181,8 @@ KEPT = {
     "nothing": (all_of, np.ones((0,))),
     "no rows": (lambda x: np.sum(x, axis=1), np.ones((3, 0))),
     "no axis": (lambda x: np.sum(x, axis=()), np.ones((3, 2))),
-    "an axis in the middle": (lambda x: np.sum(x, axis=1), np.ones((2, 3, 4))),
+    "an axis further in front": (lambda x: np.sum(x, axis=1), np.ones((2, 3, 4, 5))),
+    "a large stack": (lambda x: np.sum(x, axis=1), np.ones((9000, 4, 4))),
     "large columns of no blocks": (lambda x: np.sum(x, axis=0), np.ones((1009, 10))),
     "large columns of wide rows": (lambda x: np.sum(x, axis=0), np.ones((100, 200))),
     "columns of one": (lambda x: np.sum(x, axis=0), np.ones((9000, 1))),

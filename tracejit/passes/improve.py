@@ -20,6 +20,7 @@ from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
+from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
@@ -27,6 +28,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     gather_factors,
     take_sums_apart,
     keep_edges,
+    solve_together,
     hoist_products,
     join_sums,
     arrange_reductions,

@@ -118,12 +118,12 @@ class _Search:
         inner: set[Node] = set()
         for number in range(len(self.nodes) - 1, -1, -1):
             node = self.nodes[number]
-            if node in inner or node in self.kept or not is_real(node.results[0]):
+            if node in inner or node in self.kept or node.region:
                 continue
             inset = None
-            if node.op.name == "concatenate":
+            if node.op.name == "concatenate" and is_real(node.results[0]):
                 inset = self._joined(node, number)
-            elif node.op.name == "add_slice":
+            elif node.op.name == "add_slice" and is_real(node.results[0]):
                 inset = self._added(node, inner)
             if inset is not None:
                 found[node] = inset
