@@ -17,8 +17,11 @@ import numpy as np
 from tracejit.runtime.allocator import keep_freed_memory
 
 
+count = int(sys.argv[1])
+
+
 def call():
-    return sum(array[0] for array in [np.ones(2**17) for _ in range(4)])
+    return sum(array[0] for array in [np.ones(2**17) for _ in range(count)])
 
 
 if "kept" in sys.argv:
@@ -34,16 +37,21 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="this is not glibc")
 
 
-def faults(*words: str) -> int:
-    """How many pages 20 calls with four arrays of 1 MiB each fault in."""
-    command = [sys.executable, "-c", FAULTS, *words]
+def faults(count: int, *words: str) -> int:
+    """How many pages 20 calls with `count` arrays of 1 MiB each fault in."""
+    command = [sys.executable, "-c", FAULTS, str(count), *words]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(run.stdout)
 
 
 @needs_glibc
 def test_what_was_freed_is_not_faulted_in_again() -> None:
-    assert faults("kept") < 200 < 5000 < faults()
+    assert faults(4, "kept") < 200 < 5000 < faults(4)
+
+
+@needs_glibc
+def test_the_states_of_many_steps_are_kept() -> None:
+    assert faults(100, "kept") < 200
 
 
 def test_it_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
