@@ -34,6 +34,7 @@ from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.sums import take_sums_apart
+from tracejit.runtime import workers
 from tracejit.schedule import regime, tiles
 from tracejit.trace.trees import flatten
 

@@ -111,8 +111,8 @@ LOWERED = {
         [(8, 3)],
         ["vecdot", "expand_dims"],
     ),
-    "columns of stacks": (lambda x: np.sum(x, axis=1), [(2, 3, 4)], ["vector_matmul"]),
-    "columns of stacks kept": (
+    "columns of small stacks": (lambda x: np.sum(x, axis=1), [(2, 3, 4)], ["vector_matmul"]),
+    "columns of small stacks kept": (
         lambda x: np.sum(x, axis=-2, keepdims=True),
         [(2, 3, 4)],
         ["vector_matmul", "expand_dims"],

@@ -152,8 +152,7 @@ class _Gathering:
         if name not in SUMS and name not in GATHERED:
             return None
         is_scaled = name == "negative" or any(
-            isinstance(value, Constant)
-            or (value in self.factored and self._is_inner(value, node))
+            isinstance(value, Constant) or (value in self.factored and self._is_inner(value, node))
             for value in operands
         )
         if name in SUMS:
