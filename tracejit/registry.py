@@ -14,7 +14,7 @@ from tracejit.callbacks import Call, CheckedCall
 from tracejit.errors import TracejitError, Where, fail, placed
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.effects import answers, call_source
-from tracejit.ops.op import COMPOSITES, HANDLERS, Applied, Joint, Op, answer
+from tracejit.ops.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
 from tracejit.rules import Input, checked, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
@@ -37,9 +37,9 @@ class Primitive:
         self.f = f
         self.result = result
         name = getattr(f, "__name__", type(f).__name__)
-        self.op = Op(
-            name=name if name.isidentifier() else "primitive", infer=answers, source=call_source
-        )
+        if not name.isidentifier() or name in OPS:  # rewrites know the ops of the table by name
+            name = f"primitive_{name}" if name.isidentifier() else "primitive"
+        self.op = Op(name=name, infer=answers, source=call_source)
         self._calls: dict[Any, CheckedCall] = {}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -180,7 +180,13 @@ class Term(NamedTuple):
 
 
 def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
-    """`graph` with sums over steps of small products, or of column sums, as one for all steps."""
+    """`graph` with sums over steps of small products, or of column sums, as one for all steps.
+
+    What the steps add up is kept to the last: not where the user has something computed again so
+    that less is kept.
+    """
+    if any(node.region for node in graph.nodes):
+        return graph
     uses = Counter(value for node in graph.nodes for value in node.operands)
     uses.update(graph.outputs)
     partial = partial_sums(graph, uses)
