@@ -43,7 +43,7 @@ def spelled(call: Any, *args: Any) -> str:
         (lambda x: x[None, ...], "x[None]"),
         (lambda x: x[:, ...], "x[...]"),
         (lambda x: x[()], "x[...]"),
-        (lambda x: x[[0, 1]], "x[c]"),
+        (lambda x: x[[0, 1]], "x.take(c, axis=0)"),
         (lambda x: x[:, [0, 1], 1:], "x[:, c, 1:]"),
         (lambda x: x[X > 3], "x[c, c, c]"),
         (lambda x: x.take([0, 1], axis=1), "x.take(c, axis=1)"),
