@@ -7,6 +7,7 @@ import linecache
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.pipeline as pipeline
+from tests.benchmarks import first_light
 from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
 from tracejit.ir.printer import print_graph
@@ -283,3 +285,20 @@ def test_exact_writes_no_buffer_twice() -> None:
     assert "tanh(x * 2.0 + 1.0)" in exact
     assert "+=" not in exact
     assert "+= c1" in generate(made, "0" * 64).text
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("program", ["chain", "loop", "shared"])
+def test_time_to_compile_grows_with_the_number_of_operations(program: str) -> None:
+    def seconds(count: int) -> float:
+        function = getattr(first_light, program)(count)
+        compiled = tj.value_and_grad(tj.function(function, cache=False))
+        gc.collect()
+        start = time.process_time()
+        compiled.kernel(np.full(4, 0.5))
+        return time.process_time() - start
+
+    seconds(100)
+    few = min(seconds(2_000) for _ in range(3))
+    many = min(seconds(20_000) for _ in range(2))
+    assert many < 14 * few

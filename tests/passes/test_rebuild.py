@@ -156,3 +156,30 @@ def test_nodes_of_a_passing_graph_move_on_where_nothing_changes() -> None:
     assert print_graph(new) == print_graph(copied)
     assert new.nodes[0] is before[0]
     assert new.nodes[-1] is not before[3] and before[3].operands == read
+
+
+def test_a_passing_graph_in_which_nothing_changes_is_the_next_graph() -> None:
+    graph = parse_graph("graph f(x: f8[2]) -> y: f8[2]\n  y  f8[2] = exp x\n", OPS)
+    graph.is_passing = True
+    assert rebuild(graph, nothing) is graph
+
+
+def test_what_a_pass_makes_equal_to_a_node_that_moved_on_is_that_node() -> None:
+    graph = parse_graph(
+        """graph f(x: f8[2]) -> z: f8[2]
+  a  f8[2] = exp x
+  y  f8[2] = tanh x
+  z  f8[2] = add a y
+""",
+        OPS,
+    )
+
+    def as_exp(new: Graph, node: Node, operands: tuple[Value, ...]) -> Any:
+        if node.op.name != "tanh":
+            return None
+        return new.emit(OPS["exp"], operands, {}, [node.results[0].type], node.where).results
+
+    graph.is_passing = True
+    new = rebuild(graph, as_exp)
+    assert [node.op.name for node in new.nodes] == ["exp", "add"]
+    assert new.nodes[1].operands[0] is new.nodes[1].operands[1]
