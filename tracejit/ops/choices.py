@@ -69,9 +69,7 @@ def _or_zero_rule(g: Any, z: Any, condition: Any, x: Any, chosen: bool) -> Any:
 
 or_zero = defop(
     name="or_zero",
-    infer=lambda condition, x, chosen: ArrayType(
-        broadcast_shapes(condition.shape, x.shape), x.dtype
-    ),
+    infer=_or_zero_type,
     vjp=(None, _or_zero_rule),
     jvp=(None, _or_zero_rule),
     batch="elementwise",
