@@ -4,6 +4,9 @@ A rewritten statement stays within 4 ulp of its largest term, with the same inf 
 shape and form. Kernels made with `exact=True` do without. The passes run on the graph of a
 function, and again where its cotangent has become a number. What nothing but a decision reads is
 left as NumPy computes it: a decision falls in the kernel as it would in Python.
+
+Where ways part, nothing is gathered along a way: what a way computes does not change when another
+is joined to it, and ways that end alike stay alike.
 """
 
 from __future__ import annotations
@@ -36,12 +39,17 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     dot_small,
     choose_by_bits,
 )
+ALONG_A_WAY = frozenset(
+    (gather_factors, take_sums_apart, keep_edges, solve_together, hoist_products, join_sums)
+)
 
 
 def improve(graph: Graph) -> Graph:
     """`graph`, of which nobody else holds anything, after every improvement."""
     graph.is_passing = True
     for each in IMPROVEMENTS:
+        if graph.branches.decisions and each in ALONG_A_WAY:
+            continue
         better = each(graph)
         if better is not graph:
             graph = drop_dead(better)
