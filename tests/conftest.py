@@ -43,10 +43,17 @@ def no_open_tape() -> Iterator[None]:
     assert EAGER.windows == ()
 
 
+# Where what kernels compute is tested, and not what becomes of their errors.
+WATCHED = frozenset(
+    """test_aliasing_attacks test_function test_idioms test_improve test_kernel test_optimisations
+    test_programs test_slices test_tiles""".split()
+)
+
+
 @pytest.fixture(autouse=True)
 def no_hidden_error(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No kernel raises where Python does not, but in tests marked `falls_back`."""
+    """No kernel raises where Python does not, in the modules that are watched."""
     with watched() as hidden:
         yield
-    if hidden and request.node.get_closest_marker("falls_back") is None:
+    if hidden and request.node.path.stem in WATCHED:
         pytest.fail(f"a kernel raised where Python does not:\n{hidden[0]}", pytrace=False)

@@ -1,8 +1,8 @@
 """Errors of kernels that nobody sees: a kernel that raises where plain Python does not.
 
 Such a call is made again by Python and answers what it should, so a mistake in generated code would
-pass every test. `watched` notes them; tests/conftest.py fails the test that they happen in. One in
-which Python catches what the kernel raises is marked `falls_back`.
+pass every test. `watched` notes them; tests/conftest.py fails the tests that they happen in, in the
+modules that it names.
 """
 
 from __future__ import annotations

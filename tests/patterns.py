@@ -100,8 +100,18 @@ UPDATED = (
     "(a := {0} * 2.0, a.__setitem__(slice(1, 3), a[:2] * 0.5), a + {1})[2]",
     "(a := {0} * {1}, a.__iadd__(1.0), b := a[..., ::2], a.__imul__(2.0), np.sum(b) * a)[4]",
 )  # fmt: skip
-HOISTED, JOINED, ROLLED = (
-    tuple(text.replace("EACH", EACH) for text in texts) for texts in (HOISTED, JOINED, ROLLED)
+EDGED = (
+    "np.concatenate(({0}[:1], {0}[1:-1] + np.sin({0}[2:]) * 0.5, {0}[-1:]))",
+    "np.concatenate((np.sin({0})[:1], np.sin({0})[1:], np.cos({0})[:1]))",
+    "(u := np.sin({0}), np.concatenate((u[:1], 0.5 * (u[2:] - u[:-2]), u[-1:])))[1]",
+    "(u := np.exp(-{0} * {0}), np.concatenate((u[:1], u[1:-1] - {1}[1:-1], u[-1:])))[1]",
+    "(u := {0} * {1}, np.concatenate((u[:1], u[1:-1] * 0.3 + u[2:], u[-1:])) + {1})[1]",
+    "(u := np.sin({0}), [u := np.concatenate((u[:1], u[1:-1] + u[2:] * 0.1, u[-1:])) EACH)[1][-1]",
+    "(u := np.cos({0}), np.concatenate((u[..., :1], u[..., 1:] + {1}[..., 1:]), axis=-1))[1]",
+)  # fmt: skip
+HOISTED, JOINED, ROLLED, EDGED = (
+    tuple(text.replace("EACH", EACH) for text in texts)
+    for texts in (HOISTED, JOINED, ROLLED, EDGED)
 )
 LOG_SUM_EXP = (
     "(lambda x, m: m + np.log(np.sum(np.exp(x - m), axis=-1, keepdims=True)))"
@@ -129,14 +139,14 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
-matrices, updated = of(MATRICES, 2), of(UPDATED, 1)
+matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices,
-    normalised, apart, hoisted, joined, rolled, updated,
+    normalised, apart, hoisted, joined, rolled, updated, edged,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

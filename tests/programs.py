@@ -226,7 +226,9 @@ class Build:
             warnings.simplefilter("error")
             try:
                 value = eval(text, {"np": np, "tj": tj, **self.known})
-            except (SyntaxError, ValueError, LookupError, TypeError, ArithmeticError, Warning):
+            except (SyntaxError, ValueError, LookupError, TypeError, AttributeError):
+                return None
+            except (ArithmeticError, Warning):
                 return None
         array = np.asarray(value)
         if array.dtype.kind != "f" or array.size > MOST_ELEMENTS or not np.isfinite(array).all():

@@ -33,6 +33,10 @@ def tiny() -> Iterator[None]:
 class TestRandomPrograms:
     """Random programs in tiles of five numbers."""
 
+    def test_they_have_tiles(self) -> None:
+        made = tj.value_and_grad(tj.function(elementwise, cache=False), argnums=(0, 1))
+        assert "in_turn(tile_" in made.kernel(*arrays(12)).source
+
     @SOME
     @given(programs())
     def test_values_and_gradients(self, program: Program) -> None:

@@ -6,8 +6,9 @@ in another order than NumPy. It must not use threads meanwhile, for their number
 last bits: it does not up to BLAS_ELEMENTS, and above that sums are taken row by row (`vecdot`) or,
 where rows are short, in blocks of that many elements. What tiles go through is left to them.
 
-Only the sign of a zero may change besides the last bits: a sum of nothing but -0.0 is 0.0. Sums of
-free dimensions stay, and those that nothing but a decision reads.
+Only the sign of a zero may change besides the last bits: a sum of nothing but -0.0 is 0.0. The
+BLAS rounds no product: where products overflow with either sign, their sum is an infinity or nan.
+Sums of free dimensions stay, and those that nothing but a decision reads.
 
 IR in -> IR out:
 

@@ -241,7 +241,7 @@ class _Sweeps:
         return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
-        wide = [node for node in chain if _bytes(self._widest(node)) >= TILED_BYTES]
+        wide = [node for node in chain if _bytes(self._widest(node)) >= LEAST_BYTES]
         return (
             len(wide) >= LEAST_OPERATIONS
             and sum(elements_of(node, self._widest(node)) for node in wide) >= LEAST_COST
