@@ -109,6 +109,10 @@ EDGED = (
     "(u := np.sin({0}), [u := np.concatenate((u[:1], u[1:-1] + u[2:] * 0.1, u[-1:])) EACH)[1][-1]",
     "(u := np.cos({0}), np.concatenate((u[..., :1], u[..., 1:] + {1}[..., 1:]), axis=-1))[1]",
 )  # fmt: skip
+SOLVED = (
+    "(a := np.sin({0}) + 9 * np.eye({0}.shape[-1]), np.linalg.solve(a, {1}) + np.linalg.inv(a))[1]",
+    "(a := np.tanh({0}) + 9 * np.eye(4), np.linalg.solve(a, {1}) @ np.linalg.solve(a, {1}.T))[1]",
+)  # fmt: skip
 HOISTED, JOINED, ROLLED, EDGED = (
     tuple(text.replace("EACH", EACH) for text in texts)
     for texts in (HOISTED, JOINED, ROLLED, EDGED)
@@ -140,13 +144,14 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
+solved = of(SOLVED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices,
-    normalised, apart, hoisted, joined, rolled, updated, edged,
+    normalised, apart, hoisted, joined, rolled, updated, edged, solved,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -34,6 +34,7 @@ from tracejit.passes.insets import keep_edges
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
+from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
 from tracejit.runtime import workers
 from tracejit.schedule import regime, tiles
@@ -98,6 +99,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.apart), SQUARES, passes=[take_sums_apart]
     ),
     "keep_edges": Optimisation(with_elementwise(patterns.edged), SQUARES, passes=[keep_edges]),
+    "solve_together": Optimisation(
+        with_elementwise(patterns.solved), SQUARES, passes=[solve_together]
+    ),
     "hoist_products": Optimisation(
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
