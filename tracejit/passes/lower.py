@@ -59,7 +59,7 @@ def lower(graph: Graph) -> Graph:
     readers.update(graph.outputs)
     kept = for_decisions(graph)
     elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
-    tiled = {v.type.shape[0] for n in elementwise for v in n.results if _is_tiled(v)}
+    tiled = {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node.op.name != "sum" or node in kept:
@@ -72,7 +72,7 @@ def lower(graph: Graph) -> Graph:
     return rebuild(graph, rewrite)
 
 
-def _is_tiled(value: Value) -> bool:
+def is_tiled(value: Value) -> bool:
     """Whether a value is an array so large that tiles go through its rows."""
     type = value.type
     if type.sizes is not None or not type.shape:
@@ -214,7 +214,7 @@ class _Sum:
         """The most of `rows` that divide them into blocks of up to BLAS_ELEMENTS; None where the
         blocks would be of few rows, or nothing is gained."""
         type = self.x.type
-        if type.ndim < 2 or type.shape[0] in self.tiled or _is_tiled(self.x):
+        if type.ndim < 2 or type.shape[0] in self.tiled or is_tiled(self.x):
             return None
         if not 1 < length < WIDE_ROW:
             return None

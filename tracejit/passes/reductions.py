@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import Shape
 from tracejit.passes.emission import emit, for_decisions
-from tracejit.passes.lower import BLAS_ELEMENTS, FLOATING, TILED_BYTES
+from tracejit.passes.lower import BLAS_ELEMENTS, FLOATING, TILED_BYTES, is_tiled
 from tracejit.passes.rebuild import rebuild
 
 REDUCTIONS = ("sum", "max", "min")
@@ -49,7 +49,7 @@ def arrange_reductions(graph: Graph) -> Graph:
         value.type.shape[0]
         for node in graph.nodes
         for value in node.results
-        if node.op.batch == "elementwise" and value.type.shape and _bytes(value) >= TILED_BYTES
+        if node.op.batch == "elementwise" and is_tiled(value)
     }
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
