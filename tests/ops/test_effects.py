@@ -466,7 +466,7 @@ def test_differentiating_through_it_names_the_method_and_the_line(name: str, mod
 @pytest.mark.parametrize("name", NO_GRADIENT)
 def test_the_forward_call_is_no_error(name: str) -> None:
     draw = NO_GRADIENT[name]
-    f = tj.function(lambda r, x: np.sum(draw(r, x) ** 2))
+    f = tj.function(lambda r, x: np.sum(draw(r, x) ** 2), exact=True)
     assert_same(f(rng(), X), np.sum(draw(rng(), X) ** 2))
 
 
