@@ -144,7 +144,7 @@ def assert_same(found: Any, expected: Any, bound: float = 0.0) -> None:
     elif isinstance(expected, (np.ndarray, np.generic)):
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
         if bound and expected.dtype.kind == "f":
-            scale = np.max(np.abs(expected), initial=0.0) + 1.0
+            scale = np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)) + 1.0
             np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound * scale)
             return
         np.testing.assert_array_equal(found, expected)
