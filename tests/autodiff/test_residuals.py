@@ -92,7 +92,7 @@ def by_halves(function: Any, *args: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [layers, wide_and_narrow, by_way])
-@pytest.mark.parametrize("budget", [0, 3, 16, 40, 10_000])
+@pytest.mark.parametrize("budget", [0, 16, 10_000])
 @pytest.mark.parametrize("exact", [False, True])
 def test_every_budget_gives_the_same_gradients(f: Any, budget: int, exact: bool) -> None:
     x, w = arguments()
@@ -119,7 +119,7 @@ def test_both_ways_through_one_kernel() -> None:
     assert "[recomputed]" in function.source
 
 
-@pytest.mark.parametrize("budget", [16, 20, 32])
+@pytest.mark.parametrize("budget", [16, 32])
 def test_a_budget_is_kept_to(budget: int) -> None:
     x, w = arguments()
     temporaries = 4

@@ -16,7 +16,7 @@ from tests.test_programs import FEW, check_all, check_float32, check_second_orde
 from tracejit.schedule import tiles
 
 SIZE = 300_000
-SOME, FEWER = settings(FEW, max_examples=100), settings(FEW, max_examples=40)
+SOME, FEWER = settings(FEW, max_examples=60), settings(FEW, max_examples=25)
 
 
 @pytest.fixture(scope="class")
