@@ -353,7 +353,7 @@ def assert_transposed(program: BatchedProgram, dots: list[Any], grads: list[Any]
         assert_close(forward, reverse, scale, 2e-3 if low else 1e-10)
 
 
-@each([case for case in CASES if choices(case)])
+@each([case for case in CASES if choices(case)], every=4)
 def test_a_batch_is_a_loop(case: Case) -> None:
     for there in choices(case):
         program = BatchedProgram(case, there)
@@ -371,7 +371,7 @@ def test_a_batch_is_a_loop(case: Case) -> None:
         assert_transposed(program, program.tangent(), found, low)
 
 
-@each([case for case in CASES if case.order >= 1])
+@each([case for case in CASES if case.order >= 1], every=4)
 def test_derivatives_for_a_batch_are_a_loop(case: Case) -> None:
     program = BatchedProgram(case, choices(case)[0])
     if not program.used_seeds:
@@ -390,7 +390,7 @@ NOT_FOR_NONE = {
 }
 
 
-@each([case for case in CASES if choices(case) and case.sample.op not in NOT_FOR_NONE])
+@each([case for case in CASES if choices(case) and case.sample.op not in NOT_FOR_NONE], every=4)
 def test_a_batch_may_be_empty(case: Case) -> None:
     program = BatchedProgram(case, choices(case)[0])
     wholes = [y for y in program.expected[0] if is_result(y)]

@@ -129,9 +129,20 @@ def read_tables() -> tuple[list[Case], dict[str, Exception]]:
 CASES, BROKEN = read_tables()
 
 
-def each(cases: list[Case]) -> Any:
-    """The test once per case, under the case's name."""
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+def each(cases: list[Case], every: int = 1) -> Any:
+    """The test once per case, under the case's name.
+
+    Of the cases of one op, after the first two, one of `every` so many is tried in every run, and
+    the others by night.
+    """
+    numbers: Counter[str] = Counter()
+    chosen = []
+    for case in cases:
+        number = numbers[case.sample.op]
+        numbers[case.sample.op] += 1
+        marks = [pytest.mark.nightly] if number >= 2 and number % every else []
+        chosen.append(pytest.param(case, id=case.name, marks=marks))
+    return pytest.mark.parametrize("case", chosen)
 
 
 def assert_same(actual: Any, expected: Any) -> None:
@@ -189,7 +200,7 @@ def test_value_shape_dtype_and_type_are_numpys(case: Case) -> None:
         assert_same(actual, wanted)
 
 
-@each(CASES)
+@each(CASES, every=4)
 def test_only_views_share_memory_and_in_place_is_the_same(case: Case) -> None:
     def observe(node: Node, operands: list[Any], results: tuple[Any, ...]) -> None:
         arrays = [operand for operand in operands if type(operand) is np.ndarray]
@@ -224,7 +235,7 @@ def assert_in_place(node: Node, operands: list[Any], result: Any) -> None:
         assert_same(space[out], result)
 
 
-@each(CASES)
+@each(CASES, every=4)
 def test_graphs_are_valid_and_print_what_parses_back(case: Case) -> None:
     graphs = [case.program.recorded[0]]
     if case.order >= 1:
@@ -266,7 +277,7 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(case: Case) -> None:
         assert (dot.shape, dot.dtype) == (seed.shape, seed.dtype)
 
 
-@each([case for case in CASES if case.order >= 2])
+@each([case for case in CASES if case.order >= 2], every=4)
 def test_second_order_is_the_derivative_of_the_first(case: Case) -> None:
     program = case.program
     if program.is_low_precision:

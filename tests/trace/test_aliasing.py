@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import run
 from tests.ops.program import is_input, quiet
-from tests.ops.test_table import CASES, Case
+from tests.ops.test_table import CASES, Case, each
 from tracejit.ir.types import type_of
 from tracejit.trace.memory import Sealed, View
 from tracejit.trace.tensor import Tensor
@@ -31,14 +31,13 @@ def arrays_among(leaves: Any) -> list[int]:
 INTEGERS = np.arange(3)
 # In NumPy 2.2, np.round answers an array of integers itself; here it is a copy.
 KNOWN = ("round", "rint") if np.round(INTEGERS) is INTEGERS else ()
-with_arrays = pytest.mark.parametrize(
-    "case",
+with_arrays = each(
     [
         case
         for case in CASES
         if any(map(is_array, flatten(case.sample.args)[0])) and case.sample.op not in KNOWN
     ],
-    ids=lambda case: case.name,
+    every=4,
 )
 
 

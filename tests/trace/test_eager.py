@@ -16,7 +16,7 @@ import pytest
 
 import tracejit as tj
 from tests.ops.program import is_input, quiet
-from tests.ops.test_table import CASES, Case, assert_same
+from tests.ops.test_table import CASES, Case, assert_same, each
 from tracejit.errors import (
     ArgumentError,
     InPlaceError,
@@ -70,7 +70,7 @@ def is_strong(leaf: Any) -> bool:
 def eager_cases() -> Any:
     """The samples that have an array or NumPy scalar among their arguments."""
     cases = [case for case in CASES if any(map(is_strong, flatten(case.sample.args)[0]))]
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+    return each(cases, every=4)
 
 
 def run_eagerly(case: Case) -> tuple[list[Any], Any]:
