@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import multiprocessing
 import os
 import sys
 import threading
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.forked import in_child
 from tracejit import pipeline
 from tracejit.errors import LeakedTensorError, UnsupportedError
 from tracejit.trace.record import active, current_recording
@@ -592,20 +592,6 @@ def test_calls_of_one_kernel_run_at_the_same_time() -> None:
 
 
 # Forked processes
-
-
-def in_child(work: Callable[[], Any]) -> Any:
-    """What `work` answers in a child that is forked here."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=lambda: sender.send(work()))
-    child.start()
-    assert receiver.poll(SECONDS), "the child hangs"
-    answer = receiver.recv()
-    child.join(SECONDS)
-    receiver.close()
-    sender.close()
-    return answer
 
 
 @needs_fork

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.forked import in_child
 from tracejit.cache.store import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import blas
@@ -122,20 +122,6 @@ def test_eight_threads(number: Number) -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert answers == [1] * 4000
-
-
-def in_child(work: Callable[[], Any]) -> Any:
-    """What `work` answers in a child that is forked here."""
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    context = multiprocessing.get_context("fork")
-    child = context.Process(target=lambda: sender.send(work()))
-    child.start()
-    assert receiver.poll(SECONDS), "the child hangs"
-    answer = receiver.recv()
-    child.join(SECONDS)
-    receiver.close()
-    sender.close()
-    return answer
 
 
 @needs_fork

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import gc
-import multiprocessing
 import os
 import pickle
 import signal
@@ -21,6 +20,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.forked import in_child
 from tracejit.cache.store import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import workers
@@ -302,20 +302,6 @@ def test_an_interruption_waits_for_the_workers() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def in_child(work: Callable[[], Any]) -> Any:
-    """What `work` answers in a child that is forked here."""
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    context = multiprocessing.get_context("fork")
-    child = context.Process(target=lambda: sender.send(work()))
-    child.start()
-    assert receiver.poll(SECONDS), "the child hangs"
-    answer = receiver.recv()
-    child.join(SECONDS)
-    receiver.close()
-    sender.close()
-    return answer
 
 
 @needs_fork

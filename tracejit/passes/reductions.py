@@ -70,7 +70,7 @@ def _is_open(node: Node, x: Value) -> bool:
     type = x.type
     if type.sizes is not None or not type.shape or type.dtype not in FLOATING:
         return False
-    if type.size < LEAST_ELEMENTS or _bytes(x) >= TILED_BYTES:
+    if type.size < LEAST_ELEMENTS or type.estimated_bytes >= TILED_BYTES:
         return False
     if x.node is not None and x.node.op.alias is not None and x.node.op.name != "reshape":
         return False
@@ -106,7 +106,3 @@ def _of_columns(graph: Graph, node: Node, x: Value) -> Value | None:
 
 def _shaped(graph: Graph, node: Node, x: Value, shape: Shape) -> Value:
     return x if x.type.shape == shape else emit(graph, node, "reshape", (x,), shape=shape)
-
-
-def _bytes(value: Value) -> int:
-    return value.type.estimated_size * value.type.dtype.itemsize

@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from tracejit.ir.dims import key_of
@@ -241,7 +242,7 @@ class _Sweeps:
         return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
-        wide = [node for node in chain if _bytes(self._widest(node)) >= LEAST_BYTES]
+        wide = [node for node in chain if self._widest(node).estimated_bytes >= LEAST_BYTES]
         return (
             len(wide) >= LEAST_OPERATIONS
             and sum(elements_of(node, self._widest(node)) for node in wide) >= LEAST_COST
@@ -249,7 +250,9 @@ class _Sweeps:
 
     def _widest(self, node: Node) -> ArrayType:
         cut = self._cut_operands(node)
-        return max((value.type for value in (*cut, *node.results)), key=_bytes)
+        return max(
+            (value.type for value in (*cut, *node.results)), key=attrgetter("estimated_bytes")
+        )
 
     def _tiles(self, chain: Sequence[Node], name: str) -> Node:
         """The node that runs `chain` in tiles."""
@@ -387,7 +390,3 @@ def _named_like(old: Value, new: Value) -> Value:
 def _row_bytes(type: ArrayType) -> int:
     row = ArrayType(type.shape[1:], type.dtype) if type.ndim > 1 else ArrayType((1,), type.dtype)
     return max(row.estimated_size * type.dtype.itemsize, 1)
-
-
-def _bytes(type: ArrayType) -> int:
-    return type.estimated_size * type.dtype.itemsize
