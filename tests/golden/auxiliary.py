@@ -4,8 +4,8 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 y (2400 bytes)
-    key          03d7b7906a383b986fbd03b7686b41fa560a35f9cdef38234078ff0631bc823e
-    made for     numpy 2.4, ir 4
+    key          8deb4d392ffff4055448c3bca4bccb313ad59a84be982efcc96e5a382897aea4
+    made for     numpy 2.4, ir 5
 """
 from numpy import add, array, maximum, ones, where
 
@@ -56,4 +56,4 @@ def value_and_grad(w, x):
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, c_1, c_2), c0))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 73fb5b7c6422bfa722da5f518f75f32d33fd4a5bf7ed4310b4b231aa14887bfd
+# tracejit sha256 6557fa302791fe9948419fdc51b850be282871c34eabb3baffcc40cf611c2820

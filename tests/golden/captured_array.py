@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          da6cad89e16404876ee62f6b716e0035f650df81de04ee3426ee95c274f65a89
-    made for     numpy 2.4, ir 4
+    key          175edd6a89a106d93abece2b9a81b5367feef750463cebf6d4a4461e1d62eea3
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -48,4 +48,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 12a77bf791cfca5d6641191f2d8252f539f5c8c3f17e8baccc517da1c838f614
+# tracejit sha256 87d043275eafcd8f70ae0ba30deb9b98a92e744b286d5b6f51cb0a0dd2c5bfce

@@ -4,8 +4,8 @@
     signature    b_0 f8[3]  w_0 f8[4,3]  b_1 f8[2]  w_1 f8[3,2]  x f8[6,4]  ->  f8
     gradient     b_0, w_0, b_1, w_1   (x not differentiated)
     residuals    w_1 x x_1 x_2 (240 bytes)
-    key          6f58f2df3c01ec07da30feef67bf5c40049c030407498b17af215015a9b672fa
-    made for     numpy 2.4, ir 4
+    key          86a13333b11dfabc6846a4c95dabd1e785971c0df679b5b088d17c4f4af0723e
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, ones, tanh, vdot
 
@@ -64,4 +64,4 @@ def value_and_grad(b_0, w_0, b_1, w_1, x):
     b_0_bar = ones_6.dot(x_bar)
     w_0_bar = x.T.dot(x_bar)
     return out, (b_0_bar, w_0_bar, b_1_bar, w_1_bar)
-# tracejit sha256 317cd2f7285cfc3ac5ea8890f40fbd4138ac0d4ff5f9752bdf46218963b94dd6
+# tracejit sha256 c6b3e76b5d8dba3965ab85d066a6a883b3b85821f9e7c59e9a1c70a9b9302836

@@ -5,8 +5,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          a0bdc22e10006a6a0d16d309bbe46c179d1374760a97eba23cc82ac34d60e08d
-    made for     numpy 2.4, ir 4
+    key          aad814e0787d56a99b699b21bb28245a6437d223412390009acd3d0deba7ac96
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, exp, log
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 f1597f692d0136da111dbfb28b2dd1d797306e7c9f61b9137113dde87753cdc9
+# tracejit sha256 bbe83840f047845f9090cfdf9becea5903e6f7e359e03b0f41bf56b2fdacdb19

@@ -4,8 +4,8 @@
     signature    table f8[6,5]  rows i8[4]  ->  f8
     gradient     table                (rows not differentiated)
     residuals    rows chosen (160 bytes)
-    key          46682885caf2f3d618bc7ad3af457363fd56be64a8fd709192af2c7ef5815fa0
-    made for     numpy 2.4, ir 4
+    key          935d3bbad1df587d0ea22757ec6ce58f5b0eb503ca18163557f5fc2df2980c1c
+    made for     numpy 2.4, ir 5
 """
 from numpy import add, array, vdot, zeros
 
@@ -60,4 +60,4 @@ def value_and_grad(table, rows):
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 1743f69be93b89d0ce75408f02ac61ae61c0aaa0d240de20c1b0709bc6d5d2cb
+# tracejit sha256 1148cb260a0a73aeace60dd3614b849e9a82db536771feb7b9d62456a27189e3

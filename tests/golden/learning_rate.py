@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          95b92528a91f1a2a89ee374898b5f53c4ac66cfc1b1ddcde6e43babd54fcb5ad
-    made for     numpy 2.4, ir 4
+    key          a85e4897564c1608c9d58e92f65dba92168d19dfa9b335f855c3e3d8fc057e7f
+    made for     numpy 2.4, ir 5
 """
 from numpy import array
 
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 dac9a56200247b78dc6bac5c73e11894836940e5fa72bac671915154ca25dc13
+# tracejit sha256 d8eaa839e0c2fab7ca7dc51a4c120252d7ab0d2d7e80b8b1177e26c092d7db4b

@@ -4,8 +4,8 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h (4096 bytes)
-    key          37aa921845cf21a7258f25ca5387e553e430d4ddaf4f2404e3c16370133c326d
-    made for     numpy 2.4, ir 4
+    key          3d52221a9ba1f16618c3cfdfcaf55471bdf6aa5d5e85aef320f3b9fd73465291
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, exp, multiply, ones, subtract, tanh
 
@@ -125,4 +125,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = c2 * x.T.dot(a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 3c3b4cafae511d3520d9fa6a85f3ecf00157e768bd34e5c6393516a2a08366d5
+# tracejit sha256 d60b250d9432058ebdeea0b1c9602b9ed1f7c729af9989bb50872b9af8b246b4

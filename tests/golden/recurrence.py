@@ -4,8 +4,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          ad425a150f1d8f6ac6f5af6b155387fcc3b0d2415efd3d2aca9ceb2d53640c97
-    made for     numpy 2.4, ir 4
+    key          52edddad7d993bb25caf8e9e9a10a97ba8c5f9d01cebc797a156d8cb67d107ad
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
 
@@ -101,4 +101,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 e13e9198fd4032bd62fe798ad54061e0edce871ffaf9984410b8d13e687bd8ac
+# tracejit sha256 8ed85cff2f7a47fc37c33809b0f18d3d4c53471d9292159c627c7a3cd58acb03

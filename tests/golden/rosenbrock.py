@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1 (128 bytes)
-    key          e5a33cf2be27465dc9b9384d287bf897128aaf9c270d4f3323b73d909dead367
-    made for     numpy 2.4, ir 4
+    key          71a830350a5af0fdb007fd277e304bf807ec5acb7b5b85ba8ac08e4e6b1379db
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, zeros
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 8ea8d3fa012068810575f169e62ab4d9c84c07c5c12767b0b521dcf22cf56524
+# tracejit sha256 a0897e14a360069966ce6f276dc4eb66081ff69eaf27d7d34c22d6d57a9eaae1

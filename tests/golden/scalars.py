@@ -4,8 +4,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          7c8981ef55c9e48c141a508f7a7e06ace64c1d4839bad3b9da4db92dac046eac
-    made for     numpy 2.4, ir 4
+    key          24c223daa26a18cdb3f15632edc3180dd6b84241a17fa597bdf019f654e574c7
+    made for     numpy 2.4, ir 5
 """
 
 SIGNATURE = {
@@ -49,4 +49,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 5e3d4a8b1397534ac5427a38c1ec4d13abcefff8b065825c76303c915c27546c
+# tracejit sha256 a5c4c52c138d55d297d9246bef16fed81e380f3f7bd7287d1dcce08d94066e66

@@ -5,8 +5,8 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2 (1760 bytes)
-    key          73a43482a95b6485a29b5f1e30e25b0f2327bedbdb9774682d42e55dab44844b
-    made for     numpy 2.4, ir 4
+    key          6f48dccc53f1c3ae6c80578bc5fa36dccca1c75cd55020598b0a5fae5a3085c5
+    made for     numpy 2.4, ir 5
 """
 from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
 
@@ -65,4 +65,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
     logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 2508d79adb8d632ac297a3d55d75e7d242a1fb41eaf1c531417f892773c3e72f
+# tracejit sha256 183a7fbc0b3985d673a0489c2fca235cc38b5f156ef238d388cb4843775f5192

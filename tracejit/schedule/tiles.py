@@ -29,7 +29,7 @@ from tracejit.passes.dce import needed_nodes
 from tracejit.passes.lower import TILED_BYTES
 from tracejit.schedule.regime import elements_of, is_for_one_blas_thread
 
-TILE_BYTES = 1 << 18
+TILE_BYTES = 1 << 19
 LEAST_BYTES = TILED_BYTES
 LEAST_OPERATIONS = 4
 LEAST_COST = 1_000_000
