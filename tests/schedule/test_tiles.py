@@ -143,6 +143,21 @@ def test_the_last_tile_may_be_small(size: int) -> None:
     assert_as_exact(elementwise, *arrays(size), argnums=(0, 1))
 
 
+def test_sums_of_products_are_taken_in_rows_that_tiles_have_a_whole_number_of() -> None:
+    args = arrays(1_000_000)
+    source = assert_as_exact(elementwise, *args, argnums=(0, 1)).kernel(*args).source
+    rows = "out_1.reshape(-1, 8000), out_4.reshape(-1, 8000)"
+    assert f"add.reduce(vecdot({rows}))" in source
+    assert "in_turn(tile_3, 1000000, 64000, " in source
+
+
+def test_a_number_of_rows_without_such_divisors_is_summed_as_it_is() -> None:
+    args = arrays(1_000_003)
+    source = assert_as_exact(elementwise, *args, argnums=(0, 1)).kernel(*args).source
+    assert "vecdot" not in source
+    assert "in_turn(tile_3, 1000003, 65536, " in source
+
+
 def test_free_sizes_down_to_none() -> None:
     function = tj.value_and_grad(tj.function(elementwise, cache=False), argnums=(0, 1))
     with np.errstate(all="ignore"):

@@ -275,7 +275,9 @@ class _Sweeps:
                 elif value not in rows and not isinstance(value, Constant):
                     whole[value] = None
         step = max(1, TILE_BYTES // max(_row_bytes(self._widest(node)) for node in chain))
-        body = _Body(step)
+        unit = _unit(chain, step)
+        step -= step % unit
+        body = _Body(step, unit)
         inputs = [body.row_input(value) for value in cut]
         inputs += [body.whole_input(value) for value in whole]
         nodes = [body.add(node, self._cut_operands(node)) for node in chain]
@@ -352,10 +354,10 @@ class _Body:
     """The nodes of a sweep as they are for one tile; `rows` and `whole` map what they read and
     make."""
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, unit: int) -> None:
         self.rows: dict[Value, Value] = {}
         self.whole: dict[Value, Value] = {}
-        self._step = step
+        self._step, self._unit = step, unit
 
     def row_input(self, value: Value) -> Value:
         """The rows of a tile of `value`."""
@@ -374,12 +376,27 @@ class _Body:
             self.rows[value] if value in cut else self.whole.get(value, value)
             for value in node.operands
         )
-        params = {"rows": None} if node.op.name == "dot_in_rows" else node.params
+        params = {"rows": self._in_units(node)} if node.op.name == "dot_in_rows" else node.params
         types = node.op.result_types([value.type for value in operands], params)
         made = Node(node.op, operands, params, types, node.where, 0, ())
         for old, new in zip(node.results, made.results, strict=True):
             self.rows[old] = _named_like(old, new)
         return made
+
+    def _in_units(self, node: Node) -> tuple[int, int] | None:
+        """The shape of a tile's elements whose products a node adds up; None if it is not known."""
+        is_long = self._unit > 1 and node.operands[0].type.ndim == 1
+        return (-1, self._unit) if is_long else None
+
+
+def _unit(chain: Iterable[Node], step: int) -> int:
+    """Of so many rows every tile of up to `step` rows, also the last, has a multiple."""
+    lengths = {
+        node.params["rows"][1]
+        for node in chain
+        if node.op.name == "dot_in_rows" and node.operands[0].type.ndim == 1 and node.params["rows"]
+    }
+    return min(lengths) if len(lengths) == 1 and max(lengths) <= step else 1
 
 
 def _named_like(old: Value, new: Value) -> Value:
