@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -146,8 +147,9 @@ def test_the_last_tile_may_be_small(size: int) -> None:
 def test_sums_of_products_are_taken_in_rows_that_tiles_have_a_whole_number_of() -> None:
     args = arrays(1_000_000)
     source = assert_as_exact(elementwise, *args, argnums=(0, 1)).kernel(*args).source
-    rows = "out_1.reshape(-1, 8000), out_4.reshape(-1, 8000)"
-    assert f"add.reduce(vecdot({rows}))" in source
+    assert re.search(
+        r"add.reduce\(\s*vecdot\(\w+.reshape\(-1, 8000\), \w+.reshape\(-1, 8000\)\)", source
+    )
     assert "in_turn(tile_3, 1000000, 64000, " in source
 
 
