@@ -17,6 +17,7 @@ from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import Plan
 
 WORTH = 1 << 20
+LEAST_SLACK = 1 << 18
 SLACK = 16
 
 
@@ -47,7 +48,7 @@ class _Holders:
         root = self._storages.root(value)
         self._counts[root] = self._counts.get(root, 0) + 1
         if self._counts[root] == 1:
-            self.bytes += _bytes(root)
+            self.bytes += root.type.estimated_bytes
 
     def release(self, name: str) -> None:
         """`name` holds nothing."""
@@ -58,20 +59,20 @@ class _Holders:
         root = self._storages.root(value)
         self._counts[root] -= 1
         if not self._counts[root]:
-            self.bytes -= _bytes(root)
+            self.bytes -= root.type.estimated_bytes
 
 
 def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     """The names to delete, by the number of the statement before which they are."""
     storages = plan.storages
     nodes = (*plan.statements, *plan.inlined)
-    if sum(_bytes(value) for node in nodes for value in node.results) <= WORTH:
+    if sum(value.type.estimated_bytes for node in nodes for value in node.results) <= WORTH:
         return {}
     steps = list(_steps(plan, storages))
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}
     fullest = _fullest(plan, steps, storages)
-    allowed = fullest + max(fullest // SLACK, WORTH)
+    allowed = fullest + max(fullest // SLACK, LEAST_SLACK)
     holders = _Holders(storages)
     deleted: dict[int, list[str]] = {}
     precedes = plan.branches.precedes
@@ -86,7 +87,8 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
             dead = [
                 name
                 for name, value in holders.values.items()
-                if plan.last_use.get(value, -1) < number and _bytes(storages.root(value))
+                if plan.last_use.get(value, -1) < number
+                and storages.root(value).type.estimated_bytes
             ]
             if dead:
                 deleted[number] = dead
@@ -102,9 +104,9 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
 
 def _steps(plan: Plan, storages: Storages) -> Iterator[_Step]:
     for node in plan.statements:
-        new = sum(_bytes(v) for v in node.results if storages.root(v) is v)
+        new = sum(v.type.estimated_bytes for v in node.results if storages.root(v) is v)
         passing = sum(
-            _bytes(v)
+            v.type.estimated_bytes
             for v in set(read_values(node, plan.inlined))
             if v.node in plan.inlined and storages.root(v) is v
         )
@@ -120,17 +122,13 @@ def _fullest(plan: Plan, steps: list[_Step], storages: Storages) -> int:
     leaving: dict[int, int] = {}
     for root, last in dies.items():
         if storages.is_ours(root) and root.node not in plan.inlined:
-            leaving[last] = leaving.get(last, 0) + _bytes(root)
+            leaving[last] = leaving.get(last, 0) + root.type.estimated_bytes
     needed = fullest = 0
     for number, step in enumerate(steps):
         needed += step.new
         fullest = max(fullest, needed + step.passing)
         needed -= leaving.get(number, 0)
-        needed -= sum(_bytes(v) for v in step.results if storages.root(v) is v and v not in dies)
+        needed -= sum(
+            v.type.estimated_bytes for v in step.results if storages.root(v) is v and v not in dies
+        )
     return fullest
-
-
-def _bytes(value: Value) -> int:
-    if value.type.form != "array":
-        return 0
-    return value.type.estimated_size * value.type.dtype.itemsize
