@@ -36,7 +36,7 @@ from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
-from tracejit.runtime import workers
+from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
 from tracejit.trace.trees import flatten
 
@@ -152,6 +152,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         ROWS,
         limits=[*TILES, (tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: has_tiles)],
         options={"threads": 2},
+    ),
+    "recycle": Optimisation(
+        BY_ROWS,
+        ROWS,
+        limits=[*TILES, (recycling, "LEAST_BYTES", 1)],
+        options={"recycle": True},
     ),
     "floats": Optimisation(
         (patterns.scalars,),
@@ -272,6 +278,10 @@ def all_close(found: Any, expected: Any, dtype: Any) -> None:
         assert_close(mine, exact, dtype)
 
 
+REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", recycling)}
+"""Functions of a module that the runtime replaces, and where the others are from."""
+
+
 def text_of(kernel: Any) -> str:
     """The module without its header, in which nothing but numbers of versions and keys differ."""
     text: str = kernel.source
@@ -280,9 +290,10 @@ def text_of(kernel: Any) -> str:
 
 def is_changed(program: Program, values: Sequence[Any], kernel: Any, names: Sequence[str]) -> bool:
     """Whether the kernel is another one without these optimisations."""
-    if list(names) == ["threads"]:
-        in_turn = getattr(kernel.module, "in_turn", None)
-        return in_turn is not None and in_turn.__module__ == workers.__name__
+    if len(names) == 1 and names[0] in REPLACED:
+        function, source = REPLACED[names[0]]
+        found = getattr(kernel.module, function, None)
+        return found is not None and found.__module__ == source.__name__
     with only():
         loss = tj.function(differentiable(program), cache=False)
         plain = tj.value_and_grad(loss, argnums=program.moving).kernel(*values)

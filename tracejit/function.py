@@ -335,14 +335,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if runner.wants_numbers:
             self._static |= self.signature.parameters.keys()
         self._shelf.count()
-        options = self.options
-        make = functools.partial(
-            make_kernel,
-            cache=options.cache,
-            exact=options.exact,
-            threads=options.threads,
-            memory_budget=options.memory_budget,
-        )
+        make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
         guard = one.captures.guard()

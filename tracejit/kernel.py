@@ -9,14 +9,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from tracejit import pipeline
 from tracejit.cache.key import key_of
 from tracejit.cache.store import Store, default_path, load_file, load_sealed, save
 from tracejit.errors import TracejitError, TracejitWarning, without_frames
 from tracejit.ir.graph import Graph
+from tracejit.options import Options
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.processors import threads_of
+from tracejit.runtime.recycling import recycled_empty
 from tracejit.runtime.workers import in_turn_on
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
@@ -32,14 +36,20 @@ class Kernel:
     """
 
     def __init__(
-        self, module: ModuleType, graph: Graph | None = None, threads: int | None = None
+        self,
+        module: ModuleType,
+        graph: Graph | None = None,
+        threads: int | None = None,
+        recycle: bool = False,
     ) -> None:
         """The kernel in `module`, which no other kernel has; `graph` is what it was generated from,
-        where that is known. Its tiles, where it has any, run on up to so many `threads`."""
+        where that is known. Its tiles, where it has any, run on up to so many `threads`, and the
+        large arrays that they fill are handed out again where it may `recycle` them."""
         self.module = module
         self.threads = threads
+        self.recycle = recycle
         self._graph = graph
-        self._functions = equipped(module, threads)
+        self._functions = equipped(module, threads, recycle)
 
     @property
     def name(self) -> str:
@@ -111,13 +121,15 @@ class Kernel:
         return self.signature[part]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unpickled, (self.name, self.source, self.module.__npz__, self.threads)
+        return unpickled, (self.name, self.source, self.module.__npz__, self.threads, self.recycle)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
 
-def equipped(module: ModuleType, threads: int | None) -> dict[str, Callable[..., Any]]:
+def equipped(
+    module: ModuleType, threads: int | None, recycle: bool
+) -> dict[str, Callable[..., Any]]:
     """The functions of `module` by name, which run with what a module of plain functions leaves to
     the process: memory, threads for its tiles, and the number of threads of the BLAS."""
     keep_freed_memory()
@@ -126,64 +138,57 @@ def equipped(module: ModuleType, threads: int | None) -> dict[str, Callable[...,
         number = threads_of(threads)
         if number > 1:
             module.__dict__.update(in_turn=in_turn_on(number))
+    if recycle and getattr(module, "empty", None) is np.empty:
+        module.__dict__.update(empty=recycled_empty())
     functions = {name: getattr(module, name) for name in ENTRIES if hasattr(module, name)}
     if on_one_thread:
         return {name: on_one_blas_thread(made) for name, made in functions.items()}
     return functions
 
 
-def make_kernel(
-    recorded: pipeline.Recorded,
-    cache: bool = True,
-    exact: bool = False,
-    threads: int | None = None,
-    memory_budget: int | None = None,
-) -> Kernel:
+def make_kernel(recorded: pipeline.Recorded, options: Options = Options()) -> Kernel:  # noqa: B008
     """The kernel of a recorded function: from disk if its key is there, else generated.
 
     Where that needs the number of a free dimension, no dimension is free.
     """
     sizes = recorded.graph.sizes
     if sizes is None:
-        return _kernel_of(recorded, cache, exact, threads, memory_budget)
+        return _kernel_of(recorded, options)
     recorded.graph.retype()
     sizes.is_over = False
     try:
-        return _kernel_of(recorded, cache, exact, threads, memory_budget)
+        return _kernel_of(recorded, options)
     except Exception as error:
         sizes.pin_all(error)
         recorded.graph.retype()
-        return _kernel_of(recorded, cache, exact, threads, memory_budget)
+        return _kernel_of(recorded, options)
     finally:
         sizes.end()
 
 
-def _kernel_of(
-    recorded: pipeline.Recorded,
-    cache: bool,
-    exact: bool,
-    threads: int | None,
-    memory_budget: int | None,
-) -> Kernel:
-    options = f"exact={exact}"
+def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
+    exact, memory_budget = options.exact, options.memory_budget
+    written = f"exact={exact}"
     if memory_budget is not None and recorded.seed is not None:
-        options += f" memory_budget={memory_budget}"
-    key = pipeline.key_of(recorded, options)
+        written += f" memory_budget={memory_budget}"
+    key = pipeline.key_of(recorded, written)
     name = pipeline.name_of(recorded, key)
-    store = Store(default_path() if cache else None)
+    store = Store(default_path() if options.cache else None)
     module = store.get(name, key)
     if module is None:
         text, constants, notice = pipeline.generate(recorded, key, exact, memory_budget)
         if notice:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         module = store.put(name, text, constants)
-    return Kernel(module, recorded.graph, threads)
+    return Kernel(module, recorded.graph, options.threads, options.recycle)
 
 
-def unpickled(name: str, text: str, npz: bytes | None, threads: int | None = None) -> Kernel:
+def unpickled(
+    name: str, text: str, npz: bytes | None, threads: int | None = None, recycle: bool = False
+) -> Kernel:
     """The kernel of this text, with its constants, in memory. Raises KernelError where either was
     edited."""
-    return Kernel(load_sealed(name, text, npz), threads=threads)
+    return Kernel(load_sealed(name, text, npz), None, threads, recycle)
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

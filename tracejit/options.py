@@ -20,7 +20,9 @@ class Options(NamedTuple):
     number changes no bit; None leaves it to TRACEJIT_THREADS, or to the machine.
     `memory_budget` bounds the bytes of intermediate arrays that a gradient keeps for its backward
     part and computes again there, at once: what does not fit is computed again, up to once for each
-    array; arguments do not count.
+    array; arguments do not count. With `recycle=True` arrays of 32 MiB and more that tiles fill are
+    handed out again by a later call when no Python object holds them or a view of them any more:
+    do not keep raw pointers to results.
     """
 
     static_argnums: int | tuple[int, ...] = ()
@@ -33,3 +35,4 @@ class Options(NamedTuple):
     input_signature: Sequence[Any] | None = None
     threads: int | None = None
     memory_budget: int | None = None
+    recycle: bool = False

@@ -48,7 +48,7 @@ class Halves:
         options = options_of(f)
 
         def make(recorded: Recorded) -> Callable[..., Any]:
-            return make_kernel(recorded, options.cache, options.exact, options.threads).forward
+            return make_kernel(recorded, options).forward
 
         def halved(*primals: Any) -> Any:
             request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
