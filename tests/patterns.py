@@ -45,6 +45,12 @@ POWERS = (
     "np.reciprocal({0} * {0} + 2.0)", "(2.0 + {0} * {0}) ** -1", "np.square({0} - 1.0)",
     "{0} * {1} + {1} * {0}", "np.logaddexp(np.sin({0}), 1.5)", "({0} + 40.0) ** 0.5",
 )  # fmt: skip
+LIKE_TERMS = (
+    "{0} * {1} * {1} + {1} * ({0} * {1})", "{0} + 0.5 * {0} * {0} * {0}",
+    "np.tanh({0} + 0.25 * {1} * {1} * {1})", "{0} * ({0} * {0}) + {0} * {0} * {0} + {1}",
+    "{1} - {0} * {1} * 0.5 - {1} * 0.25 * {0}", "2.0 * {0} * {1} - 0.5 * ({1} * {0}) + {0}",
+    "np.sin({0} * {0} * {0} * {1} + {1} * {0})",
+)  # fmt: skip
 FACTORS = (
     "2.0 * ({0} * (0.5 * {1}))", "{0} + (-{1}) * {0}", "3.0 * {0} - 3.0 * {1}", "-(-{0} - {1})",
     "0.5 * ({0} - 2.0 * (-{1}))", "{0} * (1.0 / ({1} * {1} + 1.0))", "np.sum(0.25 * (-{0}))",
@@ -143,6 +149,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
+like_terms = of(LIKE_TERMS)
 matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
 solved = of(SOLVED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
@@ -150,8 +157,8 @@ normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
-    unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices,
-    normalised, apart, hoisted, joined, rolled, updated, edged, solved,
+    unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
+    matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -31,6 +31,7 @@ from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
+from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
@@ -91,6 +92,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.powers, patterns.powers, patterns.elementwise),
         limits=[(algebra, "LOGADDEXP_ELEMENTS", 0)],
         passes=[strengthen],
+    ),
+    "collect_like_terms": Optimisation(
+        with_elementwise(patterns.like_terms), passes=[collect_like_terms]
     ),
     "gather_factors": Optimisation(
         (patterns.factors, patterns.factors, patterns.elementwise), passes=[gather_factors]

@@ -22,10 +22,11 @@ from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.improve import improve
+from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.sums import take_sums_apart
 from tracejit.pipeline import PASSES
 
-ALGEBRA = (strengthen, gather_factors, take_sums_apart)
+ALGEBRA = (strengthen, collect_like_terms, gather_factors, take_sums_apart)
 
 
 def test_exact_kernels_do_without() -> None:

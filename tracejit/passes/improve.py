@@ -19,6 +19,7 @@ from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
+from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
@@ -28,6 +29,7 @@ from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     strengthen,
+    collect_like_terms,
     gather_factors,
     take_sums_apart,
     keep_edges,
@@ -40,8 +42,11 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     choose_by_bits,
 )
 ALONG_A_WAY = frozenset(
-    (gather_factors, take_sums_apart, keep_edges, solve_together, hoist_products, join_sums)
-)
+    (
+        collect_like_terms, gather_factors, take_sums_apart, keep_edges, solve_together,
+        hoist_products, join_sums,
+    )
+)  # fmt: skip
 
 
 def improve(graph: Graph) -> Graph:

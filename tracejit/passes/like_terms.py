@@ -1,0 +1,222 @@
+"""Like terms: products of the same factors in one sum are one product, taken several times.
+
+`g + g * (x * x) + (g * x) * x` is `g + 2.0 * (g * (x * x))`. The gradient of a polynomial written
+as products, `a * x * x * x`, has a term for each factor, made in an order of its own. Of terms that
+are alike the one stays that costs least, with the sum of what they are multiples of; they are
+collected only where these have one sign, so that inf and nan are where they were.
+
+The order in which factors are multiplied may be seen besides the last bits where a product of some
+of them overflows or underflows: then the term that stays tells.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> from tracejit.passes.dce import drop_dead
+>>> graph = parse_graph('''graph f(g: f8[9], x: f8[9]) -> d: f8[9]
+...   a  f8[9] = multiply x x
+...   b  f8[9] = multiply g a
+...   c  f8[9] = multiply g x
+...   c  f8[9] = multiply c x
+...   d  f8[9] = add g b
+...   d  f8[9] = add d c
+... ''', OPS)
+>>> for value in graph.values():
+...     value.label = ""
+>>> print(print_graph(drop_dead(collect_like_terms(graph))), end="")
+graph f(g: f8[9], x: f8[9]) -> d: f8[9]
+  a    f8[9] = multiply x x
+  b    f8[9] = multiply g a
+  d_1  f8[9] = multiply 2.0 b
+  d    f8[9] = add g d_1
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.factors import LARGEST, SMALLEST
+from tracejit.passes.rebuild import rebuild
+
+MOST_FACTORS = 16
+SUMS = ("add", "subtract")
+
+
+class Term(NamedTuple):
+    """A term of a sum: `value` with its sign. It is `multiple` times `base`, and as a product
+    `number` times `factors`, each as often as is said, made by the multiplications `nodes`."""
+
+    sign: float
+    value: Value
+    multiple: float
+    base: Value
+    number: float
+    factors: frozenset[tuple[Value, int]]
+    nodes: frozenset[Node]
+
+
+def collect_like_terms(graph: Graph) -> Graph:
+    """`graph` with like terms of sums as one."""
+    if not any(node.op.name in SUMS for node in graph.nodes):
+        return graph
+    return rebuild(graph, _Collecting(graph).rewrite)
+
+
+class _Collecting:
+    """One pass: how often each value is read, of the graph as it was and of the new one."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.before = Counter(value for node in graph.nodes for value in node.operands)
+        self.before.update(graph.outputs)
+        self.kept = for_decisions(graph)
+        self.inner = {
+            value
+            for node in graph.nodes
+            if self._is_sum(node)
+            for value in node.operands
+            if made_by(value, *SUMS) and self.before[value] == 1 and _is_step(value, node)
+        }
+        self.readers: dict[Value, int] = {}
+
+    def rewrite(
+        self, new: Graph, node: Node, operands: tuple[Value, ...]
+    ) -> Sequence[Value] | None:
+        """The sum that `node` is the last step of, if terms of it are alike."""
+        for old, value in zip(node.operands, operands, strict=True):
+            self.readers[value] = max(self.before[old], self.readers.get(value, 0))
+        if not self._is_sum(node) or node.results[0] in self.inner:
+            return None
+        terms = self._terms(node, operands)
+        if sum(bool(term.nodes) for term in terms) < 2:
+            return None
+        collected = self._collected(new, node, terms)
+        return (self._sum(new, node, collected),) if len(collected) < len(terms) else None
+
+    def _is_sum(self, node: Node) -> bool:
+        return node.op.name in SUMS and node not in self.kept and is_real(node.results[0])
+
+    def _is_inner(self, value: Value, reader: Node) -> bool:
+        """Whether nothing but `reader` reads a value."""
+        return self.readers.get(value, 0) <= 1 and _is_step(value, reader)
+
+    # Taking apart
+
+    def _terms(self, last: Node, operands: tuple[Value, ...]) -> list[Term]:
+        """What is added and subtracted, in order."""
+        terms: list[Term] = []
+        pending = _signed(last, operands, 1.0)[::-1]
+        while pending:
+            sign, value = pending.pop()
+            made = made_by(value, *SUMS)
+            if made is not None and self._is_inner(value, last):
+                pending += _signed(made, made.operands, sign)[::-1]
+            else:
+                terms.append(self._term(sign, value, last))
+        return terms
+
+    def _term(self, sign: float, value: Value, reader: Node) -> Term:
+        multiple, base = 1.0, value
+        while (found := _multiple(base)) is not None and self._is_inner(base, reader):
+            multiple, base = multiple * found[0], found[1]
+        number, factors, nodes = multiple, Counter[Value](), set[Node]()
+        pending = [base] if base.type.dtype == reader.results[0].type.dtype else []
+        while pending:
+            factor = pending.pop()
+            made = made_by(factor, "multiply")
+            known = number_of(factor)
+            if known is not None:
+                number *= known
+            elif made is None or len(nodes) == MOST_FACTORS or not _is_beside(factor, reader):
+                factors[factor] += 1
+            elif factor.type.dtype != base.type.dtype:
+                factors[factor] += 1
+            else:
+                nodes.add(made)
+                pending += made.operands
+        product = number, frozenset(factors.items()), frozenset(nodes)
+        return Term(sign, value, multiple, base, *product)
+
+    # Putting together
+
+    def _collected(self, new: Graph, node: Node, terms: list[Term]) -> list[Term]:
+        """The terms, one for those that are alike."""
+        groups: dict[object, list[Term]] = {}
+        for term in terms:
+            is_product = term.nodes and SMALLEST <= abs(term.number) <= LARGEST
+            kind = (term.factors, term.sign * term.number > 0) if is_product else term.value
+            groups.setdefault(kind, []).append(term)
+        collected: list[Term] = []
+        for group in groups.values():
+            one = self._one_of(new, node, group) if len(group) > 1 else None
+            collected += group if one is None else [one]
+        return collected
+
+    def _one_of(self, new: Graph, node: Node, group: list[Term]) -> Term | None:
+        """One term for those of the group; None where that saves nothing."""
+        if sum(not self._is_inner(term.value, node) for term in group) > 1:
+            return None
+        made = {one for term in group for one in term.nodes}
+        within = Counter(value for one in made for value in one.operands)
+
+        def own(term: Term) -> int:
+            """The multiplications of a term that nothing else but the group needs."""
+            values = (one.results[0] for one in term.nodes)
+            return sum(self.readers.get(value, 0) <= max(within[value], 1) for value in values)
+
+        stays = min(group, key=own)
+        times = abs(stays.multiple) * sum(abs(term.number / stays.number) for term in group)
+        if times > LARGEST:
+            return None
+        value = stays.base
+        if times != 1.0:
+            value = emit(new, node, "multiply", (new.constant(times), value))
+        sign = stays.sign if stays.multiple > 0 else -stays.sign
+        return stays._replace(sign=sign, value=value)
+
+    def _sum(self, new: Graph, node: Node, terms: list[Term]) -> Value:
+        """The terms added up in order, from the first that is not subtracted on."""
+        first = max(terms, key=lambda term: term.sign)
+        total = first.value if first.sign > 0 else emit(new, node, "negative", (first.value,))
+        for term in terms:
+            if term is not first:
+                step = "add" if term.sign > 0 else "subtract"
+                total = emit(new, node, step, (total, term.value))
+        return total
+
+
+def _signed(node: Node, operands: tuple[Value, ...], sign: float) -> list[tuple[float, Value]]:
+    """The operands of a sum or difference that has a sign, each with its own."""
+    other = sign if node.op.name == "add" else -sign
+    return list(zip((sign, other), operands, strict=True))
+
+
+def _multiple(value: Value) -> tuple[float, Value] | None:
+    """A value as a number times another of its type."""
+    made = made_by(value, "multiply", "negative")
+    if made is None:
+        return None
+    if made.op.name == "negative":
+        return -1.0, made.operands[0]
+    for constant, rest in (made.operands, made.operands[::-1]):
+        number = number_of(constant)
+        if number is not None and rest.type is value.type:
+            return number, rest
+    return None
+
+
+def _is_step(value: Value, reader: Node) -> bool:
+    """Whether a value without a name is computed beside its reader."""
+    return not value.label and _is_beside(value, reader)
+
+
+def _is_beside(value: Value, reader: Node) -> bool:
+    """Whether a value is computed in the same part of the function as its reader."""
+    node = value.node
+    if node is None or not is_real(value):
+        return False
+    place = reader.region, reader.segment, reader.tapes
+    return (node.region, node.segment, node.tapes) == place
