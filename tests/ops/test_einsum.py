@@ -62,12 +62,12 @@ def test_spelling(subscripts: str, args: tuple[Any, ...], spelling: list[str]) -
         (
             "i,ij,j->",
             (np.ones(2), MATRIX, np.ones(3)),
-            ["np.einsum('ij,j->i', {0}, {1})", "{0} * {1}"],
+            ["{0} @ {1}", "{0} * {1}"],
         ),
         (
             "i,ij,j->i",
             (np.ones(2), MATRIX, np.ones(3)),
-            ["np.einsum('i,ij,j->i', {0}, {1}, {2})"],
+            ["{0} @ {1}", "{0} * {1}"],
         ),
     ],
 )

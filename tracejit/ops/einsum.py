@@ -3,7 +3,9 @@
 A call is brought to one explicit form first: no spaces, no ellipsis, an output, no letter twice in
 an operand (its diagonal is taken instead). What only permutes axes is a transposition. The
 cotangent of an operand is the product of the output's cotangent with the other operands. Of two
-factors that is a matrix product where letters are summed and an elementwise one where none is.
+factors that is a matrix product where letters are summed and an elementwise one where none is; of
+more, one product after the other in the cheapest order, so that all cotangents together take twice
+what the value takes in it.
 """
 
 from __future__ import annotations
@@ -17,11 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.dims import estimated
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import Moved
+from tracejit.ops.contractions import Factor, aligned, contracted, ordered, steps_along
 from tracejit.ops.creation import as_array
-from tracejit.ops.op import Each, answer, defop
+from tracejit.ops.op import OPS, Each, answer, defop
 from tracejit.ops.products import array_or_scalar, common_dtype, without_out
+
+FEW_FACTORS = 6
+"""Of so many the best order of all is looked for."""
 
 
 def _einsum_call(
@@ -43,7 +50,7 @@ def _einsum_call(
                 raise TypeError("optimize with a letter twice in one operand is not supported")
             factors[number], labels[number] = _diagonals(factors[number], letters)
     if len(factors) == 1 and output and set(labels[0]) == set(output):
-        return _ordered(factors[0], labels[0], output)
+        return ordered(run, factors[0], labels[0], output)
     params: dict[str, Any] = {"subscripts": f"{','.join(labels)}->{output}"}
     return einsum(*factors, **params, **({"optimize": optimize} if optimize else {}))
 
@@ -121,7 +128,8 @@ def _diagonals(x: Any, letters: str) -> tuple[Any, str]:
     return x, letters
 
 
-def _split(subscripts: str) -> tuple[list[str], str]:
+def split_subscripts(subscripts: str) -> tuple[list[str], str]:
+    """The letters of each operand and of the result of the explicit form."""
     inputs, _, output = subscripts.partition("->")
     return inputs.split(","), output
 
@@ -150,7 +158,7 @@ def _optimized_form(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -
 
 
 def _einsum_type(*types: ArrayType, subscripts: str, optimize: Any = False) -> ArrayType:
-    labels, output = _split(subscripts)
+    labels, output = split_subscripts(subscripts)
     shapes = tuple([type.shape for type in types])
     sizes = letter_sizes(labels, shapes)
     result = array_or_scalar(tuple(sizes[letter] for letter in output), common_dtype(*types))
@@ -160,7 +168,7 @@ def _einsum_type(*types: ArrayType, subscripts: str, optimize: Any = False) -> A
 
 
 def _einsum_cost(*types: ArrayType, subscripts: str, optimize: Any = False) -> int:
-    labels, _ = _split(subscripts)
+    labels, _ = split_subscripts(subscripts)
     sizes = letter_sizes(labels, [type.shape for type in types])
     return len(types) * math.prod(sizes.values())
 
@@ -169,29 +177,95 @@ def _einsum_vjp(
     number: int, g: Any, y: Any, *operands: Any, subscripts: str, optimize: Any = False
 ) -> Any:
     """The product of g and the other operands, summed over what operand `number` does not have."""
-    labels, output = _split(subscripts)
-    others = [
-        (x, text) for k, (x, text) in enumerate(zip(operands, labels, strict=True)) if k != number
-    ]
-    reached = output + "".join(text for _, text in others)
-    target = "".join(letter for letter in labels[number] if letter in reached)
-    if not others:
-        cotangent = _ordered(g, output, target)
-    elif len(others) == 1:
-        cotangent = _product_of_two(g, output, *others[0], target)
-    else:
-        factors = [(g, output), *others] if output else others
-        inputs = ",".join(text for _, text in factors)
-        again = optimize if isinstance(optimize, (bool, str)) else True
-        cotangent = np.einsum(f"{inputs}->{target}", *[x for x, _ in factors], optimize=again)
-        cotangent = cotangent if output else g * cotangent
-    return _spread(cotangent, target, labels[number])
+    labels, output = split_subscripts(subscripts)
+    factors = [_factor(x, text) for x, text in zip(operands, labels, strict=True)]
+    own = factors[number]
+    cotangent = _factor(g, output)
+    for part, others in _ways_down(number, factors, output, optimize):
+        cotangent = _product([cotangent, *others], part)
+    x, letters = cotangent[:2]
+    return _spread(ordered(run, x, letters, own.letters), letters, own.letters)
 
 
-def _ordered(x: Any, letters: str, target: str) -> Any:
-    """`x` with its axes in the order of `target`, which has all its letters."""
-    order = [letters.index(letter) for letter in target if letter in letters]
-    return x if order == sorted(order) else np.transpose(x, order)
+def _factor(x: Any, letters: str) -> Factor:
+    return Factor(x, letters, x.shape, x.dtype)
+
+
+def _ways_down(
+    number: int, factors: list[Factor], output: str, optimize: Any
+) -> list[tuple[str, list[Factor]]]:
+    """The products that the cotangent of the result goes through on its way to that of factor
+    `number`: the letters of the part of the factors that it is of then, and what that part is
+    multiplied with. The products of other parts are made once for all factors."""
+    if len(factors) <= 2:
+        others = [one for k, one in enumerate(factors) if k != number]
+        return [(factors[number].letters, others)]
+    labels, shapes = _known(factors)
+    best = "optimal" if len(factors) <= FEW_FACTORS else "greedy"
+    left: list[Factor | None] = [None if k == number else one for k, one in enumerate(factors)]
+    own = factors[number].letters
+    ways: list[tuple[str, list[Factor]]] = []
+    for places, letters in steps_along(labels, output, shapes, optimize or best):
+        taken = [left[place] for place in places]
+        others = [one for one in taken if one is not None]
+        left = [one for place, one in enumerate(left) if place not in places]
+        if len(others) < len(taken):
+            ways.append((own, others))
+            left.append(None)
+            own = letters
+        else:
+            left.append(_product(others, letters))
+    return ways[::-1]
+
+
+def _known(factors: Sequence[Factor]) -> tuple[tuple[str, ...], tuple[Shape, ...]]:
+    """The letters of factors and their sizes, free ones as planners expect them."""
+    shapes = [tuple([estimated((size,)) for size in one.shape]) for one in factors]
+    return tuple([one.letters for one in factors]), tuple(shapes)
+
+
+def run(op: str, *operands: Any, **params: Any) -> Any:
+    """An op on Tensors or arrays."""
+    return OPS[op](*operands, **params)
+
+
+def _product(factors: Sequence[Factor], wanted: str) -> Factor:
+    """The product of factors, summed over letters that are not wanted."""
+    reached = "".join(one.letters for one in factors)
+    target = "".join(letter for letter in wanted if letter in reached)
+    match factors:
+        case [x]:
+            product = ordered(run, x.value, x.letters, target)
+        case [x, y]:
+            product = _product_of_two(x, y, target)
+        case _:
+            numbers = [one.value for one in factors if not one.letters]
+            rest = [one for one in factors if one.letters]
+            inputs = ",".join(one.letters for one in rest)
+            product = np.einsum(f"{inputs}->{target}", *[one.value for one in rest])
+            for number in numbers:
+                product = number * product
+    return _factor(product, target)
+
+
+def _product_of_two(x: Factor, y: Factor, target: str) -> Any:
+    """The product of two factors; letters of one alone are summed first."""
+    x, y = _summed(x, y.letters + target), _summed(y, x.letters + target)
+    product = contracted(run, x, y, target)
+    if product is not None:
+        return product
+    if set(x.letters + y.letters) <= set(target):
+        return np.multiply(*[aligned(run, one.value, one.letters, target) for one in (x, y)])
+    return np.einsum(f"{x.letters},{y.letters}->{target}", x.value, y.value)
+
+
+def _summed(x: Factor, kept: str) -> Factor:
+    """A factor without the letters that nothing else has, which are summed."""
+    axes = tuple(k for k, letter in enumerate(x.letters) if letter not in kept)
+    if not axes:
+        return x
+    value = np.sum(x.value, axis=axes)
+    return _factor(value, "".join(letter for letter in x.letters if letter in kept))
 
 
 def _spread(x: Any, letters: str, target: str) -> Any:
@@ -200,51 +274,9 @@ def _spread(x: Any, letters: str, target: str) -> Any:
     return np.expand_dims(x, missing) if missing and letters else x
 
 
-def _aligned(x: Any, letters: str, target: str) -> Any:
-    """`x` in the order of `target` as broadcasting wants it: no axes of length one in front."""
-    first = min((target.index(letter) for letter in letters), default=0)
-    return _spread(_ordered(x, letters, target), letters, target[first:])
-
-
-def _product_of_two(x: Any, x_letters: str, y: Any, y_letters: str, target: str) -> Any:
-    """einsum of two factors, by a matrix product where letters are summed.
-
-    Letters of x are in y or in the target; letters of y alone are summed first.
-    """
-    lonely = [letter for letter in y_letters if letter not in x_letters + target]
-    if lonely:
-        y = np.sum(y, axis=tuple(y_letters.index(letter) for letter in lonely))
-        y_letters = "".join(letter for letter in y_letters if letter not in lonely)
-    summed = [letter for letter in x_letters if letter not in target]
-    if not summed:
-        return _aligned(x, x_letters, target) * _aligned(y, y_letters, target)
-    shared = [letter for letter in target if letter in x_letters and letter in y_letters]
-    x_sizes = dict(zip(x_letters, x.shape, strict=True))
-    y_sizes = dict(zip(y_letters, y.shape, strict=True))
-    if any(x_sizes[letter] != y_sizes[letter] for letter in summed + shared):
-        return np.einsum(f"{x_letters},{y_letters}->{target}", x, y)
-    left = [letter for letter in target if letter in x_letters and letter not in shared]
-    right = [letter for letter in target if letter in y_letters and letter not in shared]
-    if right and not (left and target.index(left[0]) < target.index(right[0])):
-        x, y, x_letters, y_letters, left, right = y, x, y_letters, x_letters, right, left
-        x_sizes, y_sizes = y_sizes, x_sizes
-    stack = [x_sizes[letter] for letter in shared]
-    size = math.prod(x_sizes[letter] for letter in summed)
-    rows = [x_sizes[letter] for letter in left]
-    columns = [y_sizes[letter] for letter in right]
-    x = _ordered(x, x_letters, "".join(shared + left + summed))
-    y = _ordered(y, y_letters, "".join(shared + summed + right))
-    x = np.reshape(x, (*stack, *([math.prod(rows)] if rows or stack else []), size))
-    y = np.reshape(y, (*stack, size, *([math.prod(columns)] if columns or stack else [])))
-    product = x @ y
-    if rows or columns or stack:
-        product = np.reshape(product, (*stack, *rows, *columns))
-    return _ordered(product, "".join(shared + left + right), target)
-
-
 def _batched_einsum(moved: Moved, *operands: Any, subscripts: str, optimize: bool = False) -> Any:
     """The same product, with one letter more for the batch."""
-    labels, output = _split(subscripts)
+    labels, output = split_subscripts(subscripts)
     letter = next(letter for letter in ascii_letters if letter not in subscripts)
     pairs = zip(labels, moved, strict=True)
     inputs = ",".join(letter + label if there else label for label, there in pairs)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
@@ -28,6 +29,7 @@ from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
+    contract,
     strengthen,
     collect_like_terms,
     gather_factors,

@@ -1,0 +1,121 @@
+"""Contract: einsum as products of matrices.
+
+`np.einsum` goes through all its letters in loops of its own; the BLAS takes a tenth of that from
+some thousands of operations on. A product of two factors is laid out for `@`
+(`ops/contractions.py`). Of more than two, what `optimize` says: with it NumPy multiplies two after
+the other, and so does the kernel, in NumPy's order. Without it NumPy adds up products of all
+factors; to sum before the last is multiplied would give infinity where NumPy has nan, from
+infinities of both signs.
+
+What stays: whole numbers, for which matmul is slower; half precision, which einsum adds up in
+single; complex numbers, of which the BLAS adds up parts, with nan in other places than NumPy;
+letters of one factor alone that are summed, for the same reason as above; factors that are
+broadcast against each other; products without sums of which neither factor has all letters.
+
+IR in -> IR out:
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> graph = parse_graph('''graph f(a: f8[4,5,6], b: f8[7,6]) -> y: f8[4,5,7]
+...   y  f8[4,5,7] = einsum a b  subscripts='ijk,lk->ijl'
+... ''', OPS)
+>>> print(print_graph(contract(graph)), end="")
+graph f(a: f8[4,5,6], b: f8[7,6]) -> y: f8[4,5,7]
+  y_1  f8[6,7]   = transpose b  axes=(1, 0)
+  y    f8[4,5,7] = matmul a y_1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.contractions import Do, Factor, contracted, ordered, steps_along
+from tracejit.ops.einsum import split_subscripts
+from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.lower import FLOATING
+from tracejit.passes.rebuild import rebuild
+from tracejit.passes.simplify import simplify
+
+
+def contract(graph: Graph) -> Graph:
+    """`graph` with einsum as products of matrices and sums."""
+    if not any(node.op.name == "einsum" for node in graph.nodes):
+        return graph
+    kept = for_decisions(graph)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node.op.name != "einsum" or node in kept or not _is_open(node, operands):
+            return None
+        value = _contracted(new, node, operands)
+        return None if value is None else (value,)
+
+    return simplify(rebuild(graph, rewrite))
+
+
+def _is_open(node: Node, operands: Sequence[Value]) -> bool:
+    """Whether factors are of the same floating-point dtype, and none is empty."""
+    dtype = node.results[0].type.dtype
+    if dtype not in FLOATING:
+        return False
+    types = [value.type for value in operands]
+    if any(type.dtype != dtype or type.form == "weak" for type in types):
+        return False
+    return all(type.sizes is not None or type.size for type in types)
+
+
+def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | None:
+    """What stands for a node of einsum; None where it stays."""
+
+    def do(op: str, *values: Value, **params: Any) -> Value:
+        return emit(graph, node, op, values, **params)
+
+    labels, output = split_subscripts(node.params["subscripts"])
+    factors = [_factor(value, letters) for value, letters in zip(operands, labels, strict=True)]
+    value: Value | None
+    match factors:
+        case [x]:
+            value = _summed(do, x, output)
+        case [x, y]:
+            value = contracted(do, x, y, output)
+        case _:
+            value = _in_steps(do, factors, output, node.params.get("optimize"))
+    expected = node.results[0].type
+    if value is not None and value.type is expected.with_form("scalar") is not expected:
+        value = do("as_array", value)
+    return value if value is not None and value.type is expected else None
+
+
+def _factor(value: Value, letters: str) -> Factor:
+    return Factor(value, letters, value.type.shape, value.type.dtype)
+
+
+def _summed(do: Do, x: Factor, output: str) -> Value:
+    """The sum of one factor over what the output does not have."""
+    axes = tuple(k for k, letter in enumerate(x.letters) if letter not in output)
+    kept = "".join(letter for letter in x.letters if letter in output)
+    value: Value = ordered(do, do("sum", x.value, axis=axes), kept, output)
+    return value
+
+
+def _in_steps(do: Do, factors: Sequence[Factor], output: str, optimize: Any) -> Value | None:
+    """The product of many factors by the steps that NumPy takes, None where it takes but one."""
+    if not optimize or any(one.value.type.sizes is not None for one in factors):
+        return None
+    labels, shapes = [one.letters for one in factors], [one.shape for one in factors]
+    steps = steps_along(tuple(labels), output, tuple(shapes), optimize)
+    if len(steps) == 1:
+        return None
+    left = list(factors)
+    for places, letters in steps:
+        taken = [left[place] for place in places]
+        left = [one for place, one in enumerate(left) if place not in places]
+        value = contracted(do, taken[0], taken[1], letters) if len(taken) == 2 else None
+        if value is None:
+            inputs = ",".join(one.letters for one in taken)
+            values = [one.value for one in taken]
+            value = do("einsum", *values, subscripts=f"{inputs}->{letters}")
+        left.append(_factor(value, letters))
+    result: Value = left[0].value
+    return result
