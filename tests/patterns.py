@@ -119,6 +119,16 @@ SOLVED = (
     "(a := np.sin({0}) + 9 * np.eye({0}.shape[-1]), np.linalg.solve(a, {1}) + np.linalg.inv(a))[1]",
     "(a := np.tanh({0}) + 9 * np.eye(4), np.linalg.solve(a, {1}) @ np.linalg.solve(a, {1}.T))[1]",
 )  # fmt: skip
+CONTRACTED = (
+    "np.einsum('...ij,...jk', {0}, {1})", "np.einsum('...ij,...kj->...ik', {0}, {1})",
+    "np.einsum('...ij,...kj->...ki', {0}, {1})", "np.einsum('...ij,...ij->...i', {0}, {1})",
+    "np.einsum('...ij,...j->...i', {0}, {1}[..., 0])", "np.einsum('...ij->...j', {0})",
+    "np.einsum('...ij,...ij->', {0}, {1}) * {0}", "np.einsum('...ij,...i->...ij', {0}, {1}[..., 0])",
+    "np.einsum('...ji,...jk->ik', {0}, {1})", "np.einsum('...ij,...ji->...', {0}, {1})",
+    "np.einsum('...ij,...kj,...kl->...il', {0}, {1}, {0}, optimize=True)",
+    "np.einsum('...i,...ij,...j->...', {0}[..., 0], {1}, {0}[..., 0], optimize='optimal')",
+    "np.einsum('...ij,...jk,...ik->...i', {0}, {1}, {0})", "np.einsum('...ii', {0})",
+)  # fmt: skip
 HOISTED, JOINED, ROLLED, EDGED = (
     tuple(text.replace("EACH", EACH) for text in texts)
     for texts in (HOISTED, JOINED, ROLLED, EDGED)
@@ -153,12 +163,14 @@ like_terms = of(LIKE_TERMS)
 matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
 solved = of(SOLVED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
+contracted = of(CONTRACTED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
+    contracted,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -29,6 +29,7 @@ from tracejit.codegen import constants, floats, module
 from tracejit.passes import algebra, choices, improve, lower, reductions
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.contract import contract
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
@@ -99,6 +100,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "gather_factors": Optimisation(
         (patterns.factors, patterns.factors, patterns.elementwise), passes=[gather_factors]
     ),
+    "contract": Optimisation(with_elementwise(patterns.contracted), SQUARES, passes=[contract]),
     "take_sums_apart": Optimisation(
         with_elementwise(patterns.apart), SQUARES, passes=[take_sums_apart]
     ),

@@ -250,6 +250,17 @@ class Step(NamedTuple):
     letters: str
 
 
+def path_of(subscripts: str, shapes: Sequence[Shape], optimize: Any) -> list[Any]:
+    """The path that np.einsum takes for operands of these shapes.
+
+    >>> path_of("ij,jk,kl->il", [(2, 90), (90, 90), (90, 2)], "greedy")
+    ['einsum_path', (0, 1), (0, 1)]
+    """
+    views = [np.broadcast_to(0.0, shape) for shape in shapes]
+    how = list(optimize) if isinstance(optimize, tuple) else optimize
+    return np.einsum_path(subscripts, *views, optimize=how)[0]
+
+
 @cache
 def steps_along(
     labels: tuple[str, ...], output: str, shapes: tuple[Shape, ...], optimize: Any
@@ -259,10 +270,8 @@ def steps_along(
     >>> steps_along(("ij", "jk", "kl"), "il", ((2, 90), (90, 90), (90, 2)), True)
     (Step(places=(0, 1), letters='ik'), Step(places=(0, 1), letters='il'))
     """
-    views = [np.broadcast_to(0.0, shape) for shape in shapes]
-    path = np.einsum_path(f"{','.join(labels)}->{output}", *views, optimize=optimize)[0]
     left, steps = list(labels), []
-    for chosen in path[1:]:
+    for chosen in path_of(f"{','.join(labels)}->{output}", shapes, optimize)[1:]:
         places = tuple(sorted(chosen))
         taken = [left[place] for place in places]
         left = [letters for place, letters in enumerate(left) if place not in places]

@@ -22,7 +22,14 @@ import numpy as np
 from tracejit.ir.dims import estimated
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import Moved
-from tracejit.ops.contractions import Factor, aligned, contracted, ordered, steps_along
+from tracejit.ops.contractions import (
+    Factor,
+    aligned,
+    contracted,
+    ordered,
+    path_of,
+    steps_along,
+)
 from tracejit.ops.creation import as_array
 from tracejit.ops.op import OPS, Each, answer, defop
 from tracejit.ops.products import array_or_scalar, common_dtype, without_out
@@ -150,8 +157,7 @@ def letter_sizes(labels: Sequence[str], shapes: Sequence[Shape]) -> dict[str, in
 @cache
 def _optimized_form(subscripts: str, shapes: tuple[Shape, ...], optimize: Any) -> Any:
     """The form of a result without axes: it depends on the path that NumPy takes."""
-    views = [np.broadcast_to(0.0, shape) for shape in shapes]
-    path = np.einsum_path(subscripts, *views, optimize=optimize)[0]
+    path = path_of(subscripts, shapes, optimize)
     small = [np.zeros([min(size, 2) for size in shape]) for shape in shapes]
     result = np.einsum(subscripts, *small, optimize=path)
     return "array" if type(result) is np.ndarray else "scalar"
