@@ -123,12 +123,14 @@ CONTRACTED = (
     "np.einsum('...ij,...jk', {0}, {1})", "np.einsum('...ij,...kj->...ik', {0}, {1})",
     "np.einsum('...ij,...kj->...ki', {0}, {1})", "np.einsum('...ij,...ij->...i', {0}, {1})",
     "np.einsum('...ij,...j->...i', {0}, {1}[..., 0])", "np.einsum('...ij->...j', {0})",
-    "np.einsum('...ij,...ij->', {0}, {1}) * {0}", "np.einsum('...ij,...i->...ij', {0}, {1}[..., 0])",
+    "(np.einsum('...ij,...ij->', {0}, {1}) + {0})",
+    "np.einsum('...ij,...i->...ij', {0}, {1}[..., 0])",
     "np.einsum('...ji,...jk->ik', {0}, {1})", "np.einsum('...ij,...ji->...', {0}, {1})",
     "np.einsum('...ij,...kj,...kl->...il', {0}, {1}, {0}, optimize=True)",
     "np.einsum('...i,...ij,...j->...', {0}[..., 0], {1}, {0}[..., 0], optimize='optimal')",
     "np.einsum('...ij,...jk,...ik->...i', {0}, {1}, {0})", "np.einsum('...ii', {0})",
 )  # fmt: skip
+CONTRACTED = tuple(f"np.tanh(0.2 * {text})" for text in CONTRACTED)
 HOISTED, JOINED, ROLLED, EDGED = (
     tuple(text.replace("EACH", EACH) for text in texts)
     for texts in (HOISTED, JOINED, ROLLED, EDGED)

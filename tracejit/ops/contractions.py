@@ -276,14 +276,15 @@ def steps_along(
         taken = [left[place] for place in places]
         left = [letters for place, letters in enumerate(left) if place not in places]
         wanted = "".join(left) + output
-        letters = output if not left else _natural(taken, wanted)
+        letters = output if not left else _natural(taken, wanted, output)
         left.append(letters)
         steps.append(Step(places, letters))
     return tuple(steps)
 
 
-def _natural(taken: Sequence[str], wanted: str) -> str:
+def _natural(taken: Sequence[str], wanted: str, output: str) -> str:
     """The letters that a product keeps, as a product of stacks of matrices has them: those of all
-    factors first."""
-    kept = [letter for letter in dict.fromkeys("".join(taken)) if letter in wanted]
+    factors first, and then the rows, those of the factor that has the first of the result."""
+    letters = "".join(sorted(taken, key=lambda one: output[:1] not in one))
+    kept = [letter for letter in dict.fromkeys(letters) if letter in wanted]
     return "".join(sorted(kept, key=lambda letter: not all(letter in one for one in taken)))
