@@ -122,7 +122,7 @@ STAYS = {
     "letters of one alone": ("ij,k->", normal((3, 4), (5,))),
     "an outer product": ("i,j->ij", normal((3,), (4,))),
     "a sum over the first axis": ("ij,ij->j", normal((3, 4), (3, 4))),
-    "three factors": ("ij,jk,kl->il", normal((3, 4), (4, 5), (5, 6))),
+    "few products of three factors": ("ij,jk,kl->il", normal((3, 4), (4, 5), (5, 6))),
 }  # fmt: skip
 
 
@@ -267,18 +267,83 @@ def test_special_values(subscripts: str, shapes: Any, text: str, dtype: str) -> 
             np.testing.assert_array_equal(test(found), test(expected))
 
 
-def test_infinities_of_three_factors_stay_where_numpy_has_nan() -> None:
-    """To sum before the last factor is multiplied would give infinity."""
-    a, b, c = np.array([[2.0, -1.0]]), np.ones((2, 1)), np.full((1, 1), np.inf)
+CHAINS = {
+    "a chain": ("ij,jk,kl->il", ((9, 10), (10, 11), (11, 12))),
+    "a number": ("i,ij,j->", ((40,), (40, 50), (50,))),
+    "distances": ("ij,jk,ik->i", ((60, 6), (6, 6), (60, 6))),
+    "transposed": ("ij,jk,kl->li", ((9, 10), (10, 11), (11, 12))),
+    "letters of one alone": ("ij,jk,kl->i", ((9, 10), (10, 11), (11, 12))),
+    "stacks": ("bij,bjk,bk->bi", ((8, 5, 6), (8, 6, 7), (8, 7))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize(("subscripts", "shapes"), CHAINS.values(), ids=CHAINS)
+def test_three_factors_at_once(subscripts: str, shapes: Any, dtype: str) -> None:
+    """Made in steps, and as NumPy makes them where that is not finite."""
+    f = product(subscripts, 3)
+    compiled = tj.function(f, cache=False)
+    both, exact = (
+        tj.value_and_grad(
+            tj.function(lambda *xs: np.sum(np.sin(0.01 * f(*xs))), cache=False, exact=is_exact),
+            argnums=(0, 1, 2),
+        )
+        for is_exact in (False, True)
+    )
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        arrays = normal(*shapes, dtype=dtype, seed=seed)
+        for x in arrays[: seed % 4]:
+            x[tuple(rng.integers(0, x.shape))] = rng.choice((np.inf, -np.inf, np.nan, 0.0))
+        with np.errstate(all="ignore"):
+            found, expected = compiled(*arrays), f(*arrays)
+            assert type(found) is type(expected)
+            assert_close(np.asarray(found), np.asarray(expected))
+            found, expected = both(*arrays), exact(*arrays)
+        for one, other in zip(found[1], expected[1], strict=True):
+            assert_close(one, other)
+    text = code(compiled, "forward")
+    assert "if not isfinite(out).all():" in text and f'einsum("{subscripts}", a, b, c)' in text
+
+
+def test_infinities_of_three_factors_are_where_numpy_has_them() -> None:
+    """To sum before the last factor is multiplied would give infinity for nan."""
+    a, b, c = np.ones((9, 10)), np.ones((10, 11)), np.ones((11, 12))
+    a[:, 0], c[3, 3] = -2.0, np.inf
     f = product("ij,jk,kl->il", 3)
+    assert np.isinf(a @ b @ c).sum() == 9
     with np.errstate(invalid="ignore"):
-        assert np.isnan(f(a, b, c)).all()
-        assert np.isnan(tj.function(f, cache=False)(a, b, c)).all()
+        expected = f(a, b, c)
+        assert np.isnan(expected).sum() == 9
+        np.testing.assert_array_equal(tj.function(f, cache=False)(a, b, c), expected)
 
 
-def test_products_of_the_reverse_pass_are_made_once() -> None:
+def test_a_product_that_is_read_elsewhere_is_not_written_to() -> None:
+    def f(a: Any, b: Any, c: Any) -> Any:
+        return np.einsum("ij,jk,kl->il", a, b, c), a @ b @ c, np.dot(np.dot(a, b), c)
+
+    a, b, c = normal((9, 10), (10, 11), (11, 12))
+    a[:, 0], c[3, 3] = -2.0, np.inf
+    b[:] = 1.0
+    with np.errstate(invalid="ignore"):
+        for found, expected in zip(tj.function(f, cache=False)(a, b, c), f(a, b, c), strict=True):
+            assert_close(found, expected)
+
+
+def test_three_factors_of_a_free_size() -> None:
+    f = product("bi,ij,bj->b", 3)
+    compiled = tj.function(f, cache=False)
+    for n in (40, 50, 60):
+        arrays = normal((n, 9), (9, 9), (n, 9))
+        assert_close(compiled(*arrays), f(*arrays))
+    assert len(compiled.kernels) == 2
+    assert "vecdot" in code(compiled, "forward")
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_products_of_the_reverse_pass_are_made_once(optimize: bool) -> None:
     """Value and gradients in all factors of a chain: three times the value's two products."""
-    f = product("ij,jk,kl->il", 3, optimize=True)
+    f = product("ij,jk,kl->il", 3, optimize=optimize)
     both = tj.value_and_grad(
         tj.function(lambda *xs: np.sum(np.sin(f(*xs))), cache=False), argnums=(0, 1, 2)
     )

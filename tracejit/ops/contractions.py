@@ -29,6 +29,9 @@ CALL, COPY, TRANSPOSED, STACKED = 100, 1000, 0.5, 40
 does not lie in order, of each matrix of a stack."""
 SHORT_ROW, FEW_ROWS, LONGEST_ROW = 8, 64, 8192
 SMALL_MATRIX, FEW_MATRICES = 100, 8
+FEW_FACTORS = 6
+"""Of so many the best order of all is looked for."""
+LARGE_RESULT = 1 << 20
 
 
 class Factor(NamedTuple):
@@ -280,6 +283,35 @@ def steps_along(
         left.append(letters)
         steps.append(Step(places, letters))
     return tuple(steps)
+
+
+def best_steps(labels: tuple[str, ...], output: str, shapes: tuple[Shape, ...]) -> tuple[Step, ...]:
+    """The cheapest steps, without ones that would take much memory."""
+    largest = max(LARGE_RESULT, *map(estimated, shapes))
+    how = "optimal" if len(labels) <= FEW_FACTORS else "greedy"
+    return steps_along(labels, output, shapes, (how, largest))
+
+
+def work_of(
+    labels: Sequence[str], shapes: Sequence[Shape], steps: Sequence[Step]
+) -> tuple[int, int]:
+    """How many products of numbers all letters together are, and those of each step.
+
+    >>> steps = [Step((0, 1), "ik"), Step((0, 1), "il")]
+    >>> work_of(("ij", "jk", "kl"), ((2, 9), (9, 9), (9, 2)), steps)
+    (324, 198)
+    """
+    sizes = {
+        letter: size
+        for one, shape in zip(labels, shapes, strict=True)
+        for letter, size in zip(one, shape, strict=True)
+    }
+    left, total = list(labels), 0
+    for places, letters in steps:
+        total += _size("".join(set("".join(left[place] for place in places))), sizes)
+        left = [one for place, one in enumerate(left) if place not in places]
+        left.append(letters)
+    return _size("".join(sizes), sizes), total
 
 
 def _natural(taken: Sequence[str], wanted: str, output: str) -> str:

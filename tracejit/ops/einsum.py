@@ -25,6 +25,7 @@ from tracejit.ops.batching import Moved
 from tracejit.ops.contractions import (
     Factor,
     aligned,
+    best_steps,
     contracted,
     ordered,
     path_of,
@@ -33,9 +34,6 @@ from tracejit.ops.contractions import (
 from tracejit.ops.creation import as_array
 from tracejit.ops.op import OPS, Each, answer, defop
 from tracejit.ops.products import array_or_scalar, common_dtype, without_out
-
-FEW_FACTORS = 6
-"""Of so many the best order of all is looked for."""
 
 
 def _einsum_call(
@@ -207,11 +205,13 @@ def _ways_down(
         others = [one for k, one in enumerate(factors) if k != number]
         return [(factors[number].letters, others)]
     labels, shapes = _known(factors)
-    best = "optimal" if len(factors) <= FEW_FACTORS else "greedy"
+    steps = steps_along(labels, output, shapes, optimize) if optimize else ()
+    if len(steps) < 2:
+        steps = best_steps(labels, output, shapes)
     left: list[Factor | None] = [None if k == number else one for k, one in enumerate(factors)]
     own = factors[number].letters
     ways: list[tuple[str, list[Factor]]] = []
-    for places, letters in steps_along(labels, output, shapes, optimize or best):
+    for places, letters in steps:
         taken = [left[place] for place in places]
         others = [one for one in taken if one is not None]
         left = [one for place, one in enumerate(left) if place not in places]
@@ -289,6 +289,18 @@ def _batched_einsum(moved: Moved, *operands: Any, subscripts: str, optimize: boo
     return np.einsum(f"{inputs}->{letter}{output}", *operands, optimize=optimize)
 
 
+def _if_not_finite(types: Sequence[ArrayType], subscripts: str) -> str:
+    factors = ", ".join(f"{{{number}}}" for number in range(1, len(types)))
+    return f"if not np.isfinite({{out}}).all(): {{out}}[...] = np.einsum({{subscripts}}, {factors})"
+
+
+def _if_not_finite_lines(types: Sequence[ArrayType], subscripts: str) -> tuple[str, str]:
+    update = _if_not_finite(types, subscripts)
+    if types[0].shape:
+        return "{out} = {0}.copy()", update
+    return "{out} = {0}", update.replace("[...]", "")
+
+
 einsum = defop(
     name="einsum",
     infer=_einsum_type,
@@ -301,3 +313,14 @@ einsum = defop(
     cost=_einsum_cost,
 )
 answer(np.einsum, _einsum_call)
+
+
+einsum_if_not_finite = defop(
+    name="einsum_if_not_finite",
+    infer=lambda value, *types, subscripts: value,
+    statements=_if_not_finite_lines,
+    inplace=_if_not_finite,
+    cost=lambda value, *types, subscripts: value.estimated_size,
+)
+"""The product of many factors, made in steps; as NumPy makes it where that is not all finite: sums
+before the last factor is multiplied would be infinite where NumPy has nan. Passes make it."""

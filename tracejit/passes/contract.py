@@ -4,8 +4,8 @@
 some thousands of operations on. A product of two factors is laid out for `@`
 (`ops/contractions.py`). Of more than two, what `optimize` says: with it NumPy multiplies two after
 the other, and so does the kernel, in NumPy's order. Without it NumPy adds up products of all
-factors; to sum before the last is multiplied would give infinity where NumPy has nan, from
-infinities of both signs.
+factors; to sum before the last is multiplied gives infinity where NumPy has nan, from infinities of
+both signs. So the kernel looks whether all is finite, and otherwise does as NumPy does.
 
 What stays: whole numbers, for which matmul is slower; half precision, which einsum adds up in
 single; complex numbers, of which the BLAS adds up parts, with nan in other places than NumPy;
@@ -30,13 +30,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tracejit.ir.dims import estimated
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.contractions import Do, Factor, contracted, ordered, steps_along
+from tracejit.ops.contractions import (
+    Do,
+    Factor,
+    Step,
+    best_steps,
+    contracted,
+    ordered,
+    steps_along,
+    work_of,
+)
 from tracejit.ops.einsum import split_subscripts
 from tracejit.passes.emission import emit, for_decisions
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import simplify
+
+LEAST_PRODUCTS, LEAST_TERMS = 1000, 4
+"""From so many products of numbers on, and so many for each number of the result, factors at once
+take longer than steps and a look at the result."""
 
 
 def contract(graph: Graph) -> Graph:
@@ -80,7 +94,8 @@ def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | 
         case [x, y]:
             value = contracted(do, x, y, output)
         case _:
-            value = _in_steps(do, factors, output, node.params.get("optimize"))
+            size = node.results[0].type.estimated_size
+            value = _in_steps(do, factors, output, node.params.get("optimize"), size)
     expected = node.results[0].type
     if value is not None and value.type is expected.with_form("scalar") is not expected:
         value = do("as_array", value)
@@ -99,14 +114,33 @@ def _summed(do: Do, x: Factor, output: str) -> Value:
     return value
 
 
-def _in_steps(do: Do, factors: Sequence[Factor], output: str, optimize: Any) -> Value | None:
-    """The product of many factors by the steps that NumPy takes, None where it takes but one."""
-    if not optimize or any(one.value.type.sizes is not None for one in factors):
+def _in_steps(
+    do: Do, factors: Sequence[Factor], output: str, optimize: Any, size: int
+) -> Value | None:
+    """The product of many factors, of so many elements, by the steps that NumPy takes, or by the
+    best ones where it takes none, and then by NumPy if that is not all finite. None where nothing
+    is gained."""
+    labels = tuple([one.letters for one in factors])
+    shapes = tuple([tuple([estimated((size,)) for size in one.shape]) for one in factors])
+    if not optimize:
+        steps = best_steps(labels, output, shapes)
+        at_once, in_steps = work_of(labels, shapes, steps)
+        least = max(LEAST_PRODUCTS, LEAST_TERMS * size, in_steps // 2)
+        if at_once < least:
+            return None
+        value = _stepped(do, factors, steps)
+        subscripts = f"{','.join(labels)}->{output}"
+        operands = [one.value for one in factors]
+        checked: Value = do("einsum_if_not_finite", value, *operands, subscripts=subscripts)
+        return checked
+    if any(one.value.type.sizes is not None for one in factors):
         return None
-    labels, shapes = [one.letters for one in factors], [one.shape for one in factors]
-    steps = steps_along(tuple(labels), output, tuple(shapes), optimize)
-    if len(steps) == 1:
-        return None
+    steps = steps_along(labels, output, shapes, optimize)
+    return _stepped(do, factors, steps) if len(steps) > 1 else None
+
+
+def _stepped(do: Do, factors: Sequence[Factor], steps: Sequence[Step]) -> Value:
+    """The product of many factors, step by step."""
     left = list(factors)
     for places, letters in steps:
         taken = [left[place] for place in places]
