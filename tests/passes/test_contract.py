@@ -330,8 +330,21 @@ def test_a_product_that_is_read_elsewhere_is_not_written_to() -> None:
             assert_close(found, expected)
 
 
-def test_three_factors_of_a_free_size() -> None:
-    f = product("bi,ij,bj->b", 3)
+def test_one_step_of_numpy_is_made_in_more() -> None:
+    """Where NumPy holds that what steps need in between is too large."""
+    f = product("bi,oij,bj->bo", 3, optimize=True)
+    arrays = normal((64, 16), (8, 16, 12), (64, 12))
+    compiled = tj.function(f, cache=False)
+    for number in (1.0, np.inf):
+        arrays[1][0, 0, 0] = number
+        assert_close(compiled(*arrays), f(*arrays))
+    text = code(compiled, "forward")
+    assert "if not isfinite(out).all():" in text and "c, optimize=True)" in text
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+def test_three_factors_of_a_free_size(optimize: bool) -> None:
+    f = product("bi,ij,bj->b", 3, optimize=optimize)
     compiled = tj.function(f, cache=False)
     for n in (40, 50, 60):
         arrays = normal((n, 9), (9, 9), (n, 9))

@@ -289,13 +289,21 @@ def _batched_einsum(moved: Moved, *operands: Any, subscripts: str, optimize: boo
     return np.einsum(f"{inputs}->{letter}{output}", *operands, optimize=optimize)
 
 
-def _if_not_finite(types: Sequence[ArrayType], subscripts: str) -> str:
+def _einsum_text(factors: str, optimize: Any) -> str:
+    """The call of np.einsum with these factors."""
+    more = ", optimize={optimize}" if optimize else ""
+    return f"np.einsum({{subscripts}}, {factors}{more})"
+
+
+def _if_not_finite(types: Sequence[ArrayType], subscripts: str, optimize: Any = False) -> str:
     factors = ", ".join(f"{{{number}}}" for number in range(1, len(types)))
-    return f"if not np.isfinite({{out}}).all(): {{out}}[...] = np.einsum({{subscripts}}, {factors})"
+    return f"if not np.isfinite({{out}}).all(): {{out}}[...] = {_einsum_text(factors, optimize)}"
 
 
-def _if_not_finite_lines(types: Sequence[ArrayType], subscripts: str) -> tuple[str, str]:
-    update = _if_not_finite(types, subscripts)
+def _if_not_finite_lines(
+    types: Sequence[ArrayType], subscripts: str, optimize: Any = False
+) -> tuple[str, str]:
+    update = _if_not_finite(types, subscripts, optimize)
     if types[0].shape:
         return "{out} = {0}.copy()", update
     return "{out} = {0}", update.replace("[...]", "")
@@ -307,9 +315,7 @@ einsum = defop(
     vjp=Each(_einsum_vjp),
     jvp="bilinear",
     batch=_batched_einsum,
-    source=lambda types, subscripts, optimize=False: (
-        "np.einsum({subscripts}, {operands}" + (", optimize={optimize})" if optimize else ")")
-    ),
+    source=lambda types, subscripts, optimize=False: _einsum_text("{operands}", optimize),
     cost=_einsum_cost,
 )
 answer(np.einsum, _einsum_call)
@@ -317,10 +323,10 @@ answer(np.einsum, _einsum_call)
 
 einsum_if_not_finite = defop(
     name="einsum_if_not_finite",
-    infer=lambda value, *types, subscripts: value,
+    infer=lambda value, *types, **params: value,
     statements=_if_not_finite_lines,
     inplace=_if_not_finite,
-    cost=lambda value, *types, subscripts: value.estimated_size,
+    cost=lambda value, *types, **params: value.estimated_size,
 )
 """The product of many factors, made in steps; as NumPy makes it where that is not all finite: sums
 before the last factor is multiplied would be infinite where NumPy has nan. Passes make it."""

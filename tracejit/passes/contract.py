@@ -106,9 +106,11 @@ def _factor(value: Value, letters: str) -> Factor:
     return Factor(value, letters, value.type.shape, value.type.dtype)
 
 
-def _summed(do: Do, x: Factor, output: str) -> Value:
+def _summed(do: Do, x: Factor, output: str) -> Value | None:
     """The sum of one factor over what the output does not have."""
     axes = tuple(k for k, letter in enumerate(x.letters) if letter not in output)
+    if not axes:
+        return None
     kept = "".join(letter for letter in x.letters if letter in output)
     value: Value = ordered(do, do("sum", x.value, axis=axes), kept, output)
     return value
@@ -122,21 +124,19 @@ def _in_steps(
     is gained."""
     labels = tuple([one.letters for one in factors])
     shapes = tuple([tuple([estimated((size,)) for size in one.shape]) for one in factors])
-    if not optimize:
-        steps = best_steps(labels, output, shapes)
-        at_once, in_steps = work_of(labels, shapes, steps)
-        least = max(LEAST_PRODUCTS, LEAST_TERMS * size, in_steps // 2)
-        if at_once < least:
-            return None
-        value = _stepped(do, factors, steps)
-        subscripts = f"{','.join(labels)}->{output}"
-        operands = [one.value for one in factors]
-        checked: Value = do("einsum_if_not_finite", value, *operands, subscripts=subscripts)
-        return checked
-    if any(one.value.type.sizes is not None for one in factors):
+    if optimize and all(one.value.type.sizes is None for one in factors):
+        steps = steps_along(labels, output, shapes, optimize)
+        if len(steps) > 1:
+            return _stepped(do, factors, steps)
+    steps = best_steps(labels, output, shapes)
+    at_once, in_steps = work_of(labels, shapes, steps)
+    if at_once < max(LEAST_PRODUCTS, LEAST_TERMS * size, in_steps // 2):
         return None
-    steps = steps_along(labels, output, shapes, optimize)
-    return _stepped(do, factors, steps) if len(steps) > 1 else None
+    operands = [_stepped(do, factors, steps), *[one.value for one in factors]]
+    subscripts = f"{','.join(labels)}->{output}"
+    params = {"subscripts": subscripts, **({"optimize": optimize} if optimize else {})}
+    checked: Value = do("einsum_if_not_finite", *operands, **params)
+    return checked
 
 
 def _stepped(do: Do, factors: Sequence[Factor], steps: Sequence[Step]) -> Value:
