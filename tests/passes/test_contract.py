@@ -122,6 +122,7 @@ STAYS = {
     "letters of one alone": ("ij,k->", normal((3, 4), (5,))),
     "an outer product": ("i,j->ij", normal((3,), (4,))),
     "a sum over the first axis": ("ij,ij->j", normal((3, 4), (3, 4))),
+    "a sum of whole numbers": ("ij->i", [np.ones((3, 4), "i4")]),
     "few products of three factors": ("ij,jk,kl->il", normal((3, 4), (4, 5), (5, 6))),
 }  # fmt: skip
 
@@ -219,6 +220,8 @@ GRADIENTS = [*WRITTEN.values(), *(
         ("ij,jk,ik->i", ((9, 6), (6, 6), (9, 6))),
         ("i,ij,j->", ((5,), (5, 6), (6,))),
         ("ij,k,k->", ((5, 6), (4,), (4,))),
+        (",,->", ((), (), ())),
+        (",i,->i", ((), (5,), ())),
         ("ij,jk,kl->l", ((5, 1), (4, 3), (3, 6))),
         ("bi,ij,bj->b", ((5, 6), (6, 6), (5, 6))),
     )

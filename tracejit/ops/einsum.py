@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, reduce
 from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -245,12 +245,12 @@ def _product(factors: Sequence[Factor], wanted: str) -> Factor:
         case [x, y]:
             product = _product_of_two(x, y, target)
         case _:
-            numbers = [one.value for one in factors if not one.letters]
+            terms = [one.value for one in factors if not one.letters]
             rest = [one for one in factors if one.letters]
-            inputs = ",".join(one.letters for one in rest)
-            product = np.einsum(f"{inputs}->{target}", *[one.value for one in rest])
-            for number in numbers:
-                product = number * product
+            if rest:
+                inputs = ",".join(one.letters for one in rest)
+                terms.append(np.einsum(f"{inputs}->{target}", *[one.value for one in rest]))
+            product = reduce(operator.mul, terms)
     return _factor(product, target)
 
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tracejit.ir.dims import estimated
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType
+from tracejit.ops.contractions import work_of
+from tracejit.ops.einsum import split_subscripts
 
 LARGE_PRODUCT = 2_500_000
 """Multiplications from which on a product gains by threads."""
@@ -27,6 +30,7 @@ UNTHREADED_FACTOR = 64
 # What a multiplication costs, in elements of a plain operation such as an addition.
 IN_PRODUCT = 0.1
 IN_VECTOR_PRODUCT = 0.5
+IN_EINSUM = 2.0
 PER_ELEMENT = 6
 
 FACTORIZATIONS = frozenset(
@@ -75,6 +79,8 @@ def product_of(node: Node) -> Product | None:
         return Product(type.estimated_size * rows, rows > SMALL_FACTOR, rows > UNTHREADED_FACTOR)
     if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
         return None
+    if node.op.name == "einsum":
+        return Product(_products_of_einsum(node), False, False, IN_EINSUM)
     first, second = (value.type for value in node.operands[:2])
     if min(first.ndim, second.ndim) < 2:
         count = max(first.estimated_size, second.estimated_size)
@@ -83,6 +89,13 @@ def product_of(node: Node) -> Product | None:
     count = result.estimated_size * _estimated(first, slice(-1, None))
     at_once = count // max(_estimated(result, slice(None, -2)), 1)
     return Product(count, at_once >= LARGE_PRODUCT, at_once >= THREADED)
+
+
+def _products_of_einsum(node: Node) -> int:
+    """How many products NumPy's own loops make: they are of no BLAS."""
+    labels, _ = split_subscripts(node.params["subscripts"])
+    shapes = [[estimated((size,)) for size in value.type.shape] for value in node.operands]
+    return work_of(labels, [tuple(shape) for shape in shapes], ())[0]
 
 
 def _estimated(type: ArrayType, axes: slice) -> int:
