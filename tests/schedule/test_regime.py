@@ -32,6 +32,11 @@ def vector_products(x: Any) -> Any:
     return np.sum(np.tanh(x @ x[0]))
 
 
+def loops(x: Any) -> Any:
+    whole = x.astype(int)
+    return np.einsum("ij,jk->ki", whole, whole), np.einsum("ij->i", whole)
+
+
 @pytest.mark.parametrize(
     ("function", "shape", "expected"),
     [
@@ -42,6 +47,7 @@ def vector_products(x: Any) -> Any:
         (large_products, (400, 400), False),
         (small_factor, (200, 200), True),
         (vector_products, (2000, 2000), False),
+        (loops, (80, 80), False),  # einsum's, which are not the BLAS's
     ],
 )
 def test_the_regime(function: Any, shape: tuple[int, ...], expected: bool) -> None:
