@@ -234,7 +234,7 @@ def _loop_names(bodies: Sequence[Body]) -> set[str]:
                 types = [value.type for value in node.operands]
                 lines = node.op.statement_lines(types, node.params)
                 text = "\n".join(lines)
-                found.update(re.findall(r"(?m)^(?:for)? +(\w+) (?:in|=) ", text))
+                found.update(re.findall(r"(?m)^(?: *for)? +(\w+) (?:in|=) ", text))
     return found
 
 

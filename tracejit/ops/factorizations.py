@@ -11,15 +11,13 @@ gradient divides by the differences of the values: it is infinite or nan where t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit.errors import fail
 from tracejit.ir.types import ArrayType
-from tracejit.ops.batching import broadcasting
-from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.linalg import (
     check_matrix,
     check_square,
@@ -30,9 +28,10 @@ from tracejit.ops.linalg import (
     real_dtype,
     square_type,
 )
-from tracejit.ops.op import Op, answer, defop
+from tracejit.ops.op import answer, defop
 from tracejit.ops.phases import adjoint, along, turn, turned
-from tracejit.ops.products import common_dtype, conj
+from tracejit.ops.products import conj
+from tracejit.ops.triangles import lower_half, lower_half_product
 
 
 def _costs(times: int) -> Callable[..., int]:
@@ -54,69 +53,6 @@ def _total(first: Any, second: Any) -> Any:
 
 
 # Cholesky factors
-
-
-def _lower_half_lines(types: Sequence[ArrayType]) -> tuple[str, str]:
-    rest, diagonal = "..., " if types[0].ndim > 2 else "", f"np.arange({types[0].shape[-1]})"
-    return "{out} = np.tril({0})", f"{{out}}[{rest}{diagonal}, {diagonal}] *= 0.5"
-
-
-lower_half: Op = defop(
-    name="lower_half",
-    infer=square_type,
-    vjp=lambda g, y, x: lower_half(g),
-    jvp="linear",
-    batch="leading",
-    statements=_lower_half_lines,
-)
-"""The lower triangle with half of the diagonal: a symmetric x is the sum of this and its
-transpose."""
-
-
-PRODUCT_ROWS = 32
-PRODUCT_BLOCKS = 3
-
-
-def _lower_half_product_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
-    """The product by blocks of rows, without what zeros of `a` are multiplied with, nor what lies
-    above the last block."""
-    rest = "..., " if max(type.ndim for type in types) > 2 else ""
-    size, turned = types[0].shape[-1], "mT" if rest else "T"
-    diagonal = f"{{out}}[{rest}np.arange({size}), np.arange({size})] *= 0.5"
-    if types[0] is not types[1] or size < PRODUCT_BLOCKS * PRODUCT_ROWS:
-        return f"{{out}} = np.tril({{0}}.{turned} @ {{1}})", diagonal
-    return (
-        "{out} = np.zeros_like({0})",
-        f"for start in range(0, {size}, {PRODUCT_ROWS}):",
-        f"    stop = start + {PRODUCT_ROWS}",
-        f"    block = {{0}}[{rest}start:, start:stop]",
-        f"    {{out}}[{rest}start:stop, :stop] = block.{turned} @ {{1}}[{rest}start:, :stop]",
-        "{out} = np.tril({out})",
-        diagonal,
-    )
-
-
-def _lower_half_product_type(a: ArrayType, b: ArrayType) -> ArrayType:
-    check_square(a)
-    check_square(b)
-    stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return ArrayType((*stack, *a.shape[-2:]), common_dtype(a, b))
-
-
-lower_half_product: Op = defop(
-    name="lower_half_product",
-    infer=_lower_half_product_type,
-    vjp=(
-        lambda g, y, a, b: np.tril(b @ lower_half(g).mT),
-        lambda g, y, a, b: a @ lower_half(g),
-    ),
-    jvp="bilinear",
-    batch=broadcasting("lower_half_product"),
-    statements=_lower_half_product_lines,
-    cost=lambda a, b: cubic(a) // 2,
-)
-"""The lower half of a.mT @ b, where `a` is lower triangular: zeros above its diagonal are taken for
-granted. In derivatives only."""
 
 
 def hermitian(x: Any) -> Any:

@@ -27,6 +27,7 @@ from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
+from tracejit.passes.triangles import use_triangles
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
@@ -36,6 +37,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     take_sums_apart,
     keep_edges,
     solve_together,
+    use_triangles,
     hoist_products,
     join_sums,
     arrange_reductions,

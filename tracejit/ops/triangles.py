@@ -1,0 +1,130 @@
+"""Triangular matrices: half products for gradients, and systems solved by substitution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.types import ArrayType
+from tracejit.ops.batching import broadcasting
+from tracejit.ops.infer import broadcast_shapes
+from tracejit.ops.linalg import check_square, cubic, linalg_dtype, square_type
+from tracejit.ops.op import Op, defop
+from tracejit.ops.products import common_dtype
+
+BLOCK_ROWS = 32
+LEAST_BLOCKS = 3
+
+
+def pays_in_blocks(size: int) -> bool:
+    """Whether a matrix of so many rows is gone through by blocks."""
+    return size >= LEAST_BLOCKS * BLOCK_ROWS
+
+
+# The lower half
+
+
+def _half_lines(types: Sequence[ArrayType]) -> tuple[str, str]:
+    rest, diagonal = "..., " if types[0].ndim > 2 else "", f"np.arange({types[0].shape[-1]})"
+    return "{out} = np.tril({0})", f"{{out}}[{rest}{diagonal}, {diagonal}] *= 0.5"
+
+
+lower_half: Op = defop(
+    name="lower_half",
+    infer=square_type,
+    vjp=lambda g, y, x: lower_half(g),
+    jvp="linear",
+    batch="leading",
+    statements=_half_lines,
+)
+"""The lower triangle with half of the diagonal: a symmetric x is the sum of this and its
+transpose."""
+
+
+def _product_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
+    """The product by blocks of rows, without what zeros of `a` are multiplied with, nor what lies
+    above the last block."""
+    rest = "..., " if max(type.ndim for type in types) > 2 else ""
+    size, turned = types[0].shape[-1], "mT" if rest else "T"
+    diagonal = f"{{out}}[{rest}np.arange({size}), np.arange({size})] *= 0.5"
+    if types[0] is not types[1] or not pays_in_blocks(size):
+        return f"{{out}} = np.tril({{0}}.{turned} @ {{1}})", diagonal
+    return (
+        "{out} = np.zeros_like({0})",
+        f"for start in range(0, {size}, {BLOCK_ROWS}):",
+        f"    stop = start + {BLOCK_ROWS}",
+        f"    block = {{0}}[{rest}start:, start:stop]",
+        f"    {{out}}[{rest}start:stop, :stop] = block.{turned} @ {{1}}[{rest}start:, :stop]",
+        "{out} = np.tril({out})",
+        diagonal,
+    )
+
+
+def _product_type(a: ArrayType, b: ArrayType) -> ArrayType:
+    check_square(a)
+    check_square(b)
+    stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return ArrayType((*stack, *a.shape[-2:]), common_dtype(a, b))
+
+
+lower_half_product: Op = defop(
+    name="lower_half_product",
+    infer=_product_type,
+    vjp=(
+        lambda g, y, a, b: np.tril(b @ lower_half(g).mT),
+        lambda g, y, a, b: a @ lower_half(g),
+    ),
+    jvp="bilinear",
+    batch=broadcasting("lower_half_product"),
+    statements=_product_lines,
+    cost=lambda a, b: cubic(a) // 2,
+)
+"""The lower half of a.mT @ b, where `a` is lower triangular: zeros above its diagonal are taken for
+granted. In derivatives only."""
+
+
+# Substitution
+
+
+def _substitution_lines(
+    types: Sequence[ArrayType], upper: bool, turned: bool
+) -> tuple[str, ...]:
+    """Block after block of rows, from the end of the matrix that has but its diagonal; NumPy's own
+    steps where what comes out is not finite."""
+    matrix, side = types
+    size, turn = matrix.shape[-1], ".T" if turned else ""
+    forward = upper == turned
+    others = ":start" if forward else "stop:"
+    block = f"{{0}}[{others}, rows].T" if turned else f"{{0}}[rows, {others}]"
+    if forward:
+        starts, ends = f"0, {size}, {BLOCK_ROWS}", ()
+        rows = f"slice(start, start + {BLOCK_ROWS})"
+    else:
+        last = (size - 1) // BLOCK_ROWS * BLOCK_ROWS
+        starts, ends = f"{last}, -1, -{BLOCK_ROWS}", (f"        stop = start + {BLOCK_ROWS}",)
+        rows = "slice(start, stop)"
+    return (
+        'with np.errstate(all="ignore"):',
+        f"    {{out}} = np.empty({side.shape[0] if side.ndim == 1 else side.shape})",
+        f"    for start in range({starts}):",
+        *ends,
+        f"        rows = {rows}",
+        f"        left = {{1}}[rows] - {block} @ {{out}}[{others}]",
+        f"        {{out}}[rows] = np.linalg.solve({{0}}[rows, rows]{turn}, left)",
+        "if not np.isfinite({out}).all():",
+        f"    {{out}} = np.linalg.solve({{0}}{turn}, {{1}})",
+    )
+
+
+substitute = defop(
+    name="substitute",
+    infer=lambda a, b, upper, turned: ArrayType(b.shape, linalg_dtype(a, b)),
+    vjp=None,
+    statements=_substitution_lines,
+    cost=lambda a, b, upper, turned: a.size * max(b.size // max(a.shape[-1], 1), 1),
+)
+"""The solution for a float64 matrix that has, above or below its diagonal, nothing but zeros; for
+its transpose where `turned`. The blocks of the diagonal are solved for as NumPy solves: the error
+is that of `np.linalg.solve`."""
