@@ -55,9 +55,10 @@ def _product_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
         "{out} = np.zeros_like({0})",
         f"for start in range(0, {size}, {BLOCK_ROWS}):",
         f"    stop = start + {BLOCK_ROWS}",
-        f"    block = {{0}}[{rest}start:, start:stop]",
-        f"    {{out}}[{rest}start:stop, :stop] = block.{turned} @ {{1}}[{rest}start:, :stop]",
-        "{out} = np.tril({out})",
+        "    rows = slice(start, stop)",
+        f"    block = {{0}}[{rest}start:, rows]",
+        f"    {{out}}[{rest}rows, :stop] = block.{turned} @ {{1}}[{rest}start:, :stop]",
+        f"    {{out}}[{rest}rows, rows] = np.tril({{out}}[{rest}rows, rows])",
         diagonal,
     )
 

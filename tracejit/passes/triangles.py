@@ -26,6 +26,7 @@ graph f(a: f8[200,200], y: f8[200]) -> x: f8[200]
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -167,12 +168,17 @@ class _Terms:
 
 def _are_symmetric(terms: Sequence[Term]) -> bool:
     """Whether the sum of the terms is symmetric, each by itself or with another one."""
-    left = [term for term in terms if term.right and _base(term.left) is not _base(term.right)]
-    return all(Term(sign, second, first) in left for sign, first, second in left)
+    left = Counter(term for term in terms if term.right and not _are_multiples(*term[1:]))
+    return left == Counter(Term(sign, second, first) for sign, first, second in left.elements())
+
+
+def _are_multiples(one: Value, other: Value | None) -> bool:
+    """Whether two values are multiples of one."""
+    return other is not None and _base(one) is _base(other)
 
 
 def _base(value: Value) -> Value:
-    """What `value` is a multiple of."""
+    """The array that `value` is a multiple of."""
     while made := made_by(value, "multiply", "negative"):
         scaled = [one for one in made.operands if one.type.shape]
         if len(scaled) != 1:
