@@ -131,6 +131,16 @@ CONTRACTED = (
     "np.einsum('...ij,...jk,...ik->...i', {0}, {1}, {0})", "np.einsum('...ii', {0})",
 )  # fmt: skip
 CONTRACTED = tuple(f"np.tanh(0.2 * {text})" for text in CONTRACTED)
+FACTORED = tuple(
+    f"(u := np.tanh(np.nan_to_num({{0}})), l := np.linalg.cholesky(u @ u.mT + {text}"
+    for text in (
+        "4 * np.eye({0}.shape[-1])), np.linalg.solve(l, {1}) ** 2)[2]",
+        "4 * np.eye({0}.shape[-1]), upper=True), np.linalg.solve(l.mT, {1}) * 0.5)[2]",
+        "4 * np.eye({0}.shape[-1])), w := np.linalg.solve(l, {1}[0].ravel()[:len(l)]), w @ w)[3]",
+        "4 * np.eye({0}.shape[-1])), np.linalg.solve(l.mT, np.linalg.solve(l, {1})) * {1})[2]",
+        "4 * np.eye({0}.shape[-1])), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
+    )
+)
 HOISTED, JOINED, ROLLED, EDGED = (
     tuple(text.replace("EACH", EACH) for text in texts)
     for texts in (HOISTED, JOINED, ROLLED, EDGED)
@@ -163,7 +173,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms = of(LIKE_TERMS)
 matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
-solved = of(SOLVED, 2)
+solved, factored = of(SOLVED, 2), of(FACTORED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted = of(CONTRACTED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
@@ -172,7 +182,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
-    contracted,
+    contracted, factored,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -26,6 +26,7 @@ from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
+from tracejit.ops import triangles
 from tracejit.passes import algebra, choices, contract, improve, lower, reductions
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
@@ -37,6 +38,7 @@ from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
+from tracejit.passes.triangles import use_triangles
 from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
 from tracejit.trace.trees import flatten
@@ -111,6 +113,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "keep_edges": Optimisation(with_elementwise(patterns.edged), SQUARES, passes=[keep_edges]),
     "solve_together": Optimisation(
         with_elementwise(patterns.solved), SQUARES, passes=[solve_together]
+    ),
+    "use_triangles": Optimisation(
+        with_elementwise(patterns.factored),
+        SQUARES,
+        limits=[(triangles, "BLOCK_ROWS", 2), (triangles, "LEAST_BLOCKS", 0)],
+        passes=[use_triangles],
     ),
     "hoist_products": Optimisation(
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]

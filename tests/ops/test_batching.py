@@ -321,7 +321,10 @@ WITHOUT_RULES = {
     **dict.fromkeys(("full", "arange", "eye"), "has no operands"),
     "directions": "has no operands",
     "einsum_if_not_finite": "is made by a pass over whole functions, after batching",
-    "dot_in_rows": "is made by a pass over whole functions, which are not batched any more",
+    **dict.fromkeys(
+        ("dot_in_rows", "substitute"),
+        "is made by a pass over whole functions, which are not batched any more",
+    ),
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
     "decide": "is of what is the same for all elements: others are not known",

@@ -89,9 +89,7 @@ granted. In derivatives only."""
 # Substitution
 
 
-def _substitution_lines(
-    types: Sequence[ArrayType], upper: bool, turned: bool
-) -> tuple[str, ...]:
+def _substitution_lines(types: Sequence[ArrayType], upper: bool, turned: bool) -> tuple[str, ...]:
     """Block after block of rows, from the end of the matrix that has but its diagonal; NumPy's own
     steps where what comes out is not finite."""
     matrix, side = types

@@ -39,6 +39,9 @@ from tracejit.passes.rebuild import rebuild
 
 FACTORS = ("cholesky", "cholesky_upper")
 SOLVES = ("solve", "solve_vector")
+SCALED = ("multiply", "negative")
+SUMS = ("add", "subtract")
+DEEPEST = 6
 
 
 def use_triangles(graph: Graph) -> Graph:
@@ -177,14 +180,15 @@ def _are_multiples(one: Value, other: Value | None) -> bool:
     return other is not None and _base(one) is _base(other)
 
 
-def _base(value: Value) -> Value:
-    """The array that `value` is a multiple of."""
-    while made := made_by(value, "multiply", "negative"):
-        scaled = [one for one in made.operands if one.type.shape]
-        if len(scaled) != 1:
-            break
-        value = scaled[0]
-    return value
+def _base(value: Value, depth: int = DEEPEST) -> Value:
+    """The array that `value` is a multiple of, or a sum of multiples."""
+    made = made_by(value, *SCALED, *SUMS) if depth else None
+    if made is None:
+        return value
+    arrays = [one for one in made.operands if one.type.shape]
+    bases = {_base(one, depth - 1) for one in arrays}
+    is_multiple = len(bases) == 1 and len(arrays) == (1 if made.op.name in SCALED else 2)
+    return bases.pop() if is_multiple else value
 
 
 def _sum(graph: Graph, node: Node, terms: Sequence[Term], factor: Value, inverse: Value) -> Value:
@@ -202,10 +206,8 @@ def _sum(graph: Graph, node: Node, terms: Sequence[Term], factor: Value, inverse
         lying = emit(graph, node, "transpose", (right,), axes=(1, 0))
         return emit(graph, node, "matmul", (left, emit(graph, node, "matmul", (lying, inverse))))
 
-    first, *others = sorted(terms, key=lambda term: -term.sign)
-    total = product(first.left, first.right)
-    if first.sign < 0:
-        total = emit(graph, node, "negative", (total,))
+    (sign, left, right), *others = sorted(terms, key=lambda term: -term.sign)
+    total = product(left if sign > 0 else emit(graph, node, "negative", (left,)), right)
     for sign, left, right in others:
         name = "add" if sign > 0 else "subtract"
         total = emit(graph, node, name, (total, product(left, right)))
