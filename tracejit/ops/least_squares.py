@@ -19,7 +19,7 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.factorizations import hermitian as hermitian_of
-from tracejit.ops.factorizations import lower_half, reduced_svd, singular_values_vjp
+from tracejit.ops.factorizations import reduced_svd, singular_values_vjp
 from tracejit.ops.linalg import (
     check_matrix,
     check_square,
@@ -30,6 +30,7 @@ from tracejit.ops.linalg import (
 )
 from tracejit.ops.op import Op, answer, defop
 from tracejit.ops.products import array_or_scalar, conj
+from tracejit.ops.triangles import lower_half
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -97,19 +96,14 @@ def _substitution_lines(types: Sequence[ArrayType], upper: bool, turned: bool) -
     forward = upper == turned
     others = ":start" if forward else "stop:"
     block = f"{{0}}[{others}, rows].T" if turned else f"{{0}}[rows, {others}]"
-    if forward:
-        starts, ends = f"0, {size}, {BLOCK_ROWS}", ()
-        rows = f"slice(start, start + {BLOCK_ROWS})"
-    else:
-        last = (size - 1) // BLOCK_ROWS * BLOCK_ROWS
-        starts, ends = f"{last}, -1, -{BLOCK_ROWS}", (f"        stop = start + {BLOCK_ROWS}",)
-        rows = "slice(start, stop)"
+    last = (size - 1) // BLOCK_ROWS * BLOCK_ROWS
+    starts = f"0, {size}, {BLOCK_ROWS}" if forward else f"{last}, -1, -{BLOCK_ROWS}"
     return (
         'with np.errstate(all="ignore"):',
         f"    {{out}} = np.empty({side.shape[0] if side.ndim == 1 else side.shape})",
         f"    for start in range({starts}):",
-        *ends,
-        f"        rows = {rows}",
+        f"        stop = start + {BLOCK_ROWS}",
+        "        rows = slice(start, stop)",
         f"        left = {{1}}[rows] - {block} @ {{out}}[{others}]",
         f"        {{out}}[rows] = np.linalg.solve({{0}}[rows, rows]{turn}, left)",
         "if not np.isfinite({out}).all():",

@@ -39,6 +39,7 @@ from tracejit.passes.rebuild import rebuild
 
 FACTORS = ("cholesky", "cholesky_upper")
 SOLVES = ("solve", "solve_vector")
+SUBSTITUTED = (*SOLVES, "substitute")
 SCALED = ("multiply", "negative")
 SUMS = ("add", "subtract")
 DEEPEST = 6
@@ -143,10 +144,10 @@ class _Terms:
                 return None if first is None or second is None else first + second
             case "put_diagonal", (one,) if not node.params["offset"]:
                 return [Term(sign, one, None)]
-            case "outer", (one, other):
+            case "outer", (one, other) if one.type.ndim == other.type.ndim == 1:
                 left, right = (other, one) if turned else (one, other)
-            case "matmul", (one, other) if not turned and _turned(other) is not None:
-                left, right = one, _turned(other)
+            case "matmul", (one, other) if not turned and (lying := _turned(other)):
+                left, right = one, lying
             case _:
                 return None
         solved = self._multiplied(left)
@@ -159,25 +160,25 @@ class _Terms:
             return None
         matrix, side = node.operands
         if node.op.name in ("matmul", "matmul_vector"):
-            inverse = made_by(_turned(matrix) or matrix, "lower_inverse")
-            is_solution = inverse is not None and inverse.operands[0] is self.factor
-            return side if is_solution and _turned(matrix) is not None else None
-        if node.op.name == "substitute":
-            upper, turned = node.params["upper"], node.params["turned"]
-            is_solution = matrix is self.factor if turned else _is_turned(matrix, self.factor)
-            return side if is_solution and upper != turned else None
-        return side if node.op.name in SOLVES and _is_turned(matrix, self.factor) else None
+            inverse = _turned(matrix)
+            inverted = made_by(inverse, "lower_inverse") if inverse else None
+            is_solution = inverted is not None and inverted.operands[0] is self.factor
+        elif node.op.name == "substitute" and node.params["turned"]:
+            is_solution = matrix is self.factor
+        else:
+            is_solution = node.op.name in SUBSTITUTED and _is_turned(matrix, self.factor)
+        return side if is_solution else None
 
 
 def _are_symmetric(terms: Sequence[Term]) -> bool:
     """Whether the sum of the terms is symmetric, each by itself or with another one."""
-    left = Counter(term for term in terms if term.right and not _are_multiples(*term[1:]))
-    return left == Counter(Term(sign, second, first) for sign, first, second in left.elements())
-
-
-def _are_multiples(one: Value, other: Value | None) -> bool:
-    """Whether two values are multiples of one."""
-    return other is not None and _base(one) is _base(other)
+    left: Counter[Term] = Counter()
+    right: Counter[Term] = Counter()
+    for sign, first, second in terms:
+        if second is not None and _base(first) is not _base(second):
+            left[Term(sign, first, second)] += 1
+            right[Term(sign, second, first)] += 1
+    return left == right
 
 
 def _base(value: Value, depth: int = DEEPEST) -> Value:
