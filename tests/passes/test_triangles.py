@@ -196,3 +196,55 @@ def test_names_of_the_user_are_not_those_of_the_loop() -> None:
     args = definite(N), np.linspace(0.0, 1.0, N)
     for found, expected in zip(tj.function(f, cache=False)(*args), f(*args), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+SIDES: dict[str, Any] = {
+    "every second": lambda b: np.repeat(b, 2)[::2],
+    "backwards": lambda b: b[::-1],
+    "spread": lambda b: np.broadcast_to(b[:, None], (N, 4)),
+    "turned": lambda b: np.stack([b, b * b]).T,
+    "integers": lambda b: np.arange(N),
+}
+
+
+@pytest.mark.parametrize("side", SIDES.values(), ids=SIDES)
+def test_views_as_right_sides(side: Any) -> None:
+    args = definite(N), np.linspace(0.5, 1.0, N)
+    assert_close_to_exact(lambda a, b: np.sum(solve(cholesky(a), side(b)) * b[0]), args, 2)
+
+
+def test_where_ways_part() -> None:
+    def f(a: Any, b: Any) -> Any:
+        factor = cholesky(a)
+        if np.sum(solve(factor, b)) > 0.0:
+            return np.sum(solve(factor, b) ** 2) + np.sum(np.log(np.diag(factor)))
+        return np.sum(solve(factor.T, b) ** 2)
+
+    both = tj.value_and_grad(tj.function(f, cache=False), (0, 1))
+    exact = tj.value_and_grad(tj.function(f, cache=False, exact=True), (0, 1))
+    for b in (np.ones(N), -np.ones(N), np.linspace(1.0, 2.0, N)):
+        found, expected = both(definite(N), b), exact(definite(N), b)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+        for one, other in zip(found[1], expected[1], strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * np.max(np.abs(other)))
+    assert len(both.kernels) == 1
+
+
+def test_free_sizes() -> None:
+    def f(a: Any, b: Any) -> Any:
+        factor = cholesky(a @ a.T + 200.0 * np.diag(np.ones_like(b)))
+        return 0.5 * np.sum(solve(factor, b) ** 2) + np.sum(np.log(np.diagonal(factor)))
+
+    compiled = tj.function(f, cache=False)
+    for n in (100, 120, 140, 97, 5, 1):
+        a = np.random.default_rng(n).normal(size=(n, n))
+        np.testing.assert_allclose(compiled(a, a[0]), f(a, a[0]), rtol=1e-12)
+    assert len(compiled.kernels) == 2
+
+
+def test_no_rows() -> None:
+    def f(a: Any, b: Any) -> Any:
+        factor = cholesky(a)
+        return np.sum(solve(factor, b) ** 2) + np.sum(np.log(np.diag(factor)))
+
+    assert_close_to_exact(f, [np.zeros((0, 0)), np.zeros(0)], 2)

@@ -82,11 +82,11 @@ def _substitution(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Valu
     matrix, side = operands
     factor = _turned(matrix) or matrix
     made = made_by(factor, *FACTORS)
-    if made is None or factor.type.ndim != 2 or not pays_in_blocks(factor.type.shape[0]):
+    if made is None or factor.type.ndim != 2 or side.type.ndim > 2:
         return None
-    if side.type.ndim > 2 or not side.type.size:
+    if any(v.type.sizes is not None or v.type.dtype != np.float64 for v in operands):
         return None
-    if any(v.type.dtype != np.float64 or v.type.sizes is not None for v in operands):
+    if not side.type.size or not pays_in_blocks(factor.type.shape[0]):
         return None
     upper, turned = made.op.name == "cholesky_upper", factor is not matrix
     return emit(graph, node, "substitute", (factor, side), upper=upper, turned=turned)
