@@ -131,15 +131,23 @@ CONTRACTED = (
     "np.einsum('...ij,...jk,...ik->...i', {0}, {1}, {0})", "np.einsum('...ii', {0})",
 )  # fmt: skip
 CONTRACTED = tuple(f"np.tanh(0.2 * {text})" for text in CONTRACTED)
-FACTORED = tuple(
-    f"(u := np.tanh(np.nan_to_num({{0}})), l := np.linalg.cholesky(u @ u.mT + {text}"
-    for text in (
-        "4 * np.eye({0}.shape[-1])), np.linalg.solve(l, {1}) ** 2)[2]",
-        "4 * np.eye({0}.shape[-1]), upper=True), np.linalg.solve(l.mT, {1}) * 0.5)[2]",
-        "4 * np.eye({0}.shape[-1])), w := np.linalg.solve(l, {1}[0].ravel()[:len(l)]), w @ w)[3]",
-        "4 * np.eye({0}.shape[-1])), np.linalg.solve(l.mT, np.linalg.solve(l, {1})) * {1})[2]",
-        "4 * np.eye({0}.shape[-1])), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
-    )
+FACTOR = "(u := np.tanh(np.nan_to_num({0})), l := np.linalg.cholesky(u @ u.mT + 4 * np.eye(SIZE)"
+FACTORED = (
+    FACTOR + "), np.linalg.solve(l, {1}) ** 2)[2]",
+    FACTOR + ", upper=True), np.linalg.solve(l.mT, {1}) * 0.5)[2]",
+    FACTOR + "), np.linalg.solve(l.mT, np.linalg.solve(l, {1})) * {1})[2]",
+    FACTOR + "), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
+)
+LIKELIHOODS = (
+    FACTOR + "), np.sum(np.linalg.solve(l, {1}) ** 2) * {0})[2]",
+    FACTOR + "), w := np.linalg.solve(l, {1}[0]), w @ w - {0})[3]",
+    FACTOR + "), w := np.linalg.solve(l, {1}[0]), {1}[0] @ np.linalg.solve(l.mT, w) + {1})[3]",
+    FACTOR + ", upper=True), w := np.linalg.solve(l.mT, {1}[0]), 0.5 * w @ w + {1})[3]",
+    FACTOR + "), np.sum(np.log(np.diag(l))) + np.sum(np.linalg.solve(l, {1}[0]) ** 2) - {0})[2]",
+)
+FACTORED, LIKELIHOODS = (
+    tuple(text.replace("SIZE", "{0}.shape[-1]") for text in texts)
+    for texts in (FACTORED, LIKELIHOODS)
 )
 HOISTED, JOINED, ROLLED, EDGED = (
     tuple(text.replace("EACH", EACH) for text in texts)
@@ -173,7 +181,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms = of(LIKE_TERMS)
 matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
-solved, factored = of(SOLVED, 2), of(FACTORED, 2)
+solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted = of(CONTRACTED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)

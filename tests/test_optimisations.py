@@ -38,7 +38,7 @@ from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
-from tracejit.passes.triangles import use_triangles
+from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
 from tracejit.trace.trees import flatten
@@ -74,6 +74,7 @@ def same(graph: Any) -> Any:
 
 
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
+MATRICES = patterns.some(patterns.SQUARES[:2], alike=True)
 ROWS = patterns.some(patterns.ROWS, alike=True)
 TILES = (
     (tiles, "LEAST_BYTES", 0),
@@ -114,11 +115,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "solve_together": Optimisation(
         with_elementwise(patterns.solved), SQUARES, passes=[solve_together]
     ),
-    "use_triangles": Optimisation(
+    "substitute_factors": Optimisation(
         with_elementwise(patterns.factored),
         SQUARES,
         limits=[(triangles, "BLOCK_ROWS", 2), (triangles, "LEAST_BLOCKS", 0)],
-        passes=[use_triangles],
+        passes=[substitute_factors],
+    ),
+    "take_factors_apart": Optimisation(
+        with_elementwise(patterns.likelihoods), MATRICES, passes=[take_factors_apart]
     ),
     "hoist_products": Optimisation(
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]

@@ -236,7 +236,7 @@ def test_free_sizes() -> None:
         return 0.5 * np.sum(solve(factor, b) ** 2) + np.sum(np.log(np.diagonal(factor)))
 
     compiled = tj.function(f, cache=False)
-    for n in (100, 120, 140, 97, 5, 1):
+    for n in (100, 120, 140, 97, 5):
         a = np.random.default_rng(n).normal(size=(n, n))
         np.testing.assert_allclose(compiled(a, a[0]), f(a, a[0]), rtol=1e-12)
     assert len(compiled.kernels) == 2

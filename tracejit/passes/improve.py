@@ -27,7 +27,7 @@ from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
 from tracejit.passes.sums import take_sums_apart
-from tracejit.passes.triangles import use_triangles
+from tracejit.passes.triangles import substitute_factors, take_factors_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
@@ -37,7 +37,8 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     take_sums_apart,
     keep_edges,
     solve_together,
-    use_triangles,
+    substitute_factors,
+    take_factors_apart,
     hoist_products,
     join_sums,
     arrange_reductions,
@@ -47,10 +48,16 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
 )
 ALONG_A_WAY = frozenset(
     (
-        collect_like_terms, gather_factors, take_sums_apart, keep_edges, solve_together,
-        hoist_products, join_sums,
+        collect_like_terms,
+        gather_factors,
+        take_sums_apart,
+        keep_edges,
+        solve_together,
+        take_factors_apart,
+        hoist_products,
+        join_sums,
     )
-)  # fmt: skip
+)
 
 
 def improve(graph: Graph) -> Graph:

@@ -18,7 +18,7 @@ IR in -> IR out:
 ...   l  f8[200,200] = cholesky a
 ...   x  f8[200]     = solve_vector l y
 ... ''', OPS)
->>> print(print_graph(use_triangles(graph)), end="")
+>>> print(print_graph(substitute_factors(graph)), end="")
 graph f(a: f8[200,200], y: f8[200]) -> x: f8[200]
   l  f8[200,200] = cholesky a
   x  f8[200]     = substitute l y  upper=False turned=False
@@ -34,7 +34,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.triangles import pays_in_blocks
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by
+from tracejit.passes.emission import Rule, emit, for_decisions, is_real, made_by
 from tracejit.passes.rebuild import rebuild
 
 FACTORS = ("cholesky", "cholesky_upper")
@@ -45,20 +45,23 @@ SUMS = ("add", "subtract")
 DEEPEST = 6
 
 
-def use_triangles(graph: Graph) -> Graph:
-    """`graph` with less computed with Cholesky factors."""
+def substitute_factors(graph: Graph) -> Graph:
+    """`graph` with systems of Cholesky factors by substitution."""
+    return _rewritten(graph, SOLVES, _substitution)
+
+
+def take_factors_apart(graph: Graph) -> Graph:
+    """`graph` with gradients of Cholesky factors without products that can be spared."""
+    return _rewritten(graph, ("matmul",), _product_with_inverse)
+
+
+def _rewritten(graph: Graph, names: Sequence[str], rule: Rule) -> Graph:
     if not any(node.op.name in FACTORS for node in graph.nodes):
         return graph
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept:
-            return None
-        value = None
-        if node.op.name in SOLVES:
-            value = _substitution(new, node, operands)
-        elif node.op.name == "matmul":
-            value = _product_with_inverse(new, node, operands)
+        value = rule(new, node, operands) if node.op.name in names and node not in kept else None
         return None if value is None or value.type is not node.results[0].type else (value,)
 
     return rebuild(graph, rewrite)
