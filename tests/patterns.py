@@ -133,17 +133,18 @@ CONTRACTED = (
 CONTRACTED = tuple(f"np.tanh(0.2 * {text})" for text in CONTRACTED)
 FACTOR = "(u := np.tanh(np.nan_to_num({0})), l := np.linalg.cholesky(u @ u.mT + 4 * np.eye(SIZE)"
 FACTORED = (
-    FACTOR + "), np.linalg.solve(l, {1}) ** 2)[2]",
+    FACTOR + "), np.sin(np.linalg.solve(l, {1})))[2]",
     FACTOR + ", upper=True), np.linalg.solve(l.mT, {1}) * 0.5)[2]",
-    FACTOR + "), np.linalg.solve(l.mT, np.linalg.solve(l, {1})) * {1})[2]",
+    FACTOR + "), np.sin(np.linalg.solve(l.mT, np.linalg.solve(l, {1}))))[2]",
     FACTOR + "), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
 )
 LIKELIHOODS = (
-    FACTOR + "), np.sum(np.linalg.solve(l, {1}) ** 2) * {0})[2]",
-    FACTOR + "), w := np.linalg.solve(l, {1}[0]), w @ w - {0})[3]",
-    FACTOR + "), w := np.linalg.solve(l, {1}[0]), {1}[0] @ np.linalg.solve(l.mT, w) + {1})[3]",
-    FACTOR + ", upper=True), w := np.linalg.solve(l.mT, {1}[0]), 0.5 * w @ w + {1})[3]",
-    FACTOR + "), np.sum(np.log(np.diag(l))) + np.sum(np.linalg.solve(l, {1}[0]) ** 2) - {0})[2]",
+    FACTOR + "), np.log1p(np.sum(np.linalg.solve(l, {1}) ** 2)) + {0})[2]",
+    FACTOR + "), w := np.linalg.solve(l, {1}[0]), np.log1p(w @ w) - {0})[3]",
+    FACTOR + "), v := {1}[0], np.log1p(v @ np.linalg.solve(l.mT, np.linalg.solve(l, v))) + {1})[3]",
+    FACTOR + ", upper=True), w := np.linalg.solve(l.mT, {1}[0]), np.log1p(0.5 * w @ w) + {1})[3]",
+    FACTOR
+    + "), w := np.linalg.solve(l, {1}), np.log(np.sum(w**2) + np.prod(np.diag(l))) + {0})[3]",
 )
 FACTORED, LIKELIHOODS = (
     tuple(text.replace("SIZE", "{0}.shape[-1]") for text in texts)
