@@ -248,3 +248,13 @@ def test_no_rows() -> None:
         return np.sum(solve(factor, b) ** 2) + np.sum(np.log(np.diag(factor)))
 
     assert_close_to_exact(f, [np.zeros((0, 0)), np.zeros(0)], 2)
+
+
+def test_the_right_side_is_computed_once() -> None:
+    compiled = tj.function(lambda a, b: solve(cholesky(a), np.sin(b) - 1.0), cache=False)
+    args = definite(N), np.linspace(0.5, 1.0, N)
+    np.testing.assert_allclose(
+        compiled(*args), solve(cholesky(args[0]), np.sin(args[1]) - 1.0), rtol=1e-11
+    )
+    loop = compiled.kernels[0].source.partition("errstate(all")[2].partition("if not")[0]
+    assert "sin" not in loop

@@ -99,12 +99,12 @@ def _substitution_lines(types: Sequence[ArrayType], upper: bool, turned: bool) -
     last = (size - 1) // BLOCK_ROWS * BLOCK_ROWS
     starts = f"0, {size}, {BLOCK_ROWS}" if forward else f"{last}, -1, -{BLOCK_ROWS}"
     return (
+        "{out} = np.array({1})" if side.ndim == 1 else '{out} = np.array({1}, order="C")',
         'with np.errstate(all="ignore"):',
-        f"    {{out}} = np.empty({side.shape[0] if side.ndim == 1 else side.shape})",
         f"    for start in range({starts}):",
         f"        stop = start + {BLOCK_ROWS}",
         "        rows = slice(start, stop)",
-        f"        left = {{1}}[rows] - {block} @ {{out}}[{others}]",
+        f"        left = {{out}}[rows] - {block} @ {{out}}[{others}]",
         f"        {{out}}[rows] = np.linalg.solve({{0}}[rows, rows]{turn}, left)",
         "if not np.isfinite({out}).all():",
         f"    {{out}} = np.linalg.solve({{0}}{turn}, {{1}})",
