@@ -246,3 +246,33 @@ def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
         text = "an index that may name a place twice is supported for add and subtract only"
         raise TypeError(text)
     return set_item(x, *indices, result, index=entries, unique=True)
+
+
+# Between rows
+
+
+def _gaps_assignment(types: Sequence[ArrayType], used: int, length: int, negative: bool) -> str:
+    x = types[0]
+    rows = (x.size - used) // length
+    whole = f"{{out}}[:{rows * length}].reshape({rows}, {length})"
+    return f"{whole}[:, {used}:] = {'-0.0' if negative else '0.0'}"
+
+
+def _without_gaps(g: Any, y: Any, x: Any, used: int, length: int, negative: bool) -> Any:
+    return clear_gaps(g, used=used, length=length, negative=False)
+
+
+clear_gaps: Op = defop(
+    name="clear_gaps",
+    infer=lambda x, used, length, negative: x,
+    vjp=_without_gaps,
+    jvp="linear",
+    statements=lambda types, **params: (
+        "{out} = np.array({0})",
+        _gaps_assignment(types, **params),
+    ),
+    inplace=_gaps_assignment,
+)
+"""Rows of `length`, one after the other, of which `used` elements count, the last one without its
+end: zeros in what lies between them, of which -0.0 is what changes nothing that it is added to.
+"""

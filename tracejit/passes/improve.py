@@ -24,6 +24,7 @@ from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
@@ -34,13 +35,22 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     solve_together,
     hoist_products,
     join_sums,
+    lay_in_stretches,
     arrange_reductions,
     lower,
     dot_small,
     choose_by_bits,
 )
 ALONG_A_WAY = frozenset(
-    (gather_factors, take_sums_apart, keep_edges, solve_together, hoist_products, join_sums)
+    (
+        gather_factors,
+        take_sums_apart,
+        keep_edges,
+        solve_together,
+        hoist_products,
+        join_sums,
+        lay_in_stretches,
+    )
 )
 
 
