@@ -251,28 +251,18 @@ def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
 # Between rows
 
 
-def _gaps_assignment(types: Sequence[ArrayType], used: int, length: int, negative: bool) -> str:
-    x = types[0]
-    rows = (x.size - used) // length
-    whole = f"{{out}}[:{rows * length}].reshape({rows}, {length})"
-    return f"{whole}[:, {used}:] = {'-0.0' if negative else '0.0'}"
+def _filling(types: Sequence[ArrayType], used: int, length: int) -> str:
+    size = types[0].size - used
+    gaps = f".reshape({size // length}, {length})[:, {used}:]"
+    return f"{{out}}[:{size}]{gaps} = {{1}}{gaps if types[1].shape else ''}"
 
 
-def _without_gaps(g: Any, y: Any, x: Any, used: int, length: int, negative: bool) -> Any:
-    return clear_gaps(g, used=used, length=length, negative=False)
-
-
-clear_gaps: Op = defop(
-    name="clear_gaps",
-    infer=lambda x, used, length, negative: x,
-    vjp=_without_gaps,
-    jvp="linear",
-    statements=lambda types, **params: (
-        "{out} = np.array({0})",
-        _gaps_assignment(types, **params),
-    ),
-    inplace=_gaps_assignment,
+fill_gaps: Op = defop(
+    name="fill_gaps",
+    infer=lambda x, v, used, length: x,
+    statements=lambda types, **params: ("{out} = np.array({0})", _filling(types, **params)),
+    inplace=_filling,
 )
 """Rows of `length`, one after the other, of which `used` elements count, the last one without its
-end: zeros in what lies between them, of which -0.0 is what changes nothing that it is added to.
+end: what lies between them replaced by a number, or by what lies there in other rows, all whole.
 """

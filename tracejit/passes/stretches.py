@@ -20,18 +20,18 @@ IR in -> IR out:
 >>> graph = parse_graph("""graph f(u: f8[99,99]) -> z: f8[99,99]
 ...   a    f8[97,97] = getitem u  index=(('slice', 1, 98, None), ('slice', None, 97, None))
 ...   b    f8[97,97] = getitem u  index=(('slice', 1, 98, None), ('slice', 2, None, None))
-...   b_1  f8[97,97] = add a b
-...   z    f8[99,99] = add_slice u b_1  index=(('slice', 1, 98, None), ('slice', 1, 98, None))
+...   d    f8[97,97] = add a b
+...   z    f8[99,99] = add_slice u d  index=(('slice', 1, 98, None), ('slice', 1, 98, None))
 ... """, OPS)
 >>> print(print_graph(drop_dead(lay_in_stretches(graph))), end="")
 graph f(u: f8[99,99]) -> z: f8[99,99]
-  u_flat f8[9801] = ravel u
-  a      f8[9601] = getitem u_flat  index=(('slice', 99, 9700, None),)
-  b      f8[9601] = getitem u_flat  index=(('slice', 101, 9702, None),)
-  b_1    f8[9601] = add a b
-  b_2    f8[9601] = clear_gaps b_1  used=97 length=99 negative=True
-  z_1    f8[9801] = add_slice u_flat b_2  index=(('slice', 100, 9701, None),)
-  z      f8[99,99] = reshape z_1  shape=(99, 99)
+  u_flat_1  f8[9801]  = ravel u
+  a_1       f8[9601]  = getitem u_flat_1  index=(('slice', 99, 9700, None),)
+  b_1       f8[9601]  = getitem u_flat_1  index=(('slice', 101, 9702, None),)
+  d_1       f8[9601]  = add a_1 b_1
+  d_2       f8[9601]  = fill_gaps d_1 -0.0  used=97 length=99
+  z_1       f8[9801]  = add_slice u_flat_1 d_2  index=(('slice', 100, 9701, None),)
+  z         f8[99,99] = reshape z_1  shape=(99, 99)
 '''
 
 from __future__ import annotations
@@ -41,17 +41,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
 from tracejit.passes.areas import Area, Part, area_of, has_area, parents
 from tracejit.passes.emission import emit, for_decisions, is_real
 from tracejit.passes.rebuild import rebuild
 
-ARITHMETIC = ("add", "subtract", "multiply", "negative")
-ADDING = ("add_slice", "add_item")
-UPDATES = (*ADDING, "subtract_item")
+ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
+GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}
+"""What in the gaps of a stretch changes nothing where it is added to an array, or put in zeros."""
 LEAST_ELEMENTS = 256
 """From as many elements on a part is laid in a stretch."""
+LEAST_UPDATES = 3
+"""As often at least something is put into arrays that is no more than a part of an array."""
 ROW = 50.0
 """What a row costs that is gone through by itself, in nanoseconds; below what an element costs, a
 row whose gap is cleared, and a statement."""
@@ -61,21 +63,21 @@ STATEMENT = 700.0
 
 
 class Rows(NamedTuple):
-    """`count` rows of `length`, one after the other, of each of which `used` elements count."""
+    """`number` rows of `length`, one after the other, of each of which `used` elements count."""
 
-    count: int
+    number: int
     used: int
     length: int
 
     @property
     def size(self) -> int:
         """The elements of the stretch, which ends with the last that counts."""
-        return (self.count - 1) * self.length + self.used
+        return (self.number - 1) * self.length + self.used
 
     @property
     def gaps(self) -> int:
         """The elements that do not count."""
-        return self.size - self.count * self.used
+        return self.size - self.number * self.used
 
 
 class Stretch(NamedTuple):
@@ -85,7 +87,7 @@ class Stretch(NamedTuple):
     rows: Rows
 
     @property
-    def index(self) -> tuple[object, ...]:
+    def selection(self) -> tuple[object, ...]:
         """The index that selects it."""
         return (("slice", self.start or None, self.start + self.rows.size, None),)
 
@@ -94,7 +96,7 @@ def stretch_of(area: Area, shape: Sequence[int]) -> Stretch | None:
     """The stretch that an area lies in; None where it is more than a part of each row.
 
     >>> stretch_of(((1, 4), (2, 6)), (5, 8))
-    Stretch(start=10, rows=Rows(count=3, used=4, length=8))
+    Stretch(start=10, rows=Rows(number=3, used=4, length=8))
     """
     extents = [last - first for first, last in area]
     if not extents or min(extents) < 1:
@@ -143,7 +145,7 @@ class _Search:
                 self._enter_view(node.results[0])
             elif node.op.name in ARITHMETIC:
                 self._enter_arithmetic(node)
-            elif node.op.name in UPDATES:
+            elif node.op.name in GAPS or node.op.name == "set_item":
                 self._enter_update(node)
         if not self._groups:
             return set()
@@ -152,7 +154,7 @@ class _Search:
             assert value.node is not None
             members[self._group(value)].append(value.node)
         for node in self.updates:
-            members[self._group(node.operands[1])].append(node)
+            members[self._group(node.operands[-1])].append(node)
         readers: dict[Value, list[Node]] = defaultdict(list)
         for node in self.graph.nodes:
             for value in node.operands:
@@ -191,12 +193,13 @@ class _Search:
                 self._groups[self._group(value)] = self._group(result)
 
     def _enter_update(self, node: Node) -> None:
-        whole, value = node.operands[0], node.operands[-1]
-        if len(node.operands) != 2 or value not in self._groups:
+        value, shape = node.operands[-1], node.results[0].type.shape
+        if len(node.operands) != 1 + (node.op.name != "put_slice") or value not in self._groups:
             return
-        shape = whole.type.shape
         area = area_of(node.params["index"], shape)
         if area is None or not has_area(Part(value, area)):
+            return
+        if value.type.dtype != node.results[0].type.dtype:
             return
         stretch = stretch_of(area, shape)
         if stretch is not None and stretch.rows == self.rows[value]:
@@ -208,31 +211,41 @@ class _Search:
             self._groups[value] = value = self._groups[self._groups[value]]
         return value
 
+    def _is_strided(self, node: Node) -> bool:
+        """Whether NumPy goes through arrays row by row; what is multiplied by the cotangent of the
+        result may be multiplied by the number 1."""
+        if node.op.name not in ARITHMETIC:
+            return False
+        numbers = [value for value in node.operands if not value.type.shape]
+        is_known = all(isinstance(value, Constant) for value in numbers)
+        return is_known and any(value in self.views for value in node.operands)
+
     def _gain(self, nodes: Sequence[Node], readers: dict[Value, list[Node]]) -> float:
         """The time that a group saves, in nanoseconds."""
+        strided = sum(map(self._is_strided, nodes))
+        if not strided and sum(node in self.updates for node in nodes) < LEAST_UPDATES:
+            return 0.0
         inside = set(nodes)
         entering: set[Value] = set()
         leaving: set[Value] = set()
         cleared: set[Value] = set()
-        gain = 0.0
         rows = self.rows[nodes[0].results[0]]
+        gain = strided * rows.number * ROW
         outputs = set(self.graph.outputs)
         for node in nodes:
             gain -= rows.gaps * ELEMENT
             if node in self.updates:
-                cleared.add(node.operands[1])
-                gain += rows.count * ROW
+                cleared.add(node.operands[-1])
+                gain += rows.number * ROW
                 continue
             (result,) = node.results
             arrays = [value for value in node.operands if value.type.shape]
-            if any(value in self.views for value in arrays):
-                gain += rows.count * ROW
             entering.update(value for value in arrays if value not in self.rows)
             if result in outputs or not inside.issuperset(readers[result]):
                 leaving.add(result)
-        moved = rows.count * ROW + rows.size * ELEMENT
+        moved = rows.number * ROW + rows.size * ELEMENT
         gain -= (len(entering) + 2 * len(leaving)) * (moved + STATEMENT)
-        return gain - len(cleared) * (rows.count * CLEARED_ROW + STATEMENT)
+        return gain - len(cleared) * (rows.number * CLEARED_ROW + STATEMENT)
 
 
 class _Layer:
@@ -242,21 +255,20 @@ class _Layer:
         self.search = search
         self.laid = laid
         self.known: dict[Value, Value] = {}
+        self.stretches: dict[Value, Value] = {}
         self.flat: dict[Value, Value] = {}
-        """What is there as a stretch, and whole arrays made flat."""
-        self.wholes: set[Value] = set()
+        """Whole arrays made flat."""
+        self.made: set[Value] = set()
+        """Of these the ones that are made flat in the first place."""
         self.read: set[Value] = set()
         self.left = set(graph.outputs)
-        self.signs: dict[Value, bool] = {}
-        """What is added to an array or taken off it, and whether -0.0 changes nothing there."""
+        self.filled: dict[Value, str] = {}
+        """The number in the gaps of a stretch."""
         for node in graph.nodes:
             if node in laid:
                 self.read.update(node.operands)
             else:
                 self.left.update(node.operands)
-            if node in laid and node in search.updates:
-                value = node.operands[1]
-                self.signs[value] = self.signs.get(value, False) or node.op.name in ADDING
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Any:
         """What stands for a node: where nothing reads it but stretches, the node itself, which is
@@ -267,7 +279,7 @@ class _Layer:
             assert result is not None
             base, stretch = self.search.views[result]
             whole = self._whole(new, node, base)
-            self.flat[result] = emit(new, node, "getitem", (whole,), index=stretch.index)
+            self.stretches[result] = emit(new, node, "getitem", (whole,), index=stretch.selection)
             return None
         if result is None or node not in self.laid:
             return self._of_wholes(new, node)
@@ -276,97 +288,118 @@ class _Layer:
         rows = self.search.rows[result]
         stretches = tuple(self._stretch(new, node, value, rows) for value in node.operands)
         value = emit(new, node, node.op.name, stretches, **node.params)
-        value.take_name(result)
-        if result in self.signs:
-            value = _cleared(new, node, value, rows, self.signs[result])
-            value.take_name(result)
-        self.flat[result] = value
+        _be_called(value, result)
+        self.stretches[result] = value
         return (_taken_out(new, node, value, rows),) if result in self.left else None
 
     def _whole(self, new: Graph, node: Node, value: Value) -> Value:
         """An array made flat."""
         if value not in self.flat:
             flat = emit(new, node, "ravel", (self.known[value],))
-            flat.base = f"{value.base or value.name}_flat"
-            self.flat[value] = flat
+            self.flat[value] = _named(flat, value, "_flat")
         return self.flat[value]
 
     def _stretch(self, new: Graph, node: Node, value: Value, rows: Rows) -> Value:
         """An operand as a stretch; numbers stay."""
         if not value.type.shape:
             return self.known[value]
-        if value not in self.flat:
-            self.flat[value] = _spread(new, node, self.known[value], rows)
-        return self.flat[value]
+        if value not in self.stretches:
+            self.stretches[value] = _spread(new, node, self.known[value], rows)
+        return self.stretches[value]
 
     def _updated(self, new: Graph, node: Node) -> Value:
         """An array of which a part is added to, made of itself made flat."""
-        whole, value = node.operands
-        result, stretch = node.results[0], self.search.updates[node]
-        negative = node.op.name in ADDING
-        added = self.flat[value]
-        if self.signs[value] is not negative:
-            added = _cleared(new, node, added, stretch.rows, negative)
-        flat = self._whole(new, node, whole)
-        params = {**node.params, "index": stretch.index}
-        flat = emit(new, node, node.op.name, (flat, added), **params)
-        flat.take_name(result)
+        value, stretch = node.operands[-1], self.search.updates[node]
+        wholes = tuple(self._whole(new, node, whole) for whole in node.operands[:-1])
+        added = self._filled(new, node, value, stretch, wholes)
+        params = {**node.params, "index": stretch.selection}
+        if not wholes:
+            params["shape"] = (node.results[0].type.size,)
+        flat = emit(new, node, node.op.name, (*wholes, added), **params)
         return self._known_flat(new, node, flat)
+
+    def _filled(
+        self, new: Graph, node: Node, value: Value, stretch: Stretch, wholes: tuple[Value, ...]
+    ) -> Value:
+        """A stretch with that in its gaps which changes nothing where `node` puts it."""
+        rows, zero = stretch.rows, GAPS.get(node.op.name)
+        if self.filled.get(value) == str(zero):
+            return self.stretches[value]
+        if zero is None:
+            self.filled.pop(value, None)
+            end = stretch.start + rows.size - rows.used
+            index = (("slice", stretch.start or None, end, None),)
+            gaps = emit(new, node, "getitem", wholes, index=index)
+        else:
+            gaps = new.constant(zero)
+            self.filled[value] = str(zero)
+        sizes = {"used": rows.used, "length": rows.length}
+        filled = emit(new, node, "fill_gaps", (self.stretches[value], gaps), **sizes)
+        _be_called(filled, value)
+        self.stretches[value] = filled
+        return filled
 
     def _known_flat(self, new: Graph, node: Node, flat: Value) -> Value:
         """The result of a node, which is there as a flat array."""
         result = node.results[0]
+        _be_called(flat, result)
         self.flat[result] = flat
-        self.wholes.add(result)
+        self.made.add(result)
         return emit(new, node, "reshape", (flat,), shape=result.type.shape)
 
     def _of_wholes(self, new: Graph, node: Node) -> Sequence[Value] | None:
-        """Arithmetic on what is flat stays flat, and so do sums of all."""
+        """Arithmetic on what is made flat is done on flat arrays, and so are sums of all."""
         arrays = [value for value in node.operands if value.type.shape]
-        if not arrays or not self.wholes.issuperset(arrays) or node.region:
-            return None
-        if node in self.search.kept:
+        if self.made.isdisjoint(arrays) or node.region or node in self.search.kept:
             return None
         result = node.results[0]
-        operands = tuple(self.flat.get(value, self.known[value]) for value in node.operands)
-        if node.op.name in ARITHMETIC:
-            flat = emit(new, node, node.op.name, operands, **node.params)
-            flat.take_name(result)
-            return (self._known_flat(new, node, flat),)
-        if node.op.name == "sum" and not result.type.shape and is_real(result):
+        is_sum = node.op.name == "sum" and not result.type.shape and is_real(result)
+        if node.op.name not in ARITHMETIC and not is_sum:
+            return None
+        if not is_sum and any(value.type is not result.type for value in arrays):
+            return None
+        operands = tuple(
+            self._whole(new, node, value) if value.type.shape else self.known[value]
+            for value in node.operands
+        )
+        if is_sum:
             return (emit(new, node, "sum", operands, **{**node.params, "axis": (0,)}),)
-        return None
+        flat = emit(new, node, node.op.name, operands, **node.params)
+        return (self._known_flat(new, node, flat),)
 
 
-def _cleared(new: Graph, node: Node, value: Value, rows: Rows, negative: bool) -> Value:
-    """A stretch with zeros in its gaps."""
-    sizes = {"used": rows.used, "length": rows.length}
-    return emit(new, node, "clear_gaps", (value,), **sizes, negative=negative)
+def _be_called(value: Value, like: Value) -> None:
+    """Let a stretch be called what it is a stretch of."""
+    if not value.is_named:
+        value.label, value.derived, value.base = like.label, like.derived, like.base
+
+
+def _named(value: Value, like: Value, suffix: str) -> Value:
+    """`value`, called after another."""
+    value.derived, value.base = (like, suffix), f"{like.base or like.name}{suffix}"
+    return value
 
 
 def _spread(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
     """An array as a stretch with zeros in its gaps."""
-    shape = rows.count, rows.used
-    name = value.base or value.name
+    shape = rows.number, rows.used
     spread = (
         value if value.type.shape == shape else emit(new, node, "reshape", (value,), shape=shape)
     )
-    wide = {"shape": (rows.count, rows.length), "index": (FULL, ("slice", None, rows.used, None))}
+    wide = {"shape": (rows.number, rows.length), "index": (FULL, ("slice", None, rows.used, None))}
     spread = emit(new, node, "put_slice", (spread,), **wide)
-    spread.base = f"{name}_rows"
-    spread = emit(new, node, "ravel", (spread,))
-    spread = emit(new, node, "getitem", (spread,), index=Stretch(0, rows).index)
-    spread.base = f"{name}_flat"
-    return spread
+    spread = emit(new, node, "ravel", (_named(spread, value, "_rows"),))
+    spread = emit(new, node, "getitem", (spread,), index=Stretch(0, rows).selection)
+    return _named(spread, value, "_flat")
 
 
 def _taken_out(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
     """What a stretch holds, without its gaps."""
-    index = Stretch(0, rows).index
-    size = rows.count * rows.length
+    index = Stretch(0, rows).selection
+    size = rows.number * rows.length
     whole = emit(new, node, "put_slice", (value,), shape=(size,), index=index)
-    whole.base = f"{value.base or value.name}_rows"
-    whole = emit(new, node, "reshape", (whole,), shape=(rows.count, rows.length))
+    whole = _named(whole, value, "_rows")
+    whole = emit(new, node, "reshape", (whole,), shape=(rows.number, rows.length))
     used = (FULL, ("slice", None, rows.used, None))
     part = emit(new, node, "getitem", (whole,), index=used)
     shape = node.results[0].type.shape

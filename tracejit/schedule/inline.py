@@ -22,6 +22,7 @@ from tracejit.schedule.liveness import read_values
 INLINE_BELOW = 256
 EXPRESSION_OPS = 6
 VIEW_USES = 3
+FLATTENING = frozenset(("reshape", "expand_dims", "squeeze", "ravel"))
 
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
@@ -41,6 +42,8 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             inlined.add(node)
             continue
         if not _may_be_inlined(node) or value in returned:
+            continue
+        if value in updates and node.op.name in FLATTENING:
             continue
         if (
             updates
