@@ -26,7 +26,7 @@ from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
-from tracejit.passes import algebra, choices, improve, lower, reductions
+from tracejit.passes import algebra, choices, improve, lower, reductions, stretches
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
@@ -35,6 +35,7 @@ from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.runtime import workers
 from tracejit.schedule import regime, tiles
@@ -106,6 +107,15 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
     "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
+    "lay_in_stretches": Optimisation(
+        with_elementwise(patterns.stencils),
+        SQUARES,
+        limits=[
+            (stretches, "LEAST_ELEMENTS", 1),
+            (stretches.Search, "gain", lambda *given: 1.0),
+        ],
+        passes=[lay_in_stretches],
+    ),
     "lower": Optimisation((patterns.sums, patterns.elementwise), passes=[lower.lower]),
     "lower in rows": Optimisation(
         (patterns.sums, patterns.elementwise),

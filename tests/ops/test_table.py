@@ -51,6 +51,7 @@ WITHOUT_SAMPLES = {
     "directions": "written by Jacobians alone, tested in test_creation.py",
     "above_minus_infinity": "written by the rules of logaddexp alone",
     "dot_in_rows": "written by the lower pass alone, tested in test_lower.py",
+    "fill_gaps": "written by the stretches pass alone, tested in test_stretches.py",
     "or_zero": "written by the choices pass alone, tested in test_choices.py",
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",

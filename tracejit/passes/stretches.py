@@ -115,14 +115,14 @@ def stretch_of(area: Area, shape: Sequence[int]) -> Stretch | None:
 
 def lay_in_stretches(graph: Graph) -> Graph:
     """`graph` with arithmetic on parts of the rows of arrays done in stretches."""
-    search = _Search(graph)
+    search = Search(graph)
     laid = search.laid()
     if not laid:
         return graph
     return rebuild(graph, _Layer(graph, search, laid).rewrite)
 
 
-class _Search:
+class Search:
     """What of a graph can be laid in stretches."""
 
     def __init__(self, graph: Graph) -> None:
@@ -161,7 +161,7 @@ class _Search:
                 readers[value].append(node)
         laid: set[Node] = set()
         for nodes in members.values():
-            if self._gain(nodes, readers) > 0.0:
+            if self.gain(nodes, readers) > 0.0:
                 laid.update(nodes)
         return laid
 
@@ -220,7 +220,7 @@ class _Search:
         is_known = all(isinstance(value, Constant) for value in numbers)
         return is_known and any(value in self.views for value in node.operands)
 
-    def _gain(self, nodes: Sequence[Node], readers: dict[Value, list[Node]]) -> float:
+    def gain(self, nodes: Sequence[Node], readers: dict[Value, list[Node]]) -> float:
         """The time that a group saves, in nanoseconds."""
         strided = sum(map(self._is_strided, nodes))
         if not strided and sum(node in self.updates for node in nodes) < LEAST_UPDATES:
@@ -251,7 +251,7 @@ class _Search:
 class _Layer:
     """The rewriting of a graph, of which the nodes `laid` are done in stretches."""
 
-    def __init__(self, graph: Graph, search: _Search, laid: set[Node]) -> None:
+    def __init__(self, graph: Graph, search: Search, laid: set[Node]) -> None:
         self.search = search
         self.laid = laid
         self.known: dict[Value, Value] = {}
