@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Value
+from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import made_by
 
 Area = tuple[tuple[int, int], ...]
@@ -35,6 +36,9 @@ def parents(value: Value) -> Iterator[Part]:
 def area_of(index: Iterable[Any], shape: Sequence[Any]) -> Area | None:
     """The area that a basic index of slices selects; None for any other."""
     entries = list(index)
+    if "..." in entries:
+        place = entries.index("...")
+        entries[place : place + 1] = [FULL] * (len(shape) - len(entries) + 1)
     if not all(type(n) is int for n in shape) or len(entries) > len(shape):
         return None
     area: list[tuple[int, int]] = []
