@@ -17,10 +17,10 @@ from tracejit.passes import stretches
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.simplify import simplify
-from tracejit.passes.stretches import Rows, Stretch, lay_in_stretches, stretch_of
+from tracejit.passes.stretches import lay_in_stretches
 
 Program = Callable[..., Any]
-SHAPES = ((30, 40), (12, 5, 9), (6, 20, 20))
+SHAPES = ((30, 40), (12, 5, 9), (5, 6, 3, 4))
 
 
 @pytest.fixture
@@ -86,9 +86,30 @@ def one_after_another(u: Any, c: Any) -> Any:
     return u, np.sum(u * u), c[1:] + 0.0
 
 
+def last_axes(u: Any, c: Any) -> Any:
+    """Gaps between rows, and between planes of them where there are more axes than two."""
+    u = u - c
+    inner = u[..., 1:-1, 2:] * c[..., :-2, :-2] - u[..., 2:, 1:-1]
+    u[..., 1:-1, 1:-1] -= inner
+    u[..., 1:, 1:] = 0.5 * (u[..., :-1, :-1] + c[..., 1:, 1:])
+    return u, inner, inner - np.cos(inner)
+
+
+def corners(u: Any, c: Any) -> Any:
+    """All axes from another place on."""
+    here = tuple(slice(1, None) for _ in u.shape)
+    there = tuple(slice(-1) for _ in u.shape)
+    v = u * u
+    v[here] += c[there] * (u[here] - u[there])
+    return v, np.exp(c[here]) + v[there] * 2.0
+
+
 PROGRAMS = {
-    f.__name__: f for f in (added, replaced, taken_out, elsewhere, columns, one_after_another)
-}
+    f.__name__: f
+    for f in (
+        added, replaced, taken_out, elsewhere, columns, one_after_another, last_axes, corners,
+    )
+}  # fmt: skip
 
 
 @pytest.mark.usefixtures("every")
@@ -221,15 +242,3 @@ def test_an_argument_is_updated() -> None:
     compiled(found, c)
     assert ".ravel()" in compiled.kernels[0].source
     np.testing.assert_array_equal(found, expected)
-
-
-def test_stretches() -> None:
-    assert stretch_of(((0, 4), (0, 9)), (4, 9)) == Stretch(0, Rows(1, 36, 36))
-    assert stretch_of(((1, 3), (0, 9)), (4, 9)) == Stretch(9, Rows(1, 18, 18))
-    assert stretch_of(((1, 3), (1, 4), (0, 2)), (4, 9, 2)) == Stretch(20, Rows(2, 6, 18))
-    assert stretch_of(((1, 3), (0, 9), (1, 2)), (4, 9, 2)) == Stretch(19, Rows(18, 1, 2))
-    assert stretch_of(((1, 3), (1, 4), (1, 2)), (4, 9, 2)) is None
-    assert stretch_of(((1, 2), (1, 4)), (4, 9)) == Stretch(10, Rows(1, 3, 3))
-    assert stretch_of(((1, 1), (1, 4)), (4, 9)) is None
-    assert Rows(3, 4, 8).size == 20
-    assert Rows(3, 4, 8).gaps == 8

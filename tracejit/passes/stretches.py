@@ -6,8 +6,8 @@ times as fast: u.ravel()[start:stop]. What is added, subtracted and multiplied o
 computed in stretches, and added to arrays so. An array that is no part of another but of the same
 shape gets gaps with zeros.
 
-No element in a gap reaches a result. Before a stretch is added to an array its gaps are cleared,
-to the zero that leaves every number what it is, -0.0 among them: whatever the gaps hold, infinities
+No element in a gap reaches a result. Before a stretch is added to an array its gaps are filled
+with the zero that leaves every number what it is, -0.0 among them: whatever the gaps hold, infinities
 and nan included, ends there. What something else reads is taken out of its stretch. In a gap stand
 numbers that NumPy would not have computed; an overflow there may be warned of, as of kernels no
 warnings are promised, and no other operations are done in them than those that are never slow.
@@ -39,13 +39,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.areas import Area, Part, area_of, has_area, parents
+from tracejit.passes.areas import Part, area_of, has_area, parents
 from tracejit.passes.emission import emit, for_decisions, is_real
 from tracejit.passes.rebuild import rebuild
+from tracejit.passes.rows import Rows, Stretch, stretch_of
 
 ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
 GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}
@@ -56,61 +57,10 @@ LEAST_UPDATES = 3
 """As often at least something is put into arrays that is no more than a part of an array."""
 ROW = 50.0
 """What a row costs that is gone through by itself, in nanoseconds; below what an element costs, a
-row whose gap is cleared, and a statement."""
+row whose gap is filled, and a statement."""
 ELEMENT = 0.25
-CLEARED_ROW = 8.0
+FILLED_ROW = 8.0
 STATEMENT = 700.0
-
-
-class Rows(NamedTuple):
-    """`number` rows of `length`, one after the other, of each of which `used` elements count."""
-
-    number: int
-    used: int
-    length: int
-
-    @property
-    def size(self) -> int:
-        """The elements of the stretch, which ends with the last that counts."""
-        return (self.number - 1) * self.length + self.used
-
-    @property
-    def gaps(self) -> int:
-        """The elements that do not count."""
-        return self.size - self.number * self.used
-
-
-class Stretch(NamedTuple):
-    """The elements of an array made flat from `start` on, in rows."""
-
-    start: int
-    rows: Rows
-
-    @property
-    def selection(self) -> tuple[object, ...]:
-        """The index that selects it."""
-        return (("slice", self.start or None, self.start + self.rows.size, None),)
-
-
-def stretch_of(area: Area, shape: Sequence[int]) -> Stretch | None:
-    """The stretch that an area lies in; None where it is more than a part of each row.
-
-    >>> stretch_of(((1, 4), (2, 6)), (5, 8))
-    Stretch(start=10, rows=Rows(number=3, used=4, length=8))
-    """
-    extents = [last - first for first, last in area]
-    if not extents or min(extents) < 1:
-        return None
-    axis = max((k for k, n in enumerate(shape) if extents[k] < n), default=0)
-    if any(extents[k] < shape[k] for k in range(1, axis)):
-        return None
-    inner = math.prod(shape[axis + 1 :])
-    used, length = extents[axis] * inner, shape[axis] * inner
-    count = math.prod(extents[:axis])
-    start = area[axis][0] * inner
-    if axis:
-        start += area[0][0] * math.prod(shape[1:])
-    return Stretch(start, Rows(count, used, length if count > 1 else used))
 
 
 def lay_in_stretches(graph: Graph) -> Graph:
@@ -127,6 +77,7 @@ class Search:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.outputs = set(graph.outputs)
         self.kept = for_decisions(graph)
         self.views: dict[Value, tuple[Value, Stretch]] = {}
         """Parts of arrays, each with the array and where it lies in it."""
@@ -228,24 +179,24 @@ class Search:
         inside = set(nodes)
         entering: set[Value] = set()
         leaving: set[Value] = set()
-        cleared: set[Value] = set()
+        filled: set[Value] = set()
         rows = self.rows[nodes[0].results[0]]
         gain = strided * rows.number * ROW
-        outputs = set(self.graph.outputs)
         for node in nodes:
             gain -= rows.gaps * ELEMENT
             if node in self.updates:
-                cleared.add(node.operands[-1])
+                filled.add(node.operands[-1])
                 gain += rows.number * ROW
                 continue
             (result,) = node.results
             arrays = [value for value in node.operands if value.type.shape]
             entering.update(value for value in arrays if value not in self.rows)
-            if result in outputs or not inside.issuperset(readers[result]):
+            if result in self.outputs or not inside.issuperset(readers[result]):
                 leaving.add(result)
         moved = rows.number * ROW + rows.size * ELEMENT
         gain -= (len(entering) + 2 * len(leaving)) * (moved + STATEMENT)
-        return gain - len(cleared) * (rows.number * CLEARED_ROW + STATEMENT)
+        filling = sum(rows.size // length * FILLED_ROW + STATEMENT for _, length in rows.levels)
+        return gain - len(filled) * filling
 
 
 class _Layer:
@@ -322,21 +273,20 @@ class _Layer:
         self, new: Graph, node: Node, value: Value, stretch: Stretch, wholes: tuple[Value, ...]
     ) -> Value:
         """A stretch with that in its gaps which changes nothing where `node` puts it."""
-        rows, zero = stretch.rows, GAPS.get(node.op.name)
-        if self.filled.get(value) == str(zero):
-            return self.stretches[value]
-        if zero is None:
-            self.filled.pop(value, None)
-            end = stretch.start + rows.size - rows.used
-            index = (("slice", stretch.start or None, end, None),)
-            gaps = emit(new, node, "getitem", wholes, index=index)
-        else:
-            gaps = new.constant(zero)
-            self.filled[value] = str(zero)
-        sizes = {"used": rows.used, "length": rows.length}
-        filled = emit(new, node, "fill_gaps", (self.stretches[value], gaps), **sizes)
-        _be_called(filled, value)
+        zero, filled = GAPS.get(node.op.name), self.stretches[value]
+        if self.filled.get(value, "") == str(zero):
+            return filled
+        for used, length in stretch.rows.levels:
+            if zero is not None:
+                gaps: Value = new.constant(zero)
+            else:
+                end = stretch.start + stretch.rows.size - used
+                index = (("slice", stretch.start or None, end, None),)
+                gaps = emit(new, node, "getitem", wholes, index=index)
+            filled = emit(new, node, "fill_gaps", (filled, gaps), used=used, length=length)
+            _be_called(filled, value)
         self.stretches[value] = filled
+        self.filled[value] = "" if zero is None else str(zero)
         return filled
 
     def _known_flat(self, new: Graph, node: Node, flat: Value) -> Value:
@@ -382,12 +332,9 @@ def _named(value: Value, like: Value, suffix: str) -> Value:
 
 def _spread(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
     """An array as a stretch with zeros in its gaps."""
-    shape = rows.number, rows.used
-    spread = (
-        value if value.type.shape == shape else emit(new, node, "reshape", (value,), shape=shape)
-    )
-    wide = {"shape": (rows.number, rows.length), "index": (FULL, ("slice", None, rows.used, None))}
-    spread = emit(new, node, "put_slice", (spread,), **wide)
+    spread = _in_shape(new, node, value, rows.extents)
+    shape = (rows.extents[0], *rows.lengths)
+    spread = emit(new, node, "put_slice", (spread,), shape=shape, index=_used(rows))
     spread = emit(new, node, "ravel", (_named(spread, value, "_rows"),))
     spread = emit(new, node, "getitem", (spread,), index=Stretch(0, rows).selection)
     return _named(spread, value, "_flat")
@@ -395,12 +342,20 @@ def _spread(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
 
 def _taken_out(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
     """What a stretch holds, without its gaps."""
-    index = Stretch(0, rows).selection
-    size = rows.number * rows.length
+    shape = (rows.extents[0], *rows.lengths)
+    size, index = math.prod(shape), Stretch(0, rows).selection
     whole = emit(new, node, "put_slice", (value,), shape=(size,), index=index)
-    whole = _named(whole, value, "_rows")
-    whole = emit(new, node, "reshape", (whole,), shape=(rows.number, rows.length))
-    used = (FULL, ("slice", None, rows.used, None))
-    part = emit(new, node, "getitem", (whole,), index=used)
-    shape = node.results[0].type.shape
-    return part if part.type.shape == shape else emit(new, node, "reshape", (part,), shape=shape)
+    whole = _in_shape(new, node, _named(whole, value, "_rows"), shape)
+    part = emit(new, node, "getitem", (whole,), index=_used(rows))
+    return _in_shape(new, node, part, node.results[0].type.shape)
+
+
+def _used(rows: Rows) -> tuple[object, ...]:
+    """The index of what counts in the rows."""
+    return (FULL, *[("slice", None, extent, None) for extent in rows.extents[1:]])
+
+
+def _in_shape(new: Graph, node: Node, value: Value, shape: tuple[int, ...]) -> Value:
+    if value.type.shape == shape:
+        return value
+    return emit(new, node, "reshape", (value,), shape=shape)
