@@ -6,11 +6,13 @@ times as fast: u.ravel()[start:stop]. What is added, subtracted and multiplied o
 computed in stretches, and added to arrays so. An array that is no part of another but of the same
 shape gets gaps with zeros.
 
-No element in a gap reaches a result. Before a stretch is added to an array its gaps are filled
-with the zero that leaves every number what it is, -0.0 among them: whatever the gaps hold, infinities
-and nan included, ends there. What something else reads is taken out of its stretch. In a gap stand
-numbers that NumPy would not have computed; an overflow there may be warned of, as of kernels no
-warnings are promised, and no other operations are done in them than those that are never slow.
+No element in a gap reaches a result, so that every bit stays what it is. Before a stretch is added
+to an array its gaps are filled with the zero that leaves every number what it is, -0.0 among them:
+whatever the gaps hold, infinities and nan included, ends there. Before it replaces a part of an
+array they are filled with what lies between the rows of that. What something else reads is taken
+out of its stretch. In a gap stand numbers that NumPy would not have computed: an overflow there may
+be warned of, as no warnings of kernels are promised; where warnings are errors, the call is made
+again without the kernel. So nothing is computed there but sums and products.
 
 IR in -> IR out:
 

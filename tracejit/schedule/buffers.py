@@ -2,7 +2,7 @@
 
 A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never
 constants. Values that may share memory (`Op.alias`) form one storage; a storage may be
-overwritten only when everything in it is dead.
+overwritten only when everything in it is dead, and only as a whole, in whatever shape.
 """
 
 from __future__ import annotations

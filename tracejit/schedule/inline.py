@@ -4,8 +4,8 @@ A value is inlined when exactly one statement uses it, once, and it is small or 
 INLINE_BELOW elements an expression costs what statements in place cost (within 5 %, measured at 24
 and 256 elements), and reads better. A larger one is inlined in the statement that follows, where
 no buffer is updated in place on the way. What the user named keeps its line, and so does what is
-read of an array that is updated before the statement. Views of a named value may be repeated: `w.T`
-twice is two cheap views.
+read of an array that is updated before the statement, and an array in another shape that is updated
+in that shape. Views of a named value may be repeated: `w.T` twice is two cheap views.
 """
 
 from __future__ import annotations
