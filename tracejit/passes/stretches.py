@@ -46,9 +46,10 @@ from typing import Any
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
 from tracejit.passes.areas import Part, area_of, has_area, parents
-from tracejit.passes.emission import emit, for_decisions, is_real
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.rows import Rows, Stretch, stretch_of
+from tracejit.passes.sums import is_full
 
 ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
 GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}
@@ -87,6 +88,8 @@ class Search:
         """What may lie in rows: parts, and what is computed of them."""
         self.updates: dict[Node, Stretch] = {}
         """Where an array is added to."""
+        self.sums: dict[Node, tuple[Value, ...]] = {}
+        """Sums of all, each with what has zeros in its gaps: what is added up, or its factors."""
         self._groups: dict[Value, Value] = {}
 
     def laid(self) -> set[Node]:
@@ -100,18 +103,24 @@ class Search:
                 self._enter_arithmetic(node)
             elif node.op.name in GAPS or node.op.name == "set_item":
                 self._enter_update(node)
+            elif is_full(node) and node.operands[0] in self._groups:
+                self.sums[node] = node.operands
         if not self._groups:
             return set()
         members: dict[Value, list[Node]] = defaultdict(list)
         for value in self._groups:
             assert value.node is not None
             members[self._group(value)].append(value.node)
-        for node in self.updates:
+        for node in (*self.updates, *self.sums):
             members[self._group(node.operands[-1])].append(node)
         readers: dict[Value, list[Node]] = defaultdict(list)
         for node in self.graph.nodes:
             for value in node.operands:
                 readers[value].append(node)
+        for node, (value,) in self.sums.items():
+            made = made_by(value, "multiply")
+            if made and len(readers[value]) == 1 and self._groups.keys() >= set(made.operands):
+                self.sums[node] = made.operands
         laid: set[Node] = set()
         for nodes in members.values():
             if self.gain(nodes, readers) > 0.0:
@@ -190,6 +199,9 @@ class Search:
                 filled.add(node.operands[-1])
                 gain += rows.number * ROW
                 continue
+            if node in self.sums:
+                filled.update(self.sums[node])
+                continue
             (result,) = node.results
             arrays = [value for value in node.operands if value.type.shape]
             entering.update(value for value in arrays if value not in self.rows)
@@ -217,6 +229,9 @@ class _Layer:
         self.left = set(graph.outputs)
         self.filled: dict[Value, str] = {}
         """The number in the gaps of a stretch."""
+        summed = [node for node in search.sums if node in laid]
+        self.products = {node.operands[0] for node in summed if len(search.sums[node]) > 1}
+        """What is added up and no more, whose factors have zeros in their gaps."""
         for node in graph.nodes:
             if node in laid:
                 self.read.update(node.operands)
@@ -238,6 +253,11 @@ class _Layer:
             return self._of_wholes(new, node)
         if node in self.search.updates:
             return (self._updated(new, node),)
+        if node in self.search.sums:
+            return (self._summed(new, node),)
+        if result in self.products:
+            for value in node.operands:
+                self._filled(new, node, value, 0.0)
         rows = self.search.rows[result]
         stretches = tuple(self._stretch(new, node, value, rows) for value in node.operands)
         value = emit(new, node, node.op.name, stretches, **node.params)
@@ -264,32 +284,53 @@ class _Layer:
         """An array of which a part is added to, made of itself made flat."""
         value, stretch = node.operands[-1], self.search.updates[node]
         wholes = tuple(self._whole(new, node, whole) for whole in node.operands[:-1])
-        added = self._filled(new, node, value, stretch, wholes)
         params = {**node.params, "index": stretch.selection}
         if not wholes:
             params["shape"] = (node.results[0].type.size,)
+        if node.op.name in GAPS:
+            added = self._filled(new, node, value, GAPS[node.op.name])
+        else:
+            added = self._replacing(new, node, stretch, wholes)
         flat = emit(new, node, node.op.name, (*wholes, added), **params)
         return self._known_flat(new, node, flat)
 
-    def _filled(
-        self, new: Graph, node: Node, value: Value, stretch: Stretch, wholes: tuple[Value, ...]
+    def _summed(self, new: Graph, node: Node) -> Value:
+        """The sum of all that counts in a stretch."""
+        value = node.operands[0]
+        if value not in self.products:
+            self._filled(new, node, value, 0.0)
+        return emit(new, node, "sum", (self.stretches[value],), **{**node.params, "axis": (0,)})
+
+    def _filled(self, new: Graph, node: Node, value: Value, zero: float) -> Value:
+        """A stretch with zeros in its gaps, which change nothing where `node` puts it."""
+        if self.filled.get(value) != str(zero):
+            for used, length in self.search.rows[value].levels:
+                self._fill(new, node, value, new.constant(zero), used, length)
+            self.filled[value] = str(zero)
+        return self.stretches[value]
+
+    def _replacing(
+        self, new: Graph, node: Node, stretch: Stretch, wholes: tuple[Value, ...]
     ) -> Value:
-        """A stretch with that in its gaps which changes nothing where `node` puts it."""
-        zero, filled = GAPS.get(node.op.name), self.stretches[value]
-        if self.filled.get(value, "") == str(zero):
-            return filled
+        """A stretch with that in its gaps which is there in the array that it is put into."""
+        value = node.operands[-1]
         for used, length in stretch.rows.levels:
-            if zero is not None:
-                gaps: Value = new.constant(zero)
-            else:
-                end = stretch.start + stretch.rows.size - used
-                index = (("slice", stretch.start or None, end, None),)
-                gaps = emit(new, node, "getitem", wholes, index=index)
-            filled = emit(new, node, "fill_gaps", (filled, gaps), used=used, length=length)
-            _be_called(filled, value)
+            end = stretch.start + stretch.rows.size - used
+            index = (("slice", stretch.start or None, end, None),)
+            gaps = emit(new, node, "getitem", wholes, index=index)
+            self._fill(new, node, value, gaps, used, length)
+        self.filled.pop(value, None)
+        return self.stretches[value]
+
+    def _fill(
+        self, new: Graph, node: Node, value: Value, gaps: Value, used: int, length: int
+    ) -> None:
+        """Fill the gaps of one axis of a stretch."""
+        filled = emit(
+            new, node, "fill_gaps", (self.stretches[value], gaps), used=used, length=length
+        )
+        _be_called(filled, value)
         self.stretches[value] = filled
-        self.filled[value] = "" if zero is None else str(zero)
-        return filled
 
     def _known_flat(self, new: Graph, node: Node, flat: Value) -> Value:
         """The result of a node, which is there as a flat array."""
@@ -305,7 +346,7 @@ class _Layer:
         if self.made.isdisjoint(arrays) or node.region or node in self.search.kept:
             return None
         result = node.results[0]
-        is_sum = node.op.name == "sum" and not result.type.shape and is_real(result)
+        is_sum = is_full(node)
         if node.op.name not in ARITHMETIC and not is_sum:
             return None
         if not is_sum and any(value.type is not result.type for value in arrays):
