@@ -115,11 +115,18 @@ def added_up(u: Any, c: Any) -> Any:
     return u, *sums, np.sum(both, axis=0)
 
 
+def in_rows_of_two_lengths(u: Any, c: Any) -> Any:
+    """One coefficient for parts of rows of two lengths."""
+    slope = np.exp(-c[2:, 2:] * c[2:, 2:])
+    wide = np.concatenate([u, c[:, 1:]], axis=1)
+    return u[2:, 2:] * slope, wide[2:, 2 : u.shape[1]] * slope
+
+
 PROGRAMS = {
     f.__name__: f
     for f in (
         added, replaced, taken_out, elsewhere, columns, one_after_another, last_axes, corners,
-        added_up,
+        added_up, in_rows_of_two_lengths,
     )
 }  # fmt: skip
 

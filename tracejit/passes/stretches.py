@@ -221,6 +221,8 @@ class _Layer:
         self.laid = laid
         self.known: dict[Value, Value] = {}
         self.stretches: dict[Value, Value] = {}
+        self.spread: dict[tuple[Value, Rows], Value] = {}
+        """What has gaps with zeros in these rows."""
         self.flat: dict[Value, Value] = {}
         """Whole arrays made flat."""
         self.made: set[Value] = set()
@@ -276,9 +278,11 @@ class _Layer:
         """An operand as a stretch; numbers stay."""
         if not value.type.shape:
             return self.known[value]
-        if value not in self.stretches:
-            self.stretches[value] = _spread(new, node, self.known[value], rows)
-        return self.stretches[value]
+        if value in self.stretches:
+            return self.stretches[value]
+        if (value, rows) not in self.spread:
+            self.spread[value, rows] = _spread(new, node, self.known[value], rows)
+        return self.spread[value, rows]
 
     def _updated(self, new: Graph, node: Node) -> Value:
         """An array of which a part is added to, made of itself made flat."""
