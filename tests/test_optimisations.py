@@ -26,7 +26,7 @@ from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
-from tracejit.passes import algebra, choices, improve, lower, reductions, stretches
+from tracejit.passes import algebra, choices, improve, layout, lower, reductions
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
@@ -111,8 +111,8 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.stencils),
         SQUARES,
         limits=[
-            (stretches, "LEAST_ELEMENTS", 1),
-            (stretches.Search, "gain", lambda *given: 1.0),
+            (layout, "LEAST_ELEMENTS", 1),
+            (layout.Layout, "gain", lambda *given: 1.0),
         ],
         passes=[lay_in_stretches],
     ),

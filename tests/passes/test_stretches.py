@@ -13,7 +13,7 @@ from tests.against_exact import assert_close, assert_close_to_exact, code, with_
 from tests.interpret import interpret, record
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes import stretches
+from tracejit.passes import layout
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.simplify import simplify
@@ -26,8 +26,8 @@ SHAPES = ((30, 40), (12, 5, 9), (5, 6, 3, 4))
 @pytest.fixture
 def every(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All that can be is laid in stretches."""
-    monkeypatch.setattr(stretches, "LEAST_ELEMENTS", 1)
-    monkeypatch.setattr(stretches.Search, "gain", lambda *given: 1.0)
+    monkeypatch.setattr(layout, "LEAST_ELEMENTS", 1)
+    monkeypatch.setattr(layout.Layout, "gain", lambda *given: 1.0)
     return
 
 
@@ -122,11 +122,24 @@ def in_rows_of_two_lengths(u: Any, c: Any) -> Any:
     return u[2:, 2:] * slope, wide[2:, 2 : u.shape[1]] * slope
 
 
+def flux(u: Any, c: Any) -> Any:
+    """Differences of differences, and parts of what is computed."""
+    across = (u[..., 1:, 1:-1] - u[..., :-1, 1:-1]) * c[..., 1:, 1:-1]
+    along = (u[..., 1:-1, 1:] - u[..., 1:-1, :-1]) * np.sin(c[..., 1:-1, 1:])
+    inner = across[..., 1:, :] - across[..., :-1, :] + along[..., 1:] - along[..., :-1]
+    u = u.copy()
+    u[..., 1:-1, 1:-1] += 0.1 * inner
+    across = across * 1.0
+    across[..., 1:, :] -= inner
+    across[..., :-1, 1:] = 2.0 * along[..., 1:-1]
+    return u, along + 0.0, across, across[..., 1:, 1:] * along[..., 2:]
+
+
 PROGRAMS = {
     f.__name__: f
     for f in (
         added, replaced, taken_out, elsewhere, columns, one_after_another, last_axes, corners,
-        added_up, in_rows_of_two_lengths,
+        added_up, flux, in_rows_of_two_lengths,
     )
 }  # fmt: skip
 

@@ -39,185 +39,32 @@ graph f(u: f8[99,99]) -> z: f8[99,99]
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.areas import Part, area_of, has_area, parents
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by
+from tracejit.passes.emission import emit
+from tracejit.passes.layout import ARITHMETIC, GAPS, Layout
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.rows import Rows, Stretch, stretch_of
+from tracejit.passes.rows import Rows, Stretch
 from tracejit.passes.sums import is_full
-
-ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
-GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}
-"""What in the gaps of a stretch changes nothing where it is added to an array, or put in zeros."""
-LEAST_ELEMENTS = 256
-"""From as many elements on a part is laid in a stretch."""
-LEAST_UPDATES = 3
-"""As often at least something is put into arrays that is no more than a part of an array."""
-ROW = 50.0
-"""What a row costs that is gone through by itself, in nanoseconds; below what an element costs, a
-row whose gap is filled, and a statement."""
-ELEMENT = 0.25
-FILLED_ROW = 8.0
-STATEMENT = 700.0
 
 
 def lay_in_stretches(graph: Graph) -> Graph:
     """`graph` with arithmetic on parts of the rows of arrays done in stretches."""
-    search = Search(graph)
-    laid = search.laid()
+    layout = Layout(graph)
+    laid = layout.laid()
     if not laid:
         return graph
-    return rebuild(graph, _Layer(graph, search, laid).rewrite)
-
-
-class Search:
-    """What of a graph can be laid in stretches."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.outputs = set(graph.outputs)
-        self.kept = for_decisions(graph)
-        self.views: dict[Value, tuple[Value, Stretch]] = {}
-        """Parts of arrays, each with the array and where it lies in it."""
-        self.rows: dict[Value, Rows] = {}
-        """What may lie in rows: parts, and what is computed of them."""
-        self.updates: dict[Node, Stretch] = {}
-        """Where an array is added to."""
-        self.sums: dict[Node, tuple[Value, ...]] = {}
-        """Sums of all, each with what has zeros in its gaps: what is added up, or its factors."""
-        self._groups: dict[Value, Value] = {}
-
-    def laid(self) -> set[Node]:
-        """The nodes that are better done in stretches."""
-        for node in self.graph.nodes:
-            if not self._is_open(node):
-                continue
-            if node.op.name == "getitem":
-                self._enter_view(node.results[0])
-            elif node.op.name in ARITHMETIC:
-                self._enter_arithmetic(node)
-            elif node.op.name in GAPS or node.op.name == "set_item":
-                self._enter_update(node)
-            elif is_full(node) and node.operands[0] in self._groups:
-                self.sums[node] = node.operands
-        if not self._groups:
-            return set()
-        members: dict[Value, list[Node]] = defaultdict(list)
-        for value in self._groups:
-            assert value.node is not None
-            members[self._group(value)].append(value.node)
-        for node in (*self.updates, *self.sums):
-            members[self._group(node.operands[-1])].append(node)
-        readers: dict[Value, list[Node]] = defaultdict(list)
-        for node in self.graph.nodes:
-            for value in node.operands:
-                readers[value].append(node)
-        for node, (value,) in self.sums.items():
-            made = made_by(value, "multiply")
-            if made and len(readers[value]) == 1 and self._groups.keys() >= set(made.operands):
-                self.sums[node] = made.operands
-        laid: set[Node] = set()
-        for nodes in members.values():
-            if self.gain(nodes, readers) > 0.0:
-                laid.update(nodes)
-        return laid
-
-    def _is_open(self, node: Node) -> bool:
-        if node in self.kept or node.region or len(node.results) != 1:
-            return False
-        return is_real(node.results[0]) and node.results[0].type.sizes is None
-
-    def _enter_view(self, value: Value) -> None:
-        found = list(parents(value))
-        if not found or value.type.size < LEAST_ELEMENTS:
-            return
-        base, area = found[-1]
-        stretch = stretch_of(area, base.type.shape)
-        if stretch is not None and stretch.rows.gaps:
-            self.views[value] = base, stretch
-            self.rows[value] = stretch.rows
-
-    def _enter_arithmetic(self, node: Node) -> None:
-        result = node.results[0]
-        arrays = [value for value in node.operands if value.type.shape]
-        found = {self.rows[value] for value in arrays if value in self.rows}
-        if len(found) != 1 or any(value.type is not result.type for value in arrays):
-            return
-        (self.rows[result],) = found
-        self._groups[result] = result
-        for value in arrays:
-            if value in self._groups:
-                self._groups[self._group(value)] = self._group(result)
-
-    def _enter_update(self, node: Node) -> None:
-        value, shape = node.operands[-1], node.results[0].type.shape
-        if len(node.operands) != 1 + (node.op.name != "put_slice") or value not in self._groups:
-            return
-        area = area_of(node.params["index"], shape)
-        if area is None or not has_area(Part(value, area)):
-            return
-        if value.type.dtype != node.results[0].type.dtype:
-            return
-        stretch = stretch_of(area, shape)
-        if stretch is not None and stretch.rows == self.rows[value]:
-            self.updates[node] = stretch
-
-    def _group(self, value: Value) -> Value:
-        """One of the values that are computed of each other, the same for all of them."""
-        while self._groups[value] is not value:
-            self._groups[value] = value = self._groups[self._groups[value]]
-        return value
-
-    def _is_strided(self, node: Node) -> bool:
-        """Whether NumPy goes through arrays row by row; what is multiplied by the cotangent of the
-        result may be multiplied by the number 1."""
-        if node.op.name not in ARITHMETIC:
-            return False
-        numbers = [value for value in node.operands if not value.type.shape]
-        is_known = all(isinstance(value, Constant) for value in numbers)
-        return is_known and any(value in self.views for value in node.operands)
-
-    def gain(self, nodes: Sequence[Node], readers: dict[Value, list[Node]]) -> float:
-        """The time that a group saves, in nanoseconds."""
-        strided = sum(map(self._is_strided, nodes))
-        if not strided and sum(node in self.updates for node in nodes) < LEAST_UPDATES:
-            return 0.0
-        inside = set(nodes)
-        entering: set[Value] = set()
-        leaving: set[Value] = set()
-        filled: set[Value] = set()
-        rows = self.rows[nodes[0].results[0]]
-        gain = strided * rows.number * ROW
-        for node in nodes:
-            gain -= rows.gaps * ELEMENT
-            if node in self.updates:
-                filled.add(node.operands[-1])
-                gain += rows.number * ROW
-                continue
-            if node in self.sums:
-                filled.update(self.sums[node])
-                continue
-            (result,) = node.results
-            arrays = [value for value in node.operands if value.type.shape]
-            entering.update(value for value in arrays if value not in self.rows)
-            if result in self.outputs or not inside.issuperset(readers[result]):
-                leaving.add(result)
-        moved = rows.number * ROW + rows.size * ELEMENT
-        gain -= (len(entering) + 2 * len(leaving)) * (moved + STATEMENT)
-        filling = sum(rows.size // length * FILLED_ROW + STATEMENT for _, length in rows.levels)
-        return gain - len(filled) * filling
+    return rebuild(graph, _Layer(graph, layout, laid).rewrite)
 
 
 class _Layer:
     """The rewriting of a graph, of which the nodes `laid` are done in stretches."""
 
-    def __init__(self, graph: Graph, search: Search, laid: set[Node]) -> None:
-        self.search = search
+    def __init__(self, graph: Graph, layout: Layout, laid: set[Node]) -> None:
+        self.layout = layout
         self.laid = laid
         self.known: dict[Value, Value] = {}
         self.stretches: dict[Value, Value] = {}
@@ -231,8 +78,8 @@ class _Layer:
         self.left = set(graph.outputs)
         self.filled: dict[Value, str] = {}
         """The number in the gaps of a stretch."""
-        summed = [node for node in search.sums if node in laid]
-        self.products = {node.operands[0] for node in summed if len(search.sums[node]) > 1}
+        summed = [node for node in layout.sums if node in laid]
+        self.products = {node.operands[0] for node in summed if len(layout.sums[node]) > 1}
         """What is added up and no more, whose factors have zeros in their gaps."""
         for node in graph.nodes:
             if node in laid:
@@ -245,27 +92,40 @@ class _Layer:
         dropped."""
         self.known.update(zip(node.operands, operands, strict=True))
         result = node.results[0] if len(node.results) == 1 else None
-        if result in self.search.views and result in self.read:
+        if result in self.layout.views and result in self.read:
             assert result is not None
-            base, stretch = self.search.views[result]
-            whole = self._whole(new, node, base)
+            base, stretch = self.layout.views[result]
+            whole = self._home(new, node, base)
             self.stretches[result] = emit(new, node, "getitem", (whole,), index=stretch.selection)
             return None
         if result is None or node not in self.laid:
             return self._of_wholes(new, node)
-        if node in self.search.updates:
-            return (self._updated(new, node),)
-        if node in self.search.sums:
+        if node in self.layout.updates:
+            return self._updated(new, node)
+        if node in self.layout.sums:
             return (self._summed(new, node),)
         if result in self.products:
             for value in node.operands:
                 self._filled(new, node, value, 0.0)
-        rows = self.search.rows[result]
+        rows = self.layout.rows[result]
         stretches = tuple(self._stretch(new, node, value, rows) for value in node.operands)
         value = emit(new, node, node.op.name, stretches, **node.params)
+        return self._known_stretch(new, node, value)
+
+    def _known_stretch(self, new: Graph, node: Node, value: Value) -> Sequence[Value] | None:
+        """The result of a node, which is there as a stretch."""
+        result = node.results[0]
         _be_called(value, result)
         self.stretches[result] = value
-        return (_taken_out(new, node, value, rows),) if result in self.left else None
+        if result not in self.left:
+            return None
+        return (_taken_out(new, node, value, self.layout.rows[result]),)
+
+    def _home(self, new: Graph, node: Node, value: Value) -> Value:
+        """What the parts of an array lie in: the array as a stretch, or made flat."""
+        if self.layout.is_laid_out(value):
+            return self.stretches[value]
+        return self._whole(new, node, value)
 
     def _whole(self, new: Graph, node: Node, value: Value) -> Value:
         """An array made flat."""
@@ -284,19 +144,24 @@ class _Layer:
             self.spread[value, rows] = _spread(new, node, self.known[value], rows)
         return self.spread[value, rows]
 
-    def _updated(self, new: Graph, node: Node) -> Value:
+    def _updated(self, new: Graph, node: Node) -> Sequence[Value] | None:
         """An array of which a part is added to, made of itself made flat."""
-        value, stretch = node.operands[-1], self.search.updates[node]
-        wholes = tuple(self._whole(new, node, whole) for whole in node.operands[:-1])
+        value, stretch = node.operands[-1], self.layout.updates[node]
+        wholes = tuple(self._home(new, node, whole) for whole in node.operands[:-1])
+        result = node.results[0]
+        is_stretch = self.layout.is_laid_out(result)
         params = {**node.params, "index": stretch.selection}
         if not wholes:
-            params["shape"] = (node.results[0].type.size,)
+            size = self.layout.rows[result].size if is_stretch else result.type.size
+            params["shape"] = (size,)
         if node.op.name in GAPS:
             added = self._filled(new, node, value, GAPS[node.op.name])
         else:
             added = self._replacing(new, node, stretch, wholes)
         flat = emit(new, node, node.op.name, (*wholes, added), **params)
-        return self._known_flat(new, node, flat)
+        if is_stretch:
+            return self._known_stretch(new, node, flat)
+        return (self._known_flat(new, node, flat),)
 
     def _summed(self, new: Graph, node: Node) -> Value:
         """The sum of all that counts in a stretch."""
@@ -308,7 +173,7 @@ class _Layer:
     def _filled(self, new: Graph, node: Node, value: Value, zero: float) -> Value:
         """A stretch with zeros in its gaps, which change nothing where `node` puts it."""
         if self.filled.get(value) != str(zero):
-            for used, length in self.search.rows[value].levels:
+            for used, length in self.layout.rows[value].levels:
                 self._fill(new, node, value, new.constant(zero), used, length)
             self.filled[value] = str(zero)
         return self.stretches[value]
@@ -347,7 +212,7 @@ class _Layer:
     def _of_wholes(self, new: Graph, node: Node) -> Sequence[Value] | None:
         """Arithmetic on what is made flat is done on flat arrays, and so are sums of all."""
         arrays = [value for value in node.operands if value.type.shape]
-        if self.made.isdisjoint(arrays) or node.region or node in self.search.kept:
+        if self.made.isdisjoint(arrays) or node.region or node in self.layout.kept:
             return None
         result = node.results[0]
         is_sum = is_full(node)
