@@ -269,6 +269,7 @@ def all_alike(found: Any, expected: Any) -> None:
     assert len(one) == len(other)
     for mine, exact in zip(one, other, strict=True):
         assert type(mine) is type(exact)
+        mine, exact = np.asarray(mine), np.asarray(exact)
         assert (mine.dtype, mine.shape) == (exact.dtype, exact.shape)
         for test in (np.isnan, np.isposinf, np.isneginf):
             np.testing.assert_array_equal(test(mine), test(exact))

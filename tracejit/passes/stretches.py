@@ -3,8 +3,8 @@
 A part u[a:b, c:d] of an array has gaps between its rows, and NumPy goes through it row by row.
 With what lies in the gaps it is one stretch of the array made flat, which it goes through several
 times as fast: u.ravel()[start:stop]. What is added, subtracted and multiplied of such parts is
-computed in stretches, and added to arrays so. An array that is no part of another but of the same
-shape gets gaps with zeros.
+computed in stretches, parts of that are stretches again, and they are added to arrays so. An array
+that is no part of another but of the same shape gets gaps with zeros.
 
 No element in a gap reaches a result, so that every bit stays what it is. Before a stretch is added
 to an array its gaps are filled with the zero that leaves every number what it is, -0.0 among them:
