@@ -115,6 +115,16 @@ EDGED = (
     "(u := np.sin({0}), [u := np.concatenate((u[:1], u[1:-1] + u[2:] * 0.1, u[-1:])) EACH)[1][-1]",
     "(u := np.cos({0}), np.concatenate((u[..., :1], u[..., 1:] + {1}[..., 1:]), axis=-1))[1]",
 )  # fmt: skip
+STENCILS = (
+    "(u := {0} * 2.0, u[IN].__iadd__({1}[IN] * (u[:-2, 1:-1] - 2.0 * u[IN])), u * {1})[2]",
+    "(u := np.sin({0}), w := u.copy(), w[IN].__isub__(0.5 * (u[:-2, :-2] - {1}[IN])), w * {1})[3]",
+    "(w := {0} + {1}, w.__setitem__(np.s_[IN], 0.5 * ({0}[2:, 2:] - {1}[IN])), w * {1})[2]",
+    "(d := {0}[1:, :-1] - {1}[:-1, 1:], np.exp(-d * d) + (-d) * {1}[1:, 1:])[1]",
+    "(u := np.cos({0}), [u[1:, 1:].__iadd__(0.1 * (u[1:, :-1] * {1}[:-1, 1:])) EACH, u)[2]",
+    "(d := {0}[1:, 1:] * {1}[:-1, 1:], d[1:] - d[:-1] - np.sin({1}[2:, 1:]) * d[:-1])[1]",
+    "np.sum(({0}[..., 1:-1] - {0}[..., :-2]) * {1}[..., 2:] * 0.3)",
+    "({0}[:-1, 1:] + np.sin({1})[1:, 1:] - {0}[1:, :-1]).copy()[1:, :-1] * 1.5",
+)  # fmt: skip
 SOLVED = (
     "(a := np.sin({0}) + 9 * np.eye({0}.shape[-1]), np.linalg.solve(a, {1}) + np.linalg.inv(a))[1]",
     "(a := np.tanh({0}) + 9 * np.eye(4), np.linalg.solve(a, {1}) @ np.linalg.solve(a, {1}.T))[1]",
@@ -150,9 +160,9 @@ FACTORED, LIKELIHOODS = (
     tuple(text.replace("SIZE", "{0}.shape[-1]") for text in texts)
     for texts in (FACTORED, LIKELIHOODS)
 )
-HOISTED, JOINED, ROLLED, EDGED = (
-    tuple(text.replace("EACH", EACH) for text in texts)
-    for texts in (HOISTED, JOINED, ROLLED, EDGED)
+HOISTED, JOINED, ROLLED, EDGED, STENCILS = (
+    tuple(text.replace("EACH", EACH).replace("[IN]", "[1:-1, 1:-1]") for text in texts)
+    for texts in (HOISTED, JOINED, ROLLED, EDGED, STENCILS)
 )
 LOG_SUM_EXP = (
     "(lambda x, m: m + np.log(np.sum(np.exp(x - m), axis=-1, keepdims=True)))"
@@ -183,6 +193,7 @@ sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms = of(LIKE_TERMS)
 matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
+stencils = of(STENCILS, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted = of(CONTRACTED, 2)
 normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
@@ -191,7 +202,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
-    contracted, factored,
+    contracted, factored, stencils,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

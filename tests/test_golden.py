@@ -191,6 +191,15 @@ def recurrence(x, w, u):
     return np.sum(h**2)
 
 
+@golden(data(60, 60), data(58, 58) ** 2, argnums=(0, 1))
+def heat_flow(u, c):
+    for _ in range(2):
+        around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        u = u.copy()
+        u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
+    return np.mean(u * u)
+
+
 @golden(data(40, 10), argnums=None)
 def two_results(x):
     middle = np.mean(x, axis=0)

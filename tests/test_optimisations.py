@@ -27,7 +27,7 @@ from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
 from tracejit.ops import triangles
-from tracejit.passes import algebra, choices, contract, improve, lower, reductions
+from tracejit.passes import algebra, choices, contract, improve, layout, lower, reductions
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
@@ -37,6 +37,7 @@ from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.runtime import recycling, workers
@@ -128,6 +129,15 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
     "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
+    "lay_in_stretches": Optimisation(
+        with_elementwise(patterns.stencils),
+        SQUARES,
+        limits=[
+            (layout, "LEAST_ELEMENTS", 1),
+            (layout.Layout, "gain", lambda *given: 1.0),
+        ],
+        passes=[lay_in_stretches],
+    ),
     "lower": Optimisation((patterns.sums, patterns.elementwise), passes=[lower.lower]),
     "lower in rows": Optimisation(
         (patterns.sums, patterns.elementwise),

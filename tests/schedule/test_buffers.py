@@ -106,6 +106,39 @@ def test_a_view_is_not_overwritten() -> None:
     assert overwritten(graph) == {}
 
 
+WHOLE = (
+    "a  f8[30,20] = exp x",
+    "v  f8[600] = ravel a",
+    "b  f8[600] = add_slice v y  index=(('slice', 1, 6, None),)",
+    "w  f8[30,20] = reshape b  shape=(30, 20)",
+    "c  f8[30,20] = add_slice w y  index=(('slice', 1, None, None), ('slice', 2, 7, None))",
+)
+
+
+def test_all_of_an_array_in_another_shape_is_updated_in_place() -> None:
+    graph = graph_of("x: f8[30,20], y: f8[5]) -> c: f8[30,20]", *WHOLE)
+    assert overwritten(graph) == {"b": "v", "c": "w"}
+    assert copies(graph) == set()
+
+
+def test_what_is_read_in_its_own_shape_is_not_updated() -> None:
+    graph = graph_of(
+        "x: f8[30,20], y: f8[5]) -> d: f8[30,20]", *WHOLE, "d  f8[30,20] = multiply a c"
+    )
+    assert overwritten(graph) == {"c": "w", "d": "a"}
+
+
+def test_a_part_in_another_shape_is_not_updated() -> None:
+    graph = graph_of(
+        "x: f8[30,20], y: f8[5]) -> b: f8[300]",
+        "a  f8[30,20] = exp x",
+        "p  f8[15,20] = getitem a  index=(('slice', 15, None, None),)",
+        "v  f8[300] = ravel p",
+        "b  f8[300] = add_slice v y  index=(('slice', 1, 6, None),)",
+    )
+    assert overwritten(graph) == {}
+
+
 def test_only_the_same_shape_and_dtype_is_overwritten() -> None:
     graph = graph_of(
         "x: f8[20,20], y: f4[20,20]) -> c: f8[20,20]",

@@ -132,6 +132,15 @@ def test_views_of_named_values_may_be_repeated() -> None:
     assert inlined(graph) == ["v"]
 
 
+def test_another_shape_that_is_updated_is_a_statement() -> None:
+    graph = graph_of(
+        "x: f8[3,2], y: f8[2]) -> b: f8[6]",
+        "v  f8[6] = ravel x",
+        "b  f8[6] = add_slice v y  index=(('slice', 1, 3, None),)",
+    )
+    assert inlined(graph) == []
+
+
 def test_a_reduction_to_a_small_result_ends_the_line_it_is_used_on() -> None:
     nodes = (
         "a  f8 = sum x  axis=(0, 1)            # f:1  return np.sum(x) * 2.0",

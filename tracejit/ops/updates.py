@@ -246,3 +246,23 @@ def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
         text = "an index that may name a place twice is supported for add and subtract only"
         raise TypeError(text)
     return set_item(x, *indices, result, index=entries, unique=True)
+
+
+# Between rows
+
+
+def _filling(types: Sequence[ArrayType], used: int, length: int) -> str:
+    size = types[0].size - used
+    gaps = f".reshape({size // length}, {length})[:, {used}:]"
+    return f"{{out}}[:{size}]{gaps} = {{1}}{gaps if types[1].shape else ''}"
+
+
+fill_gaps: Op = defop(
+    name="fill_gaps",
+    infer=lambda x, v, used, length: x,
+    statements=lambda types, **params: ("{out} = np.array({0})", _filling(types, **params)),
+    inplace=_filling,
+)
+"""Rows of `length`, one after the other, of which `used` elements count, the last one without its
+end: what lies between them replaced by a number, or by what lies there in other rows, all whole.
+"""

@@ -26,6 +26,7 @@ from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 
@@ -41,6 +42,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     take_factors_apart,
     hoist_products,
     join_sums,
+    lay_in_stretches,
     arrange_reductions,
     lower,
     dot_small,
@@ -56,6 +58,7 @@ ALONG_A_WAY = frozenset(
         take_factors_apart,
         hoist_products,
         join_sums,
+        lay_in_stretches,
     )
 )
 

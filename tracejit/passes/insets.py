@@ -28,25 +28,18 @@ graph f(x: f8[9], c: f8[7]) -> z: f8[9]
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.areas import Area, Part, area_of, has_area, index_of, parents
 from tracejit.passes.emission import emit, for_decisions, is_real, made_by
 from tracejit.passes.rebuild import rebuild
 
-Area = tuple[tuple[int, int], ...]
 LONGEST = 32
 """How many parts an array is put together of at most."""
-
-
-class Part(NamedTuple):
-    """A value, and the area of an array that it fills or is added to."""
-
-    value: Value
-    area: Area
 
 
 class Inset(NamedTuple):
@@ -76,7 +69,7 @@ def keep_edges(graph: Graph) -> Graph:
 def _updated(graph: Graph, node: Node, inset: Inset, known: dict[Value, Value]) -> Value:
     """The value that an inset is, where `known` are the values of the new graph."""
     base, inside = known[inset.base], inset.inside
-    index = _index_of(inset.area, base.type.shape)
+    index = index_of(inset.area, base.type.shape)
     name = "set_item"
     value = graph.constant(base.type.dtype.type(0)) if inside is None else known[inside]
     change = None if inside is None else _change(inside, inset)
@@ -84,7 +77,7 @@ def _updated(graph: Graph, node: Node, inset: Inset, known: dict[Value, Value]) 
         name, value = change[0], known[change[1]]
     whole = emit(graph, node, name, (base, value), index=index, unique=True)
     for other, area in inset.others:
-        index = _index_of(area, base.type.shape)
+        index = index_of(area, base.type.shape)
         whole = emit(graph, node, "add_slice", (whole, known[other]), index=index)
     return whole
 
@@ -96,7 +89,7 @@ def _change(inside: Value, inset: Inset) -> tuple[str, Value] | None:
         return None
     name = f"{made.op.name}_item"
     for before, value in (made.operands, made.operands[::-1])[: 1 + (made.op.name == "add")]:
-        if value.type is inside.type and Part(inset.base, inset.area) in _parents(before):
+        if value.type is inside.type and Part(inset.base, inset.area) in parents(before):
             return name, value
     return None
 
@@ -132,7 +125,7 @@ class _Search:
     def _joined(self, node: Node, number: int) -> Inset | None:
         """What is put together by joining."""
         parts = list(self._pieces(node, node, tuple(0 for _ in node.results[0].type.shape)))
-        if not 1 < len(parts) <= LONGEST or not all(_has_area(part) for part in parts):
+        if not 1 < len(parts) <= LONGEST or not all(has_area(part) for part in parts):
             return None
         base, own = _owner(parts, node.results[0])
         others = [part for part in parts if part not in own]
@@ -176,8 +169,8 @@ class _Search:
         whole = node.results[0]
         placed = []
         for value, index in reversed(parts):
-            area = _area_of(index, whole.type.shape)
-            if area is None or not _has_area(Part(value, area)):
+            area = area_of(index, whole.type.shape)
+            if area is None or not has_area(Part(value, area)):
                 return None
             placed.append(Part(value, area))
         base, own = _owner(placed, whole)
@@ -202,56 +195,11 @@ def _owner(parts: Sequence[Part], whole: Value) -> tuple[Value | None, list[Part
     """The array like `whole` of which most parts are the very parts, and these."""
     owners: dict[Value, list[Part]] = {}
     for part in parts:
-        for value, area in _parents(part.value):
+        for value, area in parents(part.value):
             if value.type is whole.type and area == part.area:
                 owners.setdefault(value, []).append(part)
     base = max(owners, key=lambda value: len(owners[value]), default=None)
     return base, [] if base is None else owners[base]
-
-
-def _parents(value: Value) -> Iterator[Part]:
-    """The arrays that `value` is a view of, each with the area that it shows."""
-    area: Area = tuple((0, n) for n in value.type.shape)
-    while (made := made_by(value, "getitem")) is not None and len(made.operands) == 1:
-        value = made.operands[0]
-        outer = _area_of(made.params["index"], value.type.shape)
-        if outer is None:
-            return
-        area = tuple(
-            (a + first, a + last) for (a, _), (first, last) in zip(outer, area, strict=True)
-        )
-        yield Part(value, area)
-
-
-def _area_of(index: Iterable[Any], shape: Sequence[Any]) -> Area | None:
-    """The area that a basic index of slices selects; None for any other."""
-    entries = list(index)
-    if not all(type(n) is int for n in shape) or len(entries) > len(shape):
-        return None
-    area: list[tuple[int, int]] = []
-    for entry, n in zip(entries, shape, strict=False):
-        if type(entry) is not tuple or entry[3] not in (None, 1):
-            return None
-        first, last, _ = slice(*entry[1:]).indices(n)
-        area.append((first, last))
-    return (*area, *[(0, n) for n in shape[len(area) :]])
-
-
-def _has_area(part: Part) -> bool:
-    """Whether a value fills its area, and is not spread over it."""
-    shape = tuple(last - first for first, last in part.area)
-    return part.value.type.sizes is None and part.value.type.shape == shape
-
-
-def _index_of(area: Area, shape: Sequence[int]) -> tuple[object, ...]:
-    """The index that selects an area."""
-    entries = [
-        ("slice", first or None, last if last < n else None, None)
-        for (first, last), n in zip(area, shape, strict=True)
-    ]
-    while entries[-1] == ("slice", None, None, None) and len(entries) > 1:
-        entries.pop()
-    return tuple(entries)
 
 
 def _uncovered(areas: Sequence[Area], shape: Sequence[int]) -> Area | None:

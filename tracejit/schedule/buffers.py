@@ -2,17 +2,15 @@
 
 A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never
 constants. Values that may share memory (`Op.alias`) form one storage; a storage may be
-overwritten only when everything in it is dead.
+overwritten only when everything in it is dead, and only as a whole, in whatever shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tracejit.ir.graph import Constant, Node, Value
-from tracejit.schedule.inline import INLINE_BELOW
-
-FLATTENING = frozenset(("reshape", "expand_dims", "squeeze", "ravel"))
+from tracejit.schedule.inline import FLATTENING, INLINE_BELOW
 
 
 class Storages:
@@ -70,7 +68,7 @@ def overwritten_operands(
                 continue
             if operand.node in inlined:
                 continue
-            if root is not operand and operand.node not in overwrites:
+            if not _is_whole(operand, root, overwrites):
                 continue
             if dies[root] != number:
                 continue
@@ -79,6 +77,17 @@ def overwritten_operands(
             storages.take_over(result, operand)
             break
     return overwrites
+
+
+def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bool:
+    """Whether `value` takes all of the memory of `root`, in whatever shape."""
+    while value is not root:
+        node = value.node
+        assert node is not None
+        if node not in overwrites and node.op.name not in FLATTENING:
+            return False
+        value = overwrites.get(node, node.operands[0])
+    return True
 
 
 def _may_overwrite(node: Node) -> bool:

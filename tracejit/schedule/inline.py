@@ -4,8 +4,8 @@ A value is inlined when exactly one statement uses it, once, and it is small or 
 INLINE_BELOW elements an expression costs what statements in place cost (within 5 %, measured at 24
 and 256 elements), and reads better. A larger one is inlined in the statement that follows, where
 no buffer is updated in place on the way. What the user named keeps its line, and so does what is
-read of an array that is updated before the statement. Views of a named value may be repeated: `w.T`
-twice is two cheap views.
+read of an array that is updated before the statement, and an array in another shape that is updated
+in that shape. Views of a named value may be repeated: `w.T` twice is two cheap views.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tracejit.schedule.liveness import read_values
 INLINE_BELOW = 256
 EXPRESSION_OPS = 6
 VIEW_USES = 3
+FLATTENING = frozenset(("reshape", "expand_dims", "squeeze", "ravel"))
 
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
@@ -41,6 +42,8 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             inlined.add(node)
             continue
         if not _may_be_inlined(node) or value in returned:
+            continue
+        if value in updates and node.op.name in FLATTENING:
             continue
         if (
             updates
