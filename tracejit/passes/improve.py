@@ -19,6 +19,7 @@ from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
+from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
@@ -34,13 +35,22 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     solve_together,
     hoist_products,
     join_sums,
+    put_long_axis_last,
     arrange_reductions,
     lower,
     dot_small,
     choose_by_bits,
 )
 ALONG_A_WAY = frozenset(
-    (gather_factors, take_sums_apart, keep_edges, solve_together, hoist_products, join_sums)
+    (
+        gather_factors,
+        take_sums_apart,
+        keep_edges,
+        solve_together,
+        hoist_products,
+        join_sums,
+        put_long_axis_last,
+    )
 )
 
 
