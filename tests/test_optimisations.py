@@ -26,11 +26,12 @@ from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
-from tracejit.passes import algebra, choices, improve, lower, reductions
+from tracejit.passes import algebra, choices, improve, long_axis, lower, reductions
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
+from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
@@ -77,6 +78,13 @@ TILES = (
     (tiles, "LEAST_COST", 0),
     (tiles, "LEAST_OPERATIONS", 1),
     (tiles, "TILE_BYTES", 40),
+)
+TALL = patterns.some(patterns.TALL, alike=True)
+TURNED = (
+    (long_axis, "LONG_ROW", 2),
+    (long_axis, "LONGER", 0),
+    (long_axis, "LEAST_ELEMENTS", 1),
+    (long_axis, "LEAST_GAIN", -1e9),
 )
 BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
 
@@ -127,6 +135,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=[(reductions, "LEAST_ELEMENTS", 1), (reductions, "BLAS_ELEMENTS", 0)],
         passes=[arrange_reductions],
         least=14,
+    ),
+    "put_long_axis_last": Optimisation(
+        (patterns.spread, patterns.spread, patterns.normalised, patterns.sums, patterns.matrices),
+        TALL,
+        limits=TURNED,
+        passes=[put_long_axis_last],
     ),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),

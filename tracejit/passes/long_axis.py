@@ -71,16 +71,15 @@ TURNED_PRODUCTS = {
 
 
 def put_long_axis_last(graph: Graph) -> Graph:
-    """`graph` with values of many short rows turned, where that gains something."""
-    if not any(is_tall(value.type) for node in graph.nodes for value in node.results):
-        return graph
+    """`graph` with values of many short rows turned, where that gains something; not where the
+    user has something computed again."""
     if any(node.region for node in graph.nodes):
+        return graph
+    if not any(is_tall(value.type) for node in graph.nodes for value in node.results):
         return graph
     groups = _Groups(graph)
     chosen = groups.chosen()
-    if not chosen:
-        return graph
-    return rebuild(graph, _Turning(chosen, groups.read_as_they_are).rewrite)
+    return rebuild(graph, _Turning(groups, chosen).rewrite) if chosen else graph
 
 
 def is_tall(type: ArrayType) -> bool:
@@ -104,12 +103,19 @@ def _axes(ndim: int) -> tuple[int, ...]:
 
 
 def _is_turn(node: Node) -> bool:
-    return node.op.name == "transpose" and node.params["axes"] == _axes(len(node.params["axes"]))
+    if node.op.name != "transpose":
+        return False
+    axes: tuple[int, ...] = node.params["axes"]
+    return axes == _axes(len(axes))
 
 
 def _is_leading(node: Node) -> bool:
     """Whether a reduction is one over axes before the last two."""
     return max(node.params["axis"], default=0) < node.operands[0].type.ndim - 2
+
+
+def _is_product(node: Node) -> bool:
+    return node.op.name in TURNED_PRODUCTS
 
 
 def _is_plain_reduction(node: Node) -> bool:
@@ -125,7 +131,6 @@ class _Groups:
     group gains, in nanoseconds, and the values it copies."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
         self.kept = for_decisions(graph)
         elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
         self.tiled = {
@@ -162,6 +167,18 @@ class _Groups:
         good = {group for group in gains if gains[group] > 1.25 * costs[group] + LEAST_GAIN}
         return {value for value in self.parents if self._group(value) in good}
 
+    def reads_turned(self, node: Node, place: int) -> bool:
+        """Whether a node that is not turned itself can read a turned operand."""
+        if node in self.kept:
+            return False
+        if _is_turn(node) or _is_plain_reduction(node):
+            return True
+        if node.op.name not in TURNED_PRODUCTS:
+            return False
+        if node.op.name == "matmul" or all(value.type.ndim == 2 for value in node.operands):
+            return True
+        return node.operands[1 - place].type.ndim == 1
+
     def _can_turn(self, node: Node) -> bool:
         """Whether the result of a node can be computed turned."""
         if len(node.results) != 1 or node in self.kept or not is_tall(node.results[0].type):
@@ -169,17 +186,12 @@ class _Groups:
         type = node.results[0].type
         if type.ndim == 2 and type.shape[0] in self.tiled:
             return False
-        if node.op.batch == "elementwise":
+        if node.op.batch == "elementwise" or node.op.name == "broadcast_to":
             return True
         if node.op.name in ("matmul", "dot_matrix"):
-            return all(value.type.ndim >= 2 for value in node.operands) and (
-                node.op.name == "matmul" or all(value.type.ndim == 2 for value in node.operands)
-            )
-        if _is_plain_reduction(node):
-            return node.operands[0] in self.parents and _is_leading(node)
-        if node.op.name == "broadcast_to":
-            return True
-        return False
+            ndims = {value.type.ndim for value in node.operands}
+            return ndims == {2} or (node.op.name == "matmul" and min(ndims) > 1)
+        return _is_plain_reduction(node) and _is_leading(node) and node.operands[0] in self.parents
 
     def _turn(self, node: Node) -> None:
         """A value that can be turned: with those it is computed from."""
@@ -190,15 +202,15 @@ class _Groups:
         for operand in node.operands:
             if operand in self.parents:
                 self.parents[self._group(operand)] = self._group(value)
-            elif node.op.batch == "elementwise" and operand.type.shape[-2:] == type.shape[-2:]:
+            elif not _is_product(node) and operand.type.shape[-2:] == type.shape[-2:]:
                 self.copied[value].add(operand)
                 other = self.copying.setdefault(operand, value)
                 self.parents[self._group(other)] = self._group(value)
         if node.op.batch == "elementwise" and any(_is_spread(x, type) for x in node.operands):
             gain = rows * max(SPREAD - 0.13 * length, 1.0) - LONG_TURN * type.size / type.shape[-2]
         elif node.op.name == "matmul" and node.operands[0].type.shape[-1] <= SHORT_ROW:
-            turned = made_by(node.operands[1], "transpose")
-            gain = rows * (0.2 * length + (4.0 if turned and _is_turn(turned) else 0.0))
+            made = node.operands[1].node
+            gain = rows * (0.2 * length + (4.0 if made and _is_turn(made) else 0.0))
         self.gains[value] = gain
 
     def _read(self, node: Node) -> None:
@@ -206,7 +218,7 @@ class _Groups:
         for place, operand in enumerate(node.operands):
             if operand not in self.parents:
                 continue
-            if not _reads_turned(node, place):
+            if not self.reads_turned(node, place):
                 self.read_as_they_are.add(operand)
             elif node.op.name in REDUCTIONS and len(node.params["axis"]) == 1:
                 is_short = node.params["axis"][0] == operand.type.ndim - 1
@@ -220,24 +232,13 @@ class _Groups:
         return value
 
 
-def _reads_turned(node: Node, place: int) -> bool:
-    """Whether a node that is not turned itself can read a turned operand."""
-    if _is_turn(node) or _is_plain_reduction(node):
-        return True
-    if node.op.name not in TURNED_PRODUCTS:
-        return False
-    if all(value.type.ndim == 2 for value in node.operands) or node.op.name == "matmul":
-        return True
-    return node.operands[1 - place].type.ndim == 1
-
-
 class _Turning:
-    """One pass: the values `chosen` are made turned, and as they are, too, where they are read
-    so."""
+    """One pass: the values `chosen` are made turned, and turned back where they are read as they
+    are."""
 
-    def __init__(self, chosen: Container[Value], read_as_they_are: Container[Value]) -> None:
+    def __init__(self, groups: _Groups, chosen: Container[Value]) -> None:
+        self.groups = groups
         self.chosen = chosen
-        self.read_as_they_are = read_as_they_are
         self.turned: dict[Value, Value] = {}
 
     def rewrite(
@@ -248,13 +249,15 @@ class _Turning:
             old = node.results[0]
             value = self.turned[old] = self._made_turned(new, node, operands)
             assert value.type is ArrayType(_swapped(old.type.shape), old.type.dtype), node
-            if old not in self.read_as_they_are:
+            if old not in self.groups.read_as_they_are:
                 return (value,)
             return (emit(new, node, "copy", (_turn(new, node, value),), order="C"),)
-        read = [
-            operand in self.turned and _reads_turned(node, k)
-            for k, operand in enumerate(node.operands)
-        ]
+        read = tuple(
+            self.turned[old]
+            if old in self.turned and self.groups.reads_turned(node, place)
+            else None
+            for place, old in enumerate(node.operands)
+        )
         if not any(read):
             return None
         value = self._made(new, node, operands, read)
@@ -264,7 +267,7 @@ class _Turning:
     def _made_turned(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value:
         """The result of `node`, turned."""
         pairs = list(zip(node.operands, operands, strict=True))
-        if node.op.name in TURNED_PRODUCTS:
+        if _is_product(node):
             turned = tuple(self.turned.get(old) or _turn(new, node, x) for old, x in pairs)
             return emit(new, node, node.op.name, turned[::-1])
         type = node.results[0].type
@@ -274,23 +277,20 @@ class _Turning:
             params["shape"] = _swapped(params["shape"])
         return emit(new, node, node.op.name, turned, **params)
 
-    def _made(self, new: Graph, node: Node, operands: tuple[Value, ...], read: list[bool]) -> Value:
-        """The result of `node`, computed from turned operands where these are `read`."""
+    def _made(
+        self, new: Graph, node: Node, operands: tuple[Value, ...], read: tuple[Value | None, ...]
+    ) -> Value:
+        """The result of `node`, computed from `read`: turned operands, where there is one."""
         if _is_turn(node):
             return self.turned[node.operands[0]]
         if node.op.name in REDUCTIONS:
             return self._reduced(new, node, self.turned[node.operands[0]])
-        if all(value.type.ndim >= 2 for value in operands):
-            again = [
-                _turn(new, node, self.turned[old]) if is_read else x
-                for old, x, is_read in zip(node.operands, operands, read, strict=True)
-            ]
-            return emit(new, node, node.op.name, tuple(again))
-        factors = [
-            self.turned[old] if is_read else x
-            for old, x, is_read in zip(node.operands, operands, read, strict=True)
-        ]
-        return emit(new, node, TURNED_PRODUCTS[node.op.name], tuple(factors[::-1]))
+        pairs = list(zip(operands, read, strict=True))
+        if all(value.type.ndim > 1 for value in operands):
+            views = [_turn(new, node, turned) if turned else value for value, turned in pairs]
+            return emit(new, node, node.op.name, tuple(views))
+        factors = [turned or value for value, turned in reversed(pairs)]
+        return emit(new, node, TURNED_PRODUCTS[node.op.name], tuple(factors))
 
     def _reduced(self, new: Graph, node: Node, x: Value) -> Value:
         """A reduction over the axes where they are now."""
@@ -305,8 +305,8 @@ class _Turning:
 
 
 def _turn(graph: Graph, like: Node, value: Value) -> Value:
-    """A view of `value`, the last two axes swapped."""
-    made = made_by(value, "transpose")
+    """`value` with the last two axes swapped, as a view."""
+    made = value.node
     if made is not None and _is_turn(made):
         return made.operands[0]
     return emit(graph, like, "transpose", (value,), axes=_axes(value.type.ndim))
