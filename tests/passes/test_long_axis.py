@@ -143,6 +143,24 @@ def test_gradients(f: Any) -> None:
         assert one.flags.c_contiguous
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_over_stacks_that_are_not_turned(keepdims: bool) -> None:
+    """What they add up to is of too few elements, or whole numbers."""
+
+    def f(x: Any, a: Any, b: Any) -> Any:
+        x = np.tanh(x * a + b) * a - b
+        return np.sum(x, axis=0, keepdims=keepdims), np.sum(x > 0.0, axis=0, keepdims=keepdims)
+
+    args = [normal(30, 90, 3), normal(30, 1, 3), normal(30, 1, 3)]
+    graph = graph_of(f, *args)
+    turned = drop_dead(put_long_axis_last(graph))
+    verify(turned)
+    assert ops_of(turned) != ops_of(graph)
+    for found, expected in zip(interpret(turned, *args), f(*args), strict=True):
+        assert_close(found, expected, None)
+        assert found.flags.c_contiguous
+
+
 def test_turned_by_a_single_copy() -> None:
     """What several groups read is turned once."""
 

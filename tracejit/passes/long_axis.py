@@ -299,6 +299,8 @@ class _Turning:
         params = {name: value for name, value in node.params.items() if name != "keepdims"}
         params["axis"] = tuple(sorted(order[k] for k in axis))
         value = emit(new, node, node.op.name, (x,), **params)
+        if _is_leading(node):
+            value = emit(new, node, "copy", (_turn(new, node, value),), order="C")
         if node.params.get("keepdims"):
             value = emit(new, node, "expand_dims", (value,), axis=axis)
         return value
