@@ -42,10 +42,10 @@ REDUCED = {
 # Of a square, which is not below zero.
 ROOTS = {
     1.5: ["sqrt v1", "multiply v1 v2"],
-    2.5: ["sqrt v1", "multiply v1 v1", "multiply v3 v2"],
+    2.5: ["sqrt v1", "multiply v1 v2", "multiply v1 v3"],
     -0.5: ["sqrt v1", "divide 1.0 v2"],
     -1.5: ["divide 1.0 v1", "sqrt v2", "multiply v2 v3"],
-    -2.5: ["divide 1.0 v1", "sqrt v2", "multiply v2 v2", "multiply v4 v3"],
+    -2.5: ["divide 1.0 v1", "sqrt v2", "multiply v2 v3", "multiply v2 v4"],
 }
 
 STAYING = {

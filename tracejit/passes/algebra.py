@@ -104,7 +104,8 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
     """x ** 0.5, 1.5, 2.5, 3.5, or one over it.
 
     NumPy itself takes the square root for `**` of arrays. Elsewhere the two differ where x is -0.0
-    or -inf, so it must be known that x is neither. Within 4 ulp.
+    or -inf, so it must be known that x is neither. Within 4 ulp. Each is x times the one before,
+    which is what its derivative needs.
     """
     if whole > HIGHEST_RECIPROCAL_POWER - 1:
         return None
@@ -117,8 +118,10 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
         return emit(graph, node, "divide", (graph.constant(1.0), root)) if below else root
     if below:
         x = emit(graph, node, "divide", (graph.constant(1.0), x))
-    root = emit(graph, node, "sqrt", (x,))
-    return emit(graph, node, "multiply", (_product(graph, node, x, whole), root))
+    value = emit(graph, node, "sqrt", (x,))
+    for _ in range(whole):
+        value = emit(graph, node, "multiply", (x, value))
+    return value
 
 
 def is_nonnegative(value: Value, depth: int = 6) -> bool:
