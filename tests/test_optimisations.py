@@ -26,7 +26,7 @@ from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
-from tracejit.passes import algebra, choices, improve, long_axis, lower, reductions
+from tracejit.passes import algebra, choices, improve, long_axis, lower, reductions, spread
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.factors import gather_factors
@@ -36,6 +36,7 @@ from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.spread import spread_once
 from tracejit.passes.sums import take_sums_apart
 from tracejit.runtime import workers
 from tracejit.schedule import regime, tiles
@@ -147,6 +148,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=[(choices, "LEAST_ELEMENTS", 1)],
         passes=[choose_by_bits],
         least=4,
+    ),
+    "spread_once": Optimisation(
+        (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
+        TALL,
+        limits=[(spread, "READERS", 1)],
+        passes=[spread_once],
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

@@ -25,6 +25,7 @@ from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.spread import spread_once
 from tracejit.passes.sums import take_sums_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
@@ -40,6 +41,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     lower,
     dot_small,
     choose_by_bits,
+    spread_once,
 )
 ALONG_A_WAY = frozenset(
     (
@@ -50,6 +52,7 @@ ALONG_A_WAY = frozenset(
         hoist_products,
         join_sums,
         put_long_axis_last,
+        spread_once,
     )
 )
 
