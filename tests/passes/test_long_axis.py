@@ -151,7 +151,7 @@ def test_sums_over_stacks_that_are_not_turned(keepdims: bool) -> None:
         x = np.tanh(x * a + b) * a - b
         return np.sum(x, axis=0, keepdims=keepdims), np.sum(x > 0.0, axis=0, keepdims=keepdims)
 
-    args = [normal(30, 90, 3), normal(30, 1, 3), normal(30, 1, 3)]
+    args = [normal(90, 30, 3), normal(90, 1, 3), normal(90, 1, 3)]
     graph = graph_of(f, *args)
     turned = drop_dead(put_long_axis_last(graph))
     verify(turned)
@@ -184,8 +184,9 @@ def handed_out_at_once(x: Any, a: Any, b: Any) -> Any:
 STAYS = {
     "a single operation": (small, arguments(3000, 10)),
     "rows are handed out": (handed_out_at_once, arguments(3000, 10)),
-    "few rows": (standardised, arguments(60)),
-    "few elements": (standardised, arguments(100, 2)),
+    "few rows": (standardised, arguments(15)),
+    "little gain": (standardised, arguments(40)),
+    "few elements": (distances, arguments(20, 2)),
     "long rows": (standardised, arguments(1000, 40)),
     "rows of one element": (standardised, arguments(3000, 1)),
     "no rows": (standardised, [np.ones((0, 3)), np.ones(3), np.ones(3)]),

@@ -47,17 +47,17 @@ from tracejit.passes.rebuild import rebuild
 
 SHORT_ROW = 32
 """Longer rows are long enough."""
-LONG_ROW = 64
+LONG_ROW = 16
 """So many rows at least are to become one, and LONGER times as many as they have elements."""
 LONGER = 4
-LEAST_ELEMENTS = 1000
+LEAST_ELEMENTS = 100
 SPREAD = 6.5
 """What a row takes, in nanoseconds, where an operand is spread; as much as LONG_TURN does, turned.
 """
 LONG_TURN = 30.0
-COPIED = 0.9
-"""What an element takes to be copied into its place."""
-LEAST_GAIN = 2000.0
+COPIED, COPY = 0.9, 700.0
+"""What an element takes to be copied into its place, and a copy besides."""
+LEAST_GAIN = 1500.0
 REDUCTIONS = ("sum", "max", "min")
 TURNED_PRODUCTS = {
     "matmul": "matmul",
@@ -161,7 +161,7 @@ class _Groups:
             if value in self.read_as_they_are:
                 copied[group].add(value)
         costs = {
-            group: COPIED * sum(value.type.size for value in values)
+            group: sum(COPY + COPIED * value.type.size for value in values)
             for group, values in copied.items()
         }
         good = {group for group in gains if gains[group] > 1.25 * costs[group] + LEAST_GAIN}
