@@ -195,6 +195,10 @@ STAYS = {
     "complex numbers": (handed_out, [one + 0.5j for one in arguments()]),
     "half precision": (handed_out, arguments(dtype="f2")),
     "whole numbers": (lambda x, a, b: np.max(x * a + b, axis=1), [np.ones((3000, 3), int)] * 3),
+    "little next to all else": (
+        lambda x, a, b: log_sum_exp(x, a, b) + np.sum((x @ x.T) @ (x @ x.T)),
+        arguments(600),
+    ),
     "no operand is spread": (
         lambda x, a, b: np.sum(np.tanh(x * x + np.exp(x)), axis=1),
         arguments(),
@@ -214,6 +218,20 @@ def test_free_sizes_stay() -> None:
     for rows in (3000, 3001, 3002):
         function(*arguments(rows))
     assert "x.T" not in function.kernels[-1].source
+
+    def with_fixed(x: Any, y: Any, a: Any, b: Any) -> Any:
+        return np.sum(standardised(x, a, b)) * handed_out(y, a, b) + x[0]
+
+    function = tj.function(with_fixed, cache=False)
+    y, a, b = arguments()
+    for rows in (20, 21, 22):
+        x = normal(rows, 3)
+        assert_close(function(x, y, a, b), with_fixed(x, y, a, b), None)
+    assert "x.T" not in function.kernels[-1].source
+    assert "y.T" in function.kernels[-1].source
+
+
+def test_sizes_that_are_known() -> None:
     assert "x.T" in tj.function(standardised, cache=False).kernel(*arguments()).source
 
 

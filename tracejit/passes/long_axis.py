@@ -58,6 +58,9 @@ LONG_TURN = 30.0
 COPIED, COPY = 0.9, 700.0
 """What an element takes to be copied into its place, and a copy besides."""
 LEAST_GAIN = 1500.0
+LEAST_SHARE = 0.02
+"""What is to be gained of the time of the whole, and how long each operation takes at least."""
+OPERATION = 0.02
 REDUCTIONS = ("sum", "max", "min")
 TURNED_PRODUCTS = {
     "matmul": "matmul",
@@ -126,6 +129,14 @@ def _is_spread(value: Value, over: ArrayType) -> bool:
     return value.type.size > 1 and value.type.shape != over.shape
 
 
+def _operations(node: Node) -> int:
+    """How many operations a node is, as far as is known."""
+    types = [value.type for value in node.operands]
+    if any(type.sizes is not None for type in types):
+        return 0
+    return int(node.op.cost(*types, **node.params))
+
+
 class _Groups:
     """The values that can be turned, in groups that are turned together or not at all; what each
     group gains, in nanoseconds, and the values it copies."""
@@ -139,6 +150,7 @@ class _Groups:
             for value in node.results
             if is_tiled(value) and value.type.ndim == 2
         }
+        self.work = OPERATION * sum(_operations(node) for node in graph.nodes)
         self.parents: dict[Value, Value] = {}
         self.gains: dict[Value, float] = {}
         self.copied: dict[Value, set[Value]] = defaultdict(set)
@@ -164,7 +176,8 @@ class _Groups:
             group: sum(COPY + COPIED * value.type.size for value in values)
             for group, values in copied.items()
         }
-        good = {group for group in gains if gains[group] > 1.25 * costs[group] + LEAST_GAIN}
+        least = LEAST_GAIN + LEAST_SHARE * self.work
+        good = {group for group in gains if gains[group] > 1.25 * costs[group] + least}
         return {value for value in self.parents if self._group(value) in good}
 
     def reads_turned(self, node: Node, place: int) -> bool:
