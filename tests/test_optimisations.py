@@ -280,7 +280,8 @@ def all_alike(found: Any, expected: Any) -> None:
     assert len(one) == len(other)
     for mine, exact in zip(one, other, strict=True):
         assert type(mine) is type(exact)
-        assert (mine.dtype, mine.shape) == (exact.dtype, exact.shape)
+        assert np.asarray(mine).dtype == np.asarray(exact).dtype
+        assert np.shape(mine) == np.shape(exact)
         for test in (np.isnan, np.isposinf, np.isneginf):
             np.testing.assert_array_equal(test(mine), test(exact))
 
