@@ -137,6 +137,12 @@ SPREAD = (
     "np.sum({0} * {1}[..., :1, :], axis=(-1, -2))", "np.broadcast_to({0}[..., :1, :], {0}.shape)",
     "np.sum({0} * ({1}[..., :1, :] > 0.2), axis=-1)[..., None] * {0}",
 )  # fmt: skip
+DIAGONALS = (
+    "(({0} @ {1}.mT) * np.sum({0} * {1}, axis=-1)[..., None])",
+    "(({0}.mT @ {1}) * np.sum({1} * {0}, axis=-2, keepdims=True))",
+    "({0} @ {0}.mT - 2.0 * np.sum({0} * {0}, axis=-1, keepdims=True))",
+    "np.sin({1} @ np.tril({0}).mT + {1} * {0}[..., :1, :])",
+)  # fmt: skip
 ELEMENTWISE = (*SMOOTH[:20], *WEAK, *BINARY[:11])
 
 
@@ -153,7 +159,8 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
-matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
+matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
+updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved = of(SOLVED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
@@ -161,7 +168,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, matrices,
-    normalised, spread, apart, hoisted, joined, rolled, updated, edged, solved,
+    normalised, spread, diagonals, apart, hoisted, joined, rolled, updated, edged, solved,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

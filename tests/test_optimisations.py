@@ -26,9 +26,19 @@ from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
-from tracejit.passes import algebra, choices, improve, long_axis, lower, reductions, spread
+from tracejit.passes import (
+    algebra,
+    choices,
+    diagonals,
+    improve,
+    long_axis,
+    lower,
+    reductions,
+    spread,
+)
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.long_axis import put_long_axis_last
@@ -148,6 +158,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=[(choices, "LEAST_ELEMENTS", 1)],
         passes=[choose_by_bits],
         least=4,
+    ),
+    "read_diagonals": Optimisation(
+        (patterns.diagonals, patterns.diagonals, patterns.elementwise),
+        SQUARES,
+        limits=[(diagonals, "LEAST_ELEMENTS", 1)],
+        passes=[read_diagonals],
     ),
     "spread_once": Optimisation(
         (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),

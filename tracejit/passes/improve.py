@@ -17,6 +17,7 @@ from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.long_axis import put_long_axis_last
@@ -37,6 +38,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     hoist_products,
     join_sums,
     put_long_axis_last,
+    read_diagonals,
     arrange_reductions,
     lower,
     dot_small,
@@ -52,6 +54,7 @@ ALONG_A_WAY = frozenset(
         hoist_products,
         join_sums,
         put_long_axis_last,
+        read_diagonals,
         spread_once,
     )
 )

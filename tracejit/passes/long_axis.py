@@ -105,7 +105,8 @@ def _axes(ndim: int) -> tuple[int, ...]:
     return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
-def _is_turn(node: Node) -> bool:
+def is_turn(node: Node) -> bool:
+    """Whether a node swaps the last two axes."""
     if node.op.name != "transpose":
         return False
     axes: tuple[int, ...] = node.params["axes"]
@@ -184,7 +185,7 @@ class _Groups:
         """Whether a node that is not turned itself can read a turned operand."""
         if node in self.kept:
             return False
-        if _is_turn(node) or _is_plain_reduction(node):
+        if is_turn(node) or _is_plain_reduction(node):
             return True
         if node.op.name not in TURNED_PRODUCTS:
             return False
@@ -223,7 +224,7 @@ class _Groups:
             gain = rows * max(SPREAD - 0.13 * length, 1.0) - LONG_TURN * type.size / type.shape[-2]
         elif node.op.name == "matmul" and node.operands[0].type.shape[-1] <= SHORT_ROW:
             made = node.operands[1].node
-            gain = rows * (0.2 * length + (4.0 if made and _is_turn(made) else 0.0))
+            gain = rows * (0.2 * length + (4.0 if made and is_turn(made) else 0.0))
         self.gains[value] = gain
 
     def _read(self, node: Node) -> None:
@@ -264,7 +265,7 @@ class _Turning:
             assert value.type is ArrayType(_swapped(old.type.shape), old.type.dtype), node
             if old not in self.groups.read_as_they_are:
                 return (value,)
-            return (emit(new, node, "copy", (_turn(new, node, value),), order="C"),)
+            return (emit(new, node, "copy", (turn(new, node, value),), order="C"),)
         read = tuple(
             self.turned[old]
             if old in self.turned and self.groups.reads_turned(node, place)
@@ -281,7 +282,7 @@ class _Turning:
         """The result of `node`, turned."""
         pairs = list(zip(node.operands, operands, strict=True))
         if _is_product(node):
-            turned = tuple(self.turned.get(old) or _turn(new, node, x) for old, x in pairs)
+            turned = tuple(self.turned.get(old) or turn(new, node, x) for old, x in pairs)
             return emit(new, node, node.op.name, turned[::-1])
         type = node.results[0].type
         turned = tuple(self.turned.get(old) or _operand(new, node, x, type) for old, x in pairs)
@@ -294,13 +295,13 @@ class _Turning:
         self, new: Graph, node: Node, operands: tuple[Value, ...], read: tuple[Value | None, ...]
     ) -> Value:
         """The result of `node`, computed from `read`: turned operands, where there is one."""
-        if _is_turn(node):
+        if is_turn(node):
             return self.turned[node.operands[0]]
         if node.op.name in REDUCTIONS:
             return self._reduced(new, node, self.turned[node.operands[0]])
         pairs = list(zip(operands, read, strict=True))
         if all(value.type.ndim > 1 for value in operands):
-            views = [_turn(new, node, turned) if turned else value for value, turned in pairs]
+            views = [turn(new, node, turned) if turned else value for value, turned in pairs]
             return emit(new, node, node.op.name, tuple(views))
         factors = [turned or value for value, turned in reversed(pairs)]
         return emit(new, node, TURNED_PRODUCTS[node.op.name], tuple(factors))
@@ -313,17 +314,23 @@ class _Turning:
         params["axis"] = tuple(sorted(order[k] for k in axis))
         value = emit(new, node, node.op.name, (x,), **params)
         if _is_leading(node):
-            value = emit(new, node, "copy", (_turn(new, node, value),), order="C")
+            value = emit(new, node, "copy", (turn(new, node, value),), order="C")
         if node.params.get("keepdims"):
             value = emit(new, node, "expand_dims", (value,), axis=axis)
         return value
 
 
-def _turn(graph: Graph, like: Node, value: Value) -> Value:
-    """`value` with the last two axes swapped, as a view."""
+def turned_value(value: Value) -> Value:
+    """What `value` is of which the last two axes are swapped; itself where it is no such view."""
     made = value.node
-    if made is not None and _is_turn(made):
-        return made.operands[0]
+    return made.operands[0] if made is not None and is_turn(made) else value
+
+
+def turn(graph: Graph, like: Node, value: Value) -> Value:
+    """`value` with the last two axes swapped, as a view."""
+    known = turned_value(value)
+    if known is not value:
+        return known
     return emit(graph, like, "transpose", (value,), axes=_axes(value.type.ndim))
 
 
@@ -338,7 +345,7 @@ def _operand(graph: Graph, like: Node, value: Value, over: ArrayType) -> Value:
     if made is not None and made.params["axis"] in ((ndim - 2,), (ndim - 1,)):
         axis = (2 * ndim - 3 - made.params["axis"][0],)
         return emit(graph, like, "expand_dims", made.operands, axis=axis)
-    turned = _turn(graph, like, value)
+    turned = turn(graph, like, value)
     if value.type.shape[-2:] != over.shape[-2:]:
         return turned
     return emit(graph, like, "ascontiguousarray", (turned,))
