@@ -174,6 +174,22 @@ NORMALISED = (
     "(lambda e: e / np.sum(e, axis=-1)[..., None])(np.exp({0} - np.max({0}, axis=-1)[..., None]))",
     "(lambda d: d / np.sqrt(np.mean(d * d, axis=-1)[..., None] + 0.1))({0} - np.mean({0}))",
 )
+SPREAD = (
+    "{0} * {1}[..., :1, :]", "{0} - {1}[..., :, :1]", "np.tanh({0} + {1}[..., -1, :])",
+    "{0} / (np.var({1}, axis=-2, keepdims=True) + 1.0)", "({0} * {1}[..., :1, :]).mT @ {1}",
+    "np.where({0} > {1}[..., :1, :], {0}, {1})", "{0} @ np.tanh({1}.mT @ ({0} * {1}[..., :1, :]))",
+    "{0} * np.max({1} - {0}[..., :1, :], axis=-1, keepdims=True)", "{0} / ({1}[..., :1, :1] + 9.0)",
+    "{0} * np.min({1} * {0}[..., :, :1], axis=-2, keepdims=True)",
+    "({0} * {1}[..., 0, :]) @ {1}[0]",
+    "np.sum({0} * {1}[..., :1, :], axis=(-1, -2))", "np.broadcast_to({0}[..., :1, :], {0}.shape)",
+    "np.sum({0} * ({1}[..., :1, :] > 0.2), axis=-1)[..., None] * {0}",
+)  # fmt: skip
+DIAGONALS = (
+    "(({0} @ {1}.mT) * np.sum({0} * {1}, axis=-1)[..., None])",
+    "(({0}.mT @ {1}) * np.sum({1} * {0}, axis=-2, keepdims=True))",
+    "({0} @ {0}.mT - 2.0 * np.sum({0} * {0}, axis=-1, keepdims=True))",
+    "np.sin({1} @ np.tril({0}).mT + {1} * {0}[..., :1, :])",
+)  # fmt: skip
 ELEMENTWISE = (*SMOOTH[:20], *WEAK, *BINARY[:11])
 
 
@@ -191,21 +207,23 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms = of(LIKE_TERMS)
-matrices, updated, edged = of(MATRICES, 2), of(UPDATED, 1), of(EDGED, 1)
+matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
+updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
 stencils = of(STENCILS, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted = of(CONTRACTED, 2)
-normalised, elementwise = of(NORMALISED, 1), of(ELEMENTWISE)
+normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
-    contracted, factored, stencils,
+    contracted, factored, stencils, spread, diagonals,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))
+TALL = ((17, 5), (4, 4), (33, 2), (6, 3, 3), (5, 4, 2), (2, 9, 4))
 ROWS = ((40,), (17, 5), (33, 2), (40, 1), (9, 3, 4), (17, 5))
 
 

@@ -27,16 +27,30 @@ from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module
 from tracejit.ops import triangles
-from tracejit.passes import algebra, choices, contract, improve, layout, lower, reductions
+from tracejit.passes import (
+    algebra,
+    choices,
+    contract,
+    diagonals,
+    improve,
+    layout,
+    long_axis,
+    lower,
+    reductions,
+    spread,
+)
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
@@ -82,6 +96,13 @@ TILES = (
     (tiles, "LEAST_COST", 0),
     (tiles, "LEAST_OPERATIONS", 1),
     (tiles, "TILE_BYTES", 40),
+)
+TALL = patterns.some(patterns.TALL, alike=True)
+TURNED = (
+    (long_axis, "LONG_ROW", 2),
+    (long_axis, "LONGER", 0),
+    (long_axis, "LEAST_ELEMENTS", 1),
+    (long_axis, "LEAST_GAIN", -1e9),
 )
 BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
 
@@ -160,11 +181,29 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         passes=[arrange_reductions],
         least=14,
     ),
+    "put_long_axis_last": Optimisation(
+        (patterns.spread, patterns.spread, patterns.normalised, patterns.sums, patterns.matrices),
+        TALL,
+        limits=TURNED,
+        passes=[put_long_axis_last],
+    ),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),
         limits=[(choices, "LEAST_ELEMENTS", 1)],
         passes=[choose_by_bits],
         least=4,
+    ),
+    "read_diagonals": Optimisation(
+        (patterns.diagonals, patterns.diagonals, patterns.elementwise),
+        SQUARES,
+        limits=[(diagonals, "LEAST_ELEMENTS", 1)],
+        passes=[read_diagonals],
+    ),
+    "spread_once": Optimisation(
+        (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
+        TALL,
+        limits=[(spread, "READERS", 1)],
+        passes=[spread_once],
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

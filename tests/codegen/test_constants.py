@@ -173,3 +173,17 @@ def test_what_is_no_identity_is_data() -> None:
         shape = matrix.shape
         text = source(lambda x, matrix=matrix: x * matrix.copy(), np.ones(shape))
         assert "eye" not in text
+
+
+@pytest.mark.parametrize("k", [-3, 0, 2])
+def test_masks_of_triangles_are_made(k: int) -> None:
+    """Not written out, nor stored."""
+    mask = np.tri(5, 7, k, dtype=bool)
+    kernel = tj.function(lambda x: np.where(mask.copy(), x, 0.5), cache=False).kernel(np.ones(7))
+    assert f"tri_5 = tri(5, 7, {k}, bool" in kernel.source
+    np.testing.assert_array_equal(kernel.forward(np.ones(7)), np.where(mask, 1.0, 0.5))
+    almost = mask.copy()
+    almost[-1, 0] = not almost[-1, 0]
+    other = tj.function(lambda x: np.where(almost.copy(), x, 0.5), cache=False)
+    assert "tri(" not in other.kernel(np.ones(7)).source
+    np.testing.assert_array_equal(other(np.ones(7)), np.where(almost, 1.0, 0.5))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import interpret
 from tests.rewrites import assert_within, graph_of, operations, pairs, special
 from tracejit.ir.verify import verify
@@ -42,10 +43,10 @@ REDUCED = {
 # Of a square, which is not below zero.
 ROOTS = {
     1.5: ["sqrt v1", "multiply v1 v2"],
-    2.5: ["sqrt v1", "multiply v1 v1", "multiply v3 v2"],
+    2.5: ["sqrt v1", "multiply v1 v2", "multiply v1 v3"],
     -0.5: ["sqrt v1", "divide 1.0 v2"],
     -1.5: ["divide 1.0 v1", "sqrt v2", "multiply v2 v3"],
-    -2.5: ["divide 1.0 v1", "sqrt v2", "multiply v2 v2", "multiply v4 v3"],
+    -2.5: ["divide 1.0 v1", "sqrt v2", "multiply v2 v3", "multiply v2 v4"],
 }
 
 STAYING = {
@@ -154,3 +155,25 @@ def test_what_is_not_below_zero() -> None:
 
 def test_special_values_are_all_there() -> None:
     assert {"inf", "-inf", "nan", "-0.0"} <= {repr(float(value)) for value in special("f8")}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("k", [-20, -3, -1, 0, 2, 20])
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (1, 5), (5, 1), (3, 4, 4), (7,)])
+@pytest.mark.parametrize("op", ["tril", "triu"])
+def test_triangles_are_chosen_by_a_mask(
+    op: str, shape: tuple[int, ...], k: int, dtype: str
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.choice(special(dtype), size=shape)
+    found = tj.function(lambda x: getattr(np, op)(x, k) * x, cache=False).kernel(x)
+    assert f"{op}(" not in found.source.partition("def ")[2].replace(f"np.{op}(", "")
+    with np.errstate(all="ignore"):
+        expected = getattr(np, op)(x, k) * x
+        assert found.forward(x).tobytes() == expected.tobytes()
+
+
+def test_triangles_that_stay() -> None:
+    """Large ones, and what is not floating."""
+    for x in (np.ones((100, 100)), np.ones((4, 4), int), np.ones((4, 4), complex)):
+        assert "tril(x)" in tj.function(lambda x: np.tril(x), cache=False).kernel(x).source

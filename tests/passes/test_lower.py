@@ -137,6 +137,43 @@ LOWERED = {
         [(8, 1, 3), (8, 8, 3)],
         ["vecdot"],
     ),
+    "many rows times one each": (
+        lambda x, y: np.sum(x * y, axis=2),
+        [(8, 1, 3), (8, 60, 3)],
+        ["transpose", "matmul", "getitem"],
+    ),
+    "many rows times one each kept": (
+        lambda x, y: np.sum(x * y, axis=2, keepdims=True),
+        [(60, 3), (8, 1, 3)],
+        ["transpose", "matmul"],
+    ),
+    "many rows of stacks times one": (
+        lambda x, y: np.sum(x * y, axis=-1),
+        [(8, 60, 3), (3,)],
+        ["matmul_vector"],
+    ),
+    "rows times one": (lambda x, y: np.sum(x * y, axis=1), [(3,), (8, 3)], ["matmul_vector"]),
+    "rows times one kept": (
+        lambda x, y: np.sum(x * y, axis=1, keepdims=True),
+        [(8, 3), (3,)],
+        ["matmul_vector", "expand_dims"],
+    ),
+    "few rows of stacks times one": (
+        lambda x, y: np.sum(x * y, axis=-1),
+        [(400, 2, 3), (3,)],
+        ["vecdot"],
+    ),
+    "very many rows times one each": (
+        lambda x, y: np.sum(x * y, axis=2),
+        [(2, 1, 3), (2, 4000, 3)],
+        ["vecdot"],
+    ),
+    "a stack": (lambda x: np.sum(x, axis=0), [(8, 4, 3)], ["reshape", "vector_dot", "reshape"]),
+    "a stack kept": (
+        lambda x: np.sum(x, axis=0, keepdims=True),
+        [(8, 4, 3, 2)],
+        ["reshape", "vector_dot", "reshape"],
+    ),
     "rows times numbers": (
         lambda x, y: np.sum(x * y, axis=2),
         [(8, 8, 1), (8, 8, 3)],
@@ -182,6 +219,8 @@ KEPT = {
     "no rows": (lambda x: np.sum(x, axis=1), np.ones((3, 0))),
     "no axis": (lambda x: np.sum(x, axis=()), np.ones((3, 2))),
     "an axis further in front": (lambda x: np.sum(x, axis=1), np.ones((2, 3, 4, 5))),
+    "a large stack of little": (lambda x: np.sum(x, axis=0), np.ones((9000, 2, 2))),
+    "a stack in another order": (lambda x: np.sum(x.T, axis=0), np.ones((4, 3, 2))),
     "a large stack": (lambda x: np.sum(x, axis=1), np.ones((9000, 4, 4))),
     "large columns of no blocks": (lambda x: np.sum(x, axis=0), np.ones((1009, 10))),
     "large columns of wide rows": (lambda x: np.sum(x, axis=0), np.ones((100, 200))),

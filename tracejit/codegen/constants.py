@@ -73,6 +73,8 @@ class Constants:
             base = "ones_" + "x".join(map(str, data.shape))
         elif is_identity(data):
             base = f"eye_{data.shape[0]}"
+        elif diagonal_of(data) is not None:
+            base = f"tri_{data.shape[0]}"
         else:
             base = "c"
         constant.name = self._free(base, data.dtype)
@@ -105,6 +107,21 @@ def is_identity(data: Any) -> bool:
     if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
         return False
     return bool(data.tobytes() == np.eye(data.shape[0], dtype=data.dtype).tobytes())
+
+
+def diagonal_of(data: Any) -> int | None:
+    """The last diagonal of the triangle in which a mask is true; None where it is no such mask.
+
+    >>> diagonal_of(np.tri(3, dtype=bool)), diagonal_of(np.tri(3, 5, -1, dtype=bool))
+    (0, -1)
+    """
+    if data.ndim != 2 or data.dtype != bool or not data.any():
+        return None
+    row = int(data.any(axis=1).argmax())
+    diagonal = int(data[row].sum()) - 1 - row
+    rows, columns = data.shape
+    mask = np.tri(rows, columns, diagonal, dtype=bool)
+    return diagonal if np.array_equal(mask, data) else None
 
 
 def short_name(number: Any) -> str:

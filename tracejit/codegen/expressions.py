@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.codegen.constants import is_identity
+from tracejit.codegen.constants import diagonal_of, is_identity
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import INLINE_ELEMENTS
 from tracejit.ir.types import ArrayType
@@ -143,7 +143,7 @@ class Expressions:
         return self.bind(f"np.array({text}{dtype}){shape}")
 
     def _regular(self, data: Any) -> str | None:
-        """np.ones, np.zeros, np.full, np.eye or np.arange, where they make exactly these bytes."""
+        """np.ones, np.zeros, np.full, np.eye, np.tri or np.arange, where it makes these bytes."""
         if data.size and data.dtype.kind == "f" and data.dtype.itemsize <= 8 and (data == 1).all():
             shape = data.shape[0] if data.ndim == 1 else data.shape
             dtype = "" if data.dtype == float else f", {literal(data.dtype)}"
@@ -161,6 +161,10 @@ class Expressions:
         if is_identity(data):
             dtype = "" if data.dtype == float else f", dtype={literal(data.dtype)}"
             return self.bind(f"np.eye({data.shape[0]}{dtype})")
+        diagonal = diagonal_of(data)
+        if diagonal is not None:
+            rows, columns = data.shape
+            return self.bind(f"np.tri({rows}, {columns}, {diagonal}, {literal(data.dtype)})")
         if data.ndim == 1 and data.dtype == np.arange(1).dtype:
             start, step = int(data[0]), int(data[1]) - int(data[0])
             stop = start + step * data.size

@@ -30,6 +30,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.emission import Rule, emit, for_decisions, is_real, number_of
 from tracejit.passes.rebuild import rebuild
@@ -37,6 +39,8 @@ from tracejit.passes.rebuild import rebuild
 HIGHEST_POWER = 8
 HIGHEST_RECIPROCAL_POWER = 4
 LOGADDEXP_ELEMENTS = 512
+MASK_ELEMENTS = 4096
+"""Up to there a mask takes longer to make than to choose by."""
 COMMUTATIVE = ("add", "multiply")
 VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
 
@@ -104,7 +108,8 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
     """x ** 0.5, 1.5, 2.5, 3.5, or one over it.
 
     NumPy itself takes the square root for `**` of arrays. Elsewhere the two differ where x is -0.0
-    or -inf, so it must be known that x is neither. Within 4 ulp.
+    or -inf, so it must be known that x is neither. Within 4 ulp. Each is x times the one before,
+    which is what its derivative needs.
     """
     if whole > HIGHEST_RECIPROCAL_POWER - 1:
         return None
@@ -117,8 +122,10 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
         return emit(graph, node, "divide", (graph.constant(1.0), root)) if below else root
     if below:
         x = emit(graph, node, "divide", (graph.constant(1.0), x))
-    root = emit(graph, node, "sqrt", (x,))
-    return emit(graph, node, "multiply", (_product(graph, node, x, whole), root))
+    value = emit(graph, node, "sqrt", (x,))
+    for _ in range(whole):
+        value = emit(graph, node, "multiply", (x, value))
+    return value
 
 
 def is_nonnegative(value: Value, depth: int = 6) -> bool:
@@ -183,10 +190,27 @@ def _logaddexp(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
     return emit(graph, node, "add", (emit(graph, node, "maximum", operands), more))
 
 
+def _triangle(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """tril(x) and triu(x) choose by a mask, as NumPy does, which is made once."""
+    type, k = node.results[0].type, node.params["k"]
+    if type.sizes is not None:
+        return None
+    rows, columns = type.shape[-2:]
+    if not 0 < rows * columns <= MASK_ELEMENTS:
+        return None
+    is_lower = node.op.name == "tril"
+    mask = graph.constant(np.tri(rows, columns, k if is_lower else k - 1, dtype=bool))
+    zero = graph.constant(0.0)
+    choices = (operands[0], zero) if is_lower else (zero, operands[0])
+    return emit(graph, node, "where", (mask, *choices))
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "pow_to": (_power,),
     "power_to": (_power,),
     "square": (_square,),
     "reciprocal": (_reciprocal,),
     "logaddexp": (_logaddexp,),
+    "tril": (_triangle,),
+    "triu": (_triangle,),
 }

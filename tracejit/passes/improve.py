@@ -18,14 +18,17 @@ from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.solves import solve_together
+from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
@@ -43,10 +46,13 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     hoist_products,
     join_sums,
     lay_in_stretches,
+    put_long_axis_last,
+    read_diagonals,
     arrange_reductions,
     lower,
     dot_small,
     choose_by_bits,
+    spread_once,
 )
 ALONG_A_WAY = frozenset(
     (
@@ -59,6 +65,9 @@ ALONG_A_WAY = frozenset(
         hoist_products,
         join_sums,
         lay_in_stretches,
+        put_long_axis_last,
+        read_diagonals,
+        spread_once,
     )
 )
 

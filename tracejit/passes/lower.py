@@ -50,6 +50,8 @@ MANY_ROWS = 64
 LONG_ROW = 64
 WIDE_ROW = 128
 LEAST_ROWS = 32
+LEAST_PRODUCT_ROWS = 8
+LEAST_PRODUCT_ELEMENTS = 1000
 FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 
 
@@ -118,6 +120,8 @@ class _Sum:
             value = self._of_rows()
         elif self.axis == (0,) and type.ndim == 2 and type.size <= BLAS_ELEMENTS:
             value = self._of_columns()
+        elif self.axis == (0,) and type.size <= BLAS_ELEMENTS:
+            value = self._of_stack()
         elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
             value = self._of_multiples() or self._of_many_columns()
         assert value is None or value.type is result, (self.node, value)
@@ -142,7 +146,8 @@ class _Sum:
         if length > BLAS_ELEMENTS:
             return None
         if self.is_only and self.spread and self._reach(-1, length):
-            return self._kept(self._emit("vecdot", *self.spread))
+            by_one = self._of_rows_by_one()
+            return by_one or self._kept(self._emit("vecdot", *self.spread))
         block = None if fits else self._rows_at_once(rows, length)
         is_dense = (fits or block is not None) and length < SHORT_ROW and rows > MANY_ROWS
         if self.is_only and self.factors and not is_dense:
@@ -158,6 +163,36 @@ class _Sum:
         blocks = self._emit("reshape", x, shape=(rows // block, block, length))
         sums = self._emit("matmul_vector", blocks, self._ones(length))
         return self._kept(self._emit("reshape", sums, shape=x.type.shape[:-1]))
+
+    def _of_rows_by_one(self) -> Value | None:
+        """Rows that are multiplied by a single one in each matrix."""
+        assert self.spread is not None
+        x, (rows, _) = self.x, self.x.type.shape[-2:]
+        if not self._is_small_stack():
+            return None
+        is_long = rows >= LEAST_PRODUCT_ROWS and x.type.size >= LEAST_PRODUCT_ELEMENTS
+        for matrix, row in (self.spread, self.spread[::-1]):
+            if matrix.type.shape[-2:] != x.type.shape[-2:]:
+                continue
+            if row.type.ndim == 1 and (is_long or x.type.ndim == 2):
+                return self._kept(self._emit("matmul_vector", matrix, row))
+            if row.type.ndim > 1 and row.type.shape[-2] == 1 and is_long:
+                axes = tuple(range(row.type.ndim))
+                standing = self._emit("transpose", row, axes=(*axes[:-2], axes[-1], axes[-2]))
+                value = self._emit("matmul", matrix, standing)
+                first = (*(FULL,) * (value.type.ndim - 1), 0)
+                return value if self.keeps else self._emit("getitem", value, index=first)
+        return None
+
+    def _of_stack(self) -> Value | None:
+        """Arrays that lie in order are added up as rows."""
+        type, made = self.x.type, self.x.node
+        if type.dtype != self.node.results[0].type.dtype or (made and made.op.alias is not None):
+            return None
+        length = type.shape[0]
+        rows = self._emit("reshape", self.x, shape=(length, type.size // length))
+        sums = self._emit("vector_dot", self._ones(length), rows)
+        return self._emit("reshape", sums, shape=self.node.results[0].type.shape)
 
     def _of_columns(self) -> Value:
         length = self.x.type.shape[0]

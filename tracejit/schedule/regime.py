@@ -34,7 +34,9 @@ IN_EINSUM = 2.0
 PER_ELEMENT = 6
 
 FACTORIZATIONS = frozenset(
-    "cholesky inv lower_inverse solve det slogdet qr eigh eigvalsh svd lstsq pinv eig eigvals".split()
+    (
+        "cholesky inv lower_inverse solve det slogdet qr eigh eigvalsh svd lstsq pinv eig eigvals"
+    ).split()
 )
 
 
