@@ -17,7 +17,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import NOWHERE, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.emission import emit
+from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.loops import (
     JOINED_BYTES,
     MATRIX_PRODUCTS,
@@ -79,8 +79,7 @@ class _Rolling:
     the values that are rows of what was made of all copies."""
 
     def __init__(self, graph: Graph) -> None:
-        uses = Counter(value for node in graph.nodes for value in node.operands)
-        uses.update(graph.outputs)
+        uses = readers_of(graph)
         self.inner = partial_sums(graph, uses) | _partial_updates(graph, uses)
         self.within: set[Value] = set()
         self.recording = Recording(graph.name)

@@ -32,13 +32,13 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import PRODUCTS
 
@@ -88,6 +88,10 @@ def cost(type: ArrayType) -> int:
     return CALL + type.estimated_size
 
 
+def _has_constant(operands: Sequence[Value]) -> bool:
+    return any([isinstance(value, Constant) for value in operands])
+
+
 def _note(node: Node) -> str:
     """The note of the marker that a node passed, which its line shows."""
     return node.where.note if node.where else ""
@@ -97,13 +101,12 @@ class _Gathering:
     """One pass: how often each value of the new graph is read, and the terms found so far."""
 
     def __init__(self, graph: Graph) -> None:
-        self.before = Counter(value for node in graph.nodes for value in node.operands)
-        self.before.update(graph.outputs)
+        self.before = readers_of(graph)
         self.kept = for_decisions(graph)
         self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
         self.negatives: set[Value] = set()
         self.factored: set[Value] = set()
-        self.readers: Counter[Value] = Counter()
+        self.readers: defaultdict[Value, int] = defaultdict(int)
         self.terms: dict[Value, Term] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
@@ -115,25 +118,24 @@ class _Gathering:
         value = None if node in self.kept else self._gathered(new, node, operands)
         if value is not None and value.type is node.results[0].type:
             results: Sequence[Value] = (value,)
-            self.readers.update(value for made in new.nodes[start:] for value in made.operands)
+            for made in new.nodes[start:]:
+                for operand in made.operands:
+                    self.readers[operand] += 1
             self._forget(operands)
         else:
             results = new.copy_node(node, operands).results
         for before, after in zip(node.results, results, strict=True):
             self.readers[after] += self.before[before]
         for made in new.nodes[start:]:
-            if self._has_factor(made):
+            if made.op.name in SPLITS and self._has_factor(made):
                 self.factored.update(made.results)
         return results
 
     def _has_factor(self, node: Node) -> bool:
         """Whether there may be a factor in the expression of `node`."""
-        name = node.op.name
-        if name not in SPLITS:
-            return False
-        if name == "negative" or not self.factored.isdisjoint(node.operands):
+        if node.op.name == "negative" or not self.factored.isdisjoint(node.operands):
             return True
-        return name in SCALING and any(isinstance(value, Constant) for value in node.operands)
+        return node.op.name in SCALING and _has_constant(node.operands)
 
     def _forget(self, operands: Sequence[Value]) -> None:
         """`operands` have one reader less; nor is anything read by what nothing reads any more."""
@@ -147,14 +149,12 @@ class _Gathering:
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
         name = node.op.name
-        if len(node.results) != 1 or not is_real(node.results[0]):
+        if (name not in SUMS and name not in GATHERED) or not is_real(node.results[0]):
             return None
-        if name not in SUMS and name not in GATHERED:
-            return None
-        is_scaled = name == "negative" or any(
-            isinstance(value, Constant) or (value in self.factored and self._is_inner(value, node))
-            for value in operands
-        )
+        is_scaled = name == "negative" or _has_constant(operands)
+        if not is_scaled and not self.factored.isdisjoint(operands):
+            factored = [value for value in operands if value in self.factored]
+            is_scaled = any(self._is_inner(value, node) for value in factored)
         if name in SUMS:
             better = self._signs_in_sum(new, node, operands) if is_scaled else None
             return self._twice(new, node, operands) if better is None else better
@@ -337,9 +337,9 @@ class _Gathering:
     def _split_bilinear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A product: a factor of either operand is one of the result. One of the result goes into a
         matrix product only where a number is."""
-        if not all(self._fits(operand, node) for operand in operands):
+        if not all([self._fits(operand, node) for operand in operands]):
             return None
-        first, second = (self._term(new, operand, node) for operand in operands)
+        first, second = [self._term(new, operand, node) for operand in operands]
         outside = cost(node.results[0].type)
         within = min(first.place, second.place)
         goes_in = within <= (outside if node.op.name == "multiply" else NUMBER)
@@ -374,9 +374,9 @@ class _Gathering:
 
     def _split_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A sum or difference of two values with one factor, but for its sign."""
-        if not all(self._fits(operand, node) for operand in operands):
+        if not all([self._fits(operand, node) for operand in operands]):
             return None
-        first, second = (self._term(new, operand, node) for operand in operands)
+        first, second = [self._term(new, operand, node) for operand in operands]
         sign = 1.0 if node.op.name == "add" else -1.0
         other = sign * second.factor
         if abs(first.factor) != abs(other):
