@@ -62,9 +62,10 @@ Part = Same | Rows | Copies
 
 
 def roll_up(graph: Graph) -> Graph:
-    """`graph` with copies of one computation made at once."""
+    """`graph`, of which nobody else holds anything, with copies of one computation made at once."""
     if graph.branches.ends or graph.sizes is not None or not _may_have_copies(graph):
         return graph
+    graph.is_passing = True
     return drop_dead(rebuild(graph, _Rolling(graph).rewrite))
 
 

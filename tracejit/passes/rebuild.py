@@ -53,7 +53,9 @@ def rebuild(
             else:
                 known[value] = new.add_input(value.name, value.type)
     for node in graph.nodes:
-        operands = replace_values(node.operands, known) if known else node.operands
+        operands = node.operands
+        if not known.keys().isdisjoint(operands):
+            operands = replace_values(operands, known)
         results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
         if results is None:
             results = new.copy_node(node, operands).results
