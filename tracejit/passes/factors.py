@@ -77,6 +77,10 @@ class Term(NamedTuple):
         """The value, the factor in the cheapest place."""
         return self.times(self.factor)
 
+    def scaled(self, factor: float, saved: int) -> Term:
+        """The term with another factor, where that saves so much more."""
+        return Term(factor, self.saved + saved, self.place, self.depth, self.times)
+
 
 def gather_factors(graph: Graph) -> Graph:
     """`graph` with constant factors and signs where they cost least."""
@@ -204,26 +208,28 @@ class _Gathering:
         if second.node is not None and not second.label and self.readers[second] == 2:
             if (second.node.region, second.node.segment) == (node.region, node.segment):
                 term = self._split(new, second.node, second.node.operands) or term
-        doubled = term._replace(factor=2.0 * term.factor)
+        doubled = term.scaled(2.0 * term.factor, 0)
         if doubled.gain + cost(node.results[0].type) <= 0 or abs(doubled.factor) > LARGEST:
             return None
         return emit(new, node, node.op.name, (rest, doubled.whole()))
 
     def _signs_in_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A sum or difference with the factor that both have, or with fewer signs."""
-        if not all(self._fits(operand, node) for operand in operands):
+        if not all([self._fits(operand, node) for operand in operands]):
             return None
-        term = self._split_sum(new, node, operands)
+        first, second = [self._term(new, value, node) for value in operands]
+        if first.factor == second.factor == 1.0 and not first.saved + second.saved:
+            return None
+        term = self._of_both(new, node, first, second)
         if term is not None and term.gain > 0:
             return term.whole()
-        first, second = (self._term(new, value, node) for value in operands)
         if second.factor < 0:
-            positive = second._replace(factor=-second.factor)
+            positive = second.scaled(-second.factor, 0)
             if positive.gain >= 0:
                 opposite = "subtract" if node.op.name == "add" else "add"
                 return emit(new, node, opposite, (operands[0], positive.whole()))
         if first.factor < 0 and node.op.name == "add":
-            positive = first._replace(factor=-first.factor)
+            positive = first.scaled(-first.factor, 0)
             if positive.gain > 0:
                 return emit(new, node, "subtract", (operands[1], positive.whole()))
         return None
@@ -287,16 +293,14 @@ class _Gathering:
         if not self._fits(operands[0], node):
             return None
         term = self._term(new, operands[0], node)
-        saved = term.saved + cost(node.results[0].type)
-        return term._replace(factor=-term.factor, saved=saved)
+        return term.scaled(-term.factor, cost(node.results[0].type))
 
     def _split_multiply(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         for constant, value in (operands, operands[::-1]):
             number = number_of(constant)
             if number is not None and self._fits(value, node):
                 term = self._term(new, value, node)
-                saved = term.saved + cost(node.results[0].type)
-                return term._replace(factor=number * term.factor, saved=saved)
+                return term.scaled(number * term.factor, cost(node.results[0].type))
         return self._split_bilinear(new, node, operands)
 
     def _split_divide(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
@@ -306,8 +310,7 @@ class _Gathering:
             if not number or not self._fits(above, node):
                 return None
             term = self._term(new, above, node)
-            saved = term.saved + cost(node.results[0].type)
-            return term._replace(factor=term.factor / number, saved=saved)
+            return term.scaled(term.factor / number, cost(node.results[0].type))
         if not self._fits(below, node):
             return None
         number = number_of(above)
@@ -377,6 +380,10 @@ class _Gathering:
         if not all([self._fits(operand, node) for operand in operands]):
             return None
         first, second = [self._term(new, operand, node) for operand in operands]
+        return self._of_both(new, node, first, second)
+
+    def _of_both(self, new: Graph, node: Node, first: Term, second: Term) -> Term | None:
+        """The sum or difference of two terms."""
         sign = 1.0 if node.op.name == "add" else -1.0
         other = sign * second.factor
         if abs(first.factor) != abs(other):
