@@ -55,11 +55,19 @@ def to_source(text: str) -> str:
         if statement.startswith("#"):
             lines.append("" if statement == "#" else line)
         elif statement.startswith(("'", '"')):
-            lines += _by_astor(statement, len(indent) // len(_INDENT))
+            lines += _docstring(statement, indent)
         else:
             for row in _printed(statement, indent):
                 lines += broken(row)
     return "\n".join([*lines, ""])
+
+
+def _docstring(statement: str, indent: str) -> list[str]:
+    """The lines of a string that is a statement."""
+    text = statement[1:-1]
+    if "\\" in text or '"' in text:
+        return _by_astor(statement, len(indent) // len(_INDENT))
+    return [f'{indent}"""{text}"""']
 
 
 def _printed(statement: str, indent: str) -> list[str]:
