@@ -132,7 +132,6 @@ def equipped(module: ModuleType, threads: int | None) -> dict[str, Callable[...,
     return functions
 
 
-@pipeline.collection_paused()
 def make_kernel(
     recorded: pipeline.Recorded,
     cache: bool = True,

@@ -156,6 +156,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_go_on_in_child)
 
 
+@collection_paused()
 def generate(
     recorded: Recorded, key: str, exact: bool = False, memory_budget: int | None = None
 ) -> Module:
