@@ -49,6 +49,27 @@ def test_strings_are_in_double_quotes() -> None:
     assert to_source("x = 'say \"no\"'\n") == "x = 'say \"no\"'\n"
 
 
+@pytest.mark.parametrize("first", ["a", "b.T", "2.0"])
+@pytest.mark.parametrize("second", ["a", "linalg.e.T", "7", "0.0001"])
+def test_what_is_plain_is_what_astor_prints(first: str, second: str) -> None:
+    statements = [
+        *[f"x = {first} {operator} {second}" for operator in "+-*/@"],
+        *[f"x {operator}= {second}" for operator in "+-*/@"],
+        f"x = {second}",
+        f"x, y = f({first}, {second})",
+        f"x = linalg.solve({first}, {second})",
+        f"add({first}, {second}, out=x)",
+        f"return {first}, {second}",
+        f"return {second}",
+        f"def f(x, y={second}):",
+        "from numpy import add, multiply",
+    ]
+    for statement in statements:
+        tree = ast.parse(statement + " pass" * statement.endswith(":"))
+        assert astor.to_source(tree).partition("\n    pass")[0].strip() == statement
+        assert to_source(statement).strip() == statement
+
+
 def test_docstrings_stay() -> None:
     source = f"def f(x):\n    {'Return x.' + chr(10) * 2 + '    And more.'!r}\n    return x\n"
     assert '    """Return x.\n\n    And more."""\n' in to_source(source)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tracejit.trace.places import (
     SourceFile,
     location,
     source_file,
+    source_of,
     user_frame,
     where,
     where_of,
@@ -168,6 +170,65 @@ def test_a_file_that_does_not_parse_has_lines_only() -> None:
     assert source.text(2) == "x = 1"
     assert source.text(9) == ""
     assert source.defs == {}
+
+
+UNUSUAL = """
+class Model:
+    @(lambda f: f)
+    @staticmethod
+    def call(
+        x,
+    ):
+        note = '''
+def call(x):
+'''
+
+        def inner(y):
+            return np.sin(y)
+
+# not indented
+        try:
+            return (
+inner(x)
+            )
+        finally:
+            x = 1
+
+def last(x):
+    return (np.exp(x) + len('''
+x = 1
+''')
+)
+"""
+
+
+def test_a_function_is_cited_from_its_own_lines(module: Any) -> None:
+    space = module(UNUSUAL)
+    assert cited(space["Model"].call) == [("inner:1", "return np.sin(y)")]
+    assert {place for place, _ in cited(space["last"])} == {"last:1"}
+
+
+def functions_in(code: CodeType) -> Iterator[CodeType]:
+    """The code of the functions inside `code`."""
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            if inner.co_name.isidentifier() and "__class__" not in inner.co_cellvars:
+                yield inner
+            yield from functions_in(inner)
+
+
+@pytest.mark.parametrize("path", [__file__, places.__file__, UNUSUAL])
+def test_the_lines_of_a_function_tell_what_the_file_tells(path: str) -> None:
+    text = path if path is UNUSUAL else Path(path).read_text("utf-8")
+    filename = "<unusual>" if path is UNUSUAL else path
+    lines = text.splitlines(keepends=True)
+    linecache.cache[filename] = len(text), None, lines, filename
+    source_file.cache_clear()
+    whole = SourceFile(lines)
+    for code in functions_in(compile(text, filename, "exec")):
+        found = source_of(code)
+        for line in {line for _, _, line in code.co_lines() if line} - {code.co_firstlineno}:
+            assert (found.start(line), found.text(line)) == (whole.start(line), whole.text(line))
 
 
 def test_code_without_a_file_has_lines_only(module: Any) -> None:

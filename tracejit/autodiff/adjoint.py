@@ -121,7 +121,8 @@ class ReversePass:
             if y._value in active:
                 self._add(y._value, conjugate(seed))
         self.ends = set(self.cotangents)
-        with self.recording.substituting(ChainMap(self.clones, self.outer)):
+        clones = ChainMap(self.clones, self.outer) if self.regions else self.outer
+        with self.recording.substituting(clones):
             for node in reversed(self.nodes):
                 if any(result in self.cotangents for result in node.results):
                     self._step(node, active)

@@ -17,7 +17,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import NOWHERE, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.emission import emit
+from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.loops import (
     JOINED_BYTES,
     MATRIX_PRODUCTS,
@@ -62,9 +62,10 @@ Part = Same | Rows | Copies
 
 
 def roll_up(graph: Graph) -> Graph:
-    """`graph` with copies of one computation made at once."""
+    """`graph`, of which nobody else holds anything, with copies of one computation made at once."""
     if graph.branches.ends or graph.sizes is not None or not _may_have_copies(graph):
         return graph
+    graph.is_passing = True
     return drop_dead(rebuild(graph, _Rolling(graph).rewrite))
 
 
@@ -79,8 +80,7 @@ class _Rolling:
     the values that are rows of what was made of all copies."""
 
     def __init__(self, graph: Graph) -> None:
-        uses = Counter(value for node in graph.nodes for value in node.operands)
-        uses.update(graph.outputs)
+        uses = readers_of(graph)
         self.inner = partial_sums(graph, uses) | _partial_updates(graph, uses)
         self.within: set[Value] = set()
         self.recording = Recording(graph.name)

@@ -169,4 +169,6 @@ def _identifier(text: str) -> str:
 
 
 def _letters(text: str) -> str:
+    if text.isascii() and text.isidentifier():
+        return text
     return re.sub(r"\W", "_", text, flags=re.ASCII)

@@ -17,7 +17,6 @@ import io
 import linecache
 import os
 import re
-import secrets
 import stat
 import sys
 import tempfile
@@ -372,7 +371,7 @@ def _write_kernel(path: Path, text: str, npz: bytes | None, *, mode: int) -> Non
 
 def _replace(path: Path, data: bytes, mode: int) -> None:
     """Put `data` at `path` at once: readers see the old file or the new, also after a power cut."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with os.fdopen(os.open(draft, flags, mode), "wb") as file:

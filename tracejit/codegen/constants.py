@@ -42,6 +42,7 @@ class Constants:
         self.arrays: dict[str, Constant] = {}
         self.numbers: dict[str, Any] = {}
         self._names: dict[tuple[Any, ...], str] = {}
+        self._places: dict[tuple[Node, int], str] = {}
         self._taken = {
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
         }
@@ -60,10 +61,7 @@ class Constants:
 
     def name_of(self, node: Node, position: int) -> str | None:
         """The name of a number that `node` reads at `position`, if it has one."""
-        if not self.numbers:
-            return None
-        dtype = dtype_at(node, position)
-        return None if dtype is None else self._names.get(_key(node.operands[position], dtype))
+        return self._places.get((node, position))
 
     def _enter_array(self, constant: Constant) -> None:
         if self.arrays.get(constant.name) is constant:
@@ -83,12 +81,15 @@ class Constants:
     def _enter_numbers(self, node: Node) -> None:
         for position, value in enumerate(node.operands):
             dtype = dtype_at(node, position)
-            if dtype is None or (key := _key(value, dtype)) in self._names:
+            if dtype is None:
                 continue
-            assert isinstance(value, Constant)
             number = dtype.type(value.data)
-            self._names[key] = name = self._free(short_name(number), dtype)
-            self.numbers[name] = np.asarray(number)
+            key = repr(number), dtype
+            name = self._names.get(key)
+            if name is None:
+                self._names[key] = name = self._free(short_name(number), dtype)
+                self.numbers[name] = np.asarray(number)
+            self._places[node, position] = name
 
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
         """`base`, with the dtype or a number where it is taken; "c" always has a number."""
@@ -179,12 +180,8 @@ def _is_small(node: Node) -> bool:
     return bool(types) and all(type.estimated_size < NUMBER_BELOW for type in types)
 
 
-def _key(value: Value, dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    return repr(dtype.type(value.data)), dtype
-
-
 def _reads_constants(node: Node) -> bool:
-    return any(isinstance(value, Constant) for value in node.operands)
+    return any([isinstance(value, Constant) for value in node.operands])
 
 
 def _values(plan: Plan) -> Iterator[Value]:
@@ -193,15 +190,20 @@ def _values(plan: Plan) -> Iterator[Value]:
         yield from node.results
 
 
-def _in_order_of_text(plan: Plan) -> Iterator[Node]:
+def _in_order_of_text(plan: Plan) -> list[Node]:
     """Every node, those written inside others in front of them."""
 
-    def written(node: Node) -> Iterator[Node]:
-        yield from chain.from_iterable(
-            written(value.node) for value in node.operands if value.node in plan.inlined
-        )
-        yield node
+    text: list[Node] = []
 
-    returned = [value.node for value in (*plan.results, *plan.kept) if value.node in plan.inlined]
-    for node in (*plan.statements, *filter(None, returned)):
-        yield from written(node)
+    def write(node: Node) -> None:
+        for value in node.operands:
+            if value.node is not None and value.node in plan.inlined:
+                write(value.node)
+        text.append(node)
+
+    for node in plan.statements:
+        write(node)
+    for value in (*plan.results, *plan.kept):
+        if value.node is not None and value.node in plan.inlined:
+            write(value.node)
+    return text

@@ -36,9 +36,11 @@ _OPERATORS = ("< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
 
 def broken(line: str, width: int = WIDTH) -> list[str]:
     """`line`, or the lines it is broken into; unbroken where there is no good place."""
+    if len(line) <= width:
+        return [line]
     text = line.lstrip()
     indent = line[: len(line) - len(text)]
-    if len(line) <= width or text.startswith(("#", '"')):
+    if text.startswith(("#", '"')):
         return [line]
     start, body, end = _parts(text)
     opening, inner, closing = _opened(start, body, width - len(indent) - 4)

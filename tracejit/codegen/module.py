@@ -7,7 +7,7 @@ check.
 
 from __future__ import annotations
 
-import re
+import string
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
@@ -36,6 +36,8 @@ from tracejit.schedule.tiles import TILES
 
 IN_FLOATS = "_in_floats"
 IN_SCALARS = "_in_scalars"
+_SIGNATURE = "# SIGNATURE"
+_BETWEEN_WORDS = str.maketrans(dict.fromkeys(string.punctuation.replace("_", ""), " "))
 
 Groups = Sequence[tuple[int, bool]]
 
@@ -151,11 +153,9 @@ def render(
         lines.append("with load(__file__[:-3] + '.npz') as constants:")
         lines += [f"    {name} = constants[{name!r}]" for name in large]
     imports |= spell.imports
-    written = set(re.findall(r"\w+", " ".join([*lines, *functions])))
+    written = set(" ".join([*lines, *functions]).translate(_BETWEEN_WORDS).split())
     imports = {name: origin for name, origin in imports.items() if name in written}
-    head = [repr("@header@")]
-    head += import_lines(imports)
-    head += ["#", "SIGNATURE = '@signature@'"]
+    head = [*import_lines(imports), "#", _SIGNATURE]
     if one_blas_thread:
         head += [
             "# tracejit calls these functions with the BLAS on one thread.",
@@ -163,8 +163,8 @@ def render(
         ]
     if lines:
         head += ["#", *lines]
-    text = to_source("\n".join([*head, *functions])).partition("\n")[2]
-    text = text.replace('"@signature@"', signature(facts, names), 1)
+    text = to_source("\n".join([*head, *functions]))
+    text = text.replace(_SIGNATURE, f"SIGNATURE = {signature(facts, names)}", 1)
     return Module(f'"""{header(facts, names)}"""\n{text}', large, notice(facts))
 
 
@@ -232,9 +232,10 @@ def _loop_names(bodies: Sequence[Body]) -> set[str]:
         for node in body.plan.statements:
             if node.op.statements is not None:
                 types = [value.type for value in node.operands]
-                lines = node.op.statement_lines(types, node.params)
-                text = "\n".join(lines)
-                found.update(re.findall(r"(?m)^(?: *for)? +(\w+) (?:in|=) ", text))
+                for line in node.op.statement_lines(types, node.params):
+                    word, _, rest = line.strip().removeprefix("for ").partition(" ")
+                    if line.startswith(("for ", " ")) and rest.startswith(("in ", "= ")):
+                        found.add(word)
     return found
 
 

@@ -2,7 +2,8 @@
 
 Statements come one a line, with any brackets, and go through a syntax tree of their own. How astor
 prints one does not depend on its names: what has the shape of an earlier one is printed as that
-was, so that a function of 10,000 lines makes a few dozen trees.
+was, so that a function of 10,000 lines makes a few dozen trees. One operation or call, with no
+brackets in it, is plain: astor would print it as it stands.
 
 Comments stay as they are; `#` alone is a blank line.
 """
@@ -28,6 +29,10 @@ from tracejit.codegen.lines import broken
 _INDENT = "    "
 _NAME = re.compile(r"((?<![\w.])[A-Za-z_]\w*)")
 _KEYWORDS = frozenset(keyword.kwlist)
+_PLAIN = re.compile(
+    r"(?:_(?:, _)* = |_ [-+*/@]= )?[\w.]+(?: [-+*/@] [\w.]+|\([\w.]+(?:, [\w.=]+)*\))?"
+    r"|return [\w.]+(?:, [\w.]+)*|from _ import _(?:, _)*|def _\([\w.]+(?:, [\w.=]+)*\):"
+)
 _PLACE = re.compile(r"\b_(\d+)_\b")
 _WITHOUT_EXPRESSION = ("else:", "try:", "finally:")
 _OF_A_FUNCTION = ("def ", "class ")
@@ -50,11 +55,19 @@ def to_source(text: str) -> str:
         if statement.startswith("#"):
             lines.append("" if statement == "#" else line)
         elif statement.startswith(("'", '"')):
-            lines += _by_astor(statement, len(indent) // len(_INDENT))
+            lines += _docstring(statement, indent)
         else:
             for row in _printed(statement, indent):
                 lines += broken(row)
     return "\n".join([*lines, ""])
+
+
+def _docstring(statement: str, indent: str) -> list[str]:
+    """The lines of a string that is a statement."""
+    text = statement[1:-1]
+    if "\\" in text or '"' in text:
+        return _by_astor(statement, len(indent) // len(_INDENT))
+    return [f'{indent}"""{text}"""']
 
 
 def _printed(statement: str, indent: str) -> list[str]:
@@ -82,7 +95,9 @@ def _form(shape: str) -> str:
     ]
     known = [part for part in parts[1::2] if part not in _KEYWORDS]
     numbers = {part: number for number, part in enumerate(known)}
-    text = "\n".join(_by_astor("".join(parts), 0)).replace("{", "{{").replace("}", "}}")
+    statement = "".join(parts)
+    text = statement if _PLAIN.fullmatch(shape) else "\n".join(_by_astor(statement, 0))
+    text = text.replace("{", "{{").replace("}", "}}")
     return _PLACE.sub(lambda found: f"{{{numbers[found[0]]}}}", text)
 
 
@@ -97,7 +112,9 @@ def _by_astor(statement: str, depth: int) -> list[str]:
     text = "".join(generator.result).lstrip("\n")
     if opens:
         text = text.rpartition("\n")[0]
-    return re.sub(r"(?m)^( *)(\w+), = ", r"\1(\2,) = ", text).split("\n")
+    if ", = " in text:
+        text = re.sub(r"(?m)^( *)(\w+), = ", r"\1(\2,) = ", text)
+    return text.split("\n")
 
 
 def _double_quoted(*args: Any, **options: Any) -> str:

@@ -407,11 +407,10 @@ class Graph:
 
     def complete_names(self) -> None:
         """Name the values that a pass has added: after their base, else after their op."""
-        names = _Names({value.name for value in self.values()})
-        for node in self.nodes:
-            for value in node.results:
-                if not value.name:
-                    names.give(value, value.base or node.op.name, numbered=True)
+        unnamed = [(n, value) for n in self.nodes for value in n.results if not value.name]
+        names = _Names({value.name for value in self.values()} if unnamed else set())
+        for node, value in unnamed:
+            names.give(value, value.base or node.op.name, numbered=True)
 
     @staticmethod
     def _own_base(value: Value, is_output: bool) -> str:

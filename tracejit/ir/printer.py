@@ -27,7 +27,7 @@ from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.graph import Constant, Graph, Location, Node, Operation, Value
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import dtype_letters, parse_type
+from tracejit.ir.types import ArrayType, dtype_letters, parse_type
 
 INLINE_ELEMENTS = 16
 
@@ -36,7 +36,8 @@ def print_graph(graph: Graph) -> str:
     """The printed form of `graph`, whose names have been assigned."""
     inputs = ", ".join(f"{value.name}: {value.type!r}" for value in graph.inputs)
     outputs = ", ".join(f"{_operand(value)}: {value.type!r}" for value in graph.outputs)
-    rows = [_cells(node) for node in graph.nodes]
+    texts: dict[ArrayType, str] = {}
+    rows = [_cells(node, texts) for node in graph.nodes]
     names = max((len(row[0]) for row in rows), default=0)
     types = max((len(row[1]) for row in rows), default=0)
     lines = [f"graph {graph.name}({inputs}) -> {outputs}".rstrip()]
@@ -50,7 +51,7 @@ def print_graph(graph: Graph) -> str:
     previous: Location | None = None
     for node, (name, kind, body) in zip(graph.nodes, rows, strict=True):
         line = f"  {name:<{names}}  {kind:<{types}} = {body}"
-        if node.where is not None and node.where != previous:
+        if node.where is not previous and node.where is not None and node.where != previous:
             line = f"{line:<50}  # {location_text(node.where)}"
         previous = node.where
         lines.append(line.rstrip())
@@ -91,18 +92,22 @@ def _operand(value: Value) -> str:
     return value.name
 
 
-def _cells(node: Node) -> tuple[str, str, str]:
+def _cells(node: Node, texts: dict[ArrayType, str]) -> tuple[str, str, str]:
+    """Results, their types, whose `texts` are those met before, and the rest of a line."""
     region = f"@{node.region}" if node.region else ""
     operands = [_operand(value) for value in node.operands]
     if node.op.name == "override" and len(operands) > 1:
         operands.insert(1, "<-")
     body = " ".join([node.op.name + region, *operands])
     if node.params:
-        params = (f"{key}={parameter_text(value)}" for key, value in node.params.items())
+        params = [f"{key}={parameter_text(value)}" for key, value in node.params.items()]
         body = f"{body}  {' '.join(params)}"
-    names = ", ".join(value.name for value in node.results)
-    types = ", ".join(repr(value.type) for value in node.results)
-    return names, types, body
+    names = ", ".join([value.name for value in node.results])
+    types = [value.type for value in node.results]
+    for type in types:
+        if type not in texts:
+            texts[type] = repr(type)
+    return names, ", ".join([texts[type] for type in types]), body
 
 
 def _sizes_line(sizes: Sizes) -> list[str]:

@@ -51,7 +51,7 @@ def strengthen(graph: Graph) -> Graph:
     pairs: dict[tuple[object, ...], Node] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept or len(node.results) != 1 or not is_real(node.results[0]):
+        if node in kept or not is_real(node.results[0]):
             return None
         for rule in RULES.get(node.op.name, ()):
             value = rule(new, node, operands)
@@ -67,7 +67,7 @@ def strengthen(graph: Graph) -> Graph:
         pairs[pair] = copy = new.copy_node(node, operands)
         return copy.results
 
-    return rebuild(graph, rewrite)
+    return rebuild(graph, rewrite, ops={*RULES, *COMMUTATIVE})
 
 
 def _power(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:

@@ -47,7 +47,7 @@ def choose_by_bits(graph: Graph) -> Graph:
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name != "where" or node in kept:
+        if node in kept:
             return None
         condition, first, second = operands
         for chosen, x, other in ((True, first, second), (False, second, first)):
@@ -55,7 +55,7 @@ def choose_by_bits(graph: Graph) -> Graph:
                 return (emit(new, node, "or_zero", (condition, x), chosen=chosen),)
         return None
 
-    return rebuild(graph, rewrite)
+    return rebuild(graph, rewrite, ops=("where",))
 
 
 def _is_zero(value: Value) -> bool:

@@ -6,7 +6,9 @@ built, and answers the value that stands for the node's result, or None where it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,12 @@ def is_real(value: Value) -> bool:
     """Whether a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
     them gives the same type again."""
     return value.type.is_real
+
+
+def readers_of(graph: Graph) -> Counter[Value]:
+    """How often each value is read; an output once more."""
+    read = chain.from_iterable([node.operands for node in graph.nodes])
+    return Counter(chain(read, graph.outputs))
 
 
 def for_decisions(graph: Graph) -> set[Node]:

@@ -32,13 +32,13 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import PRODUCTS
 
@@ -77,6 +77,10 @@ class Term(NamedTuple):
         """The value, the factor in the cheapest place."""
         return self.times(self.factor)
 
+    def scaled(self, factor: float, saved: int) -> Term:
+        """The term with another factor, where that saves so much more."""
+        return Term(factor, self.saved + saved, self.place, self.depth, self.times)
+
 
 def gather_factors(graph: Graph) -> Graph:
     """`graph` with constant factors and signs where they cost least."""
@@ -88,6 +92,10 @@ def cost(type: ArrayType) -> int:
     return CALL + type.estimated_size
 
 
+def _has_constant(operands: Sequence[Value]) -> bool:
+    return any([isinstance(value, Constant) for value in operands])
+
+
 def _note(node: Node) -> str:
     """The note of the marker that a node passed, which its line shows."""
     return node.where.note if node.where else ""
@@ -97,13 +105,12 @@ class _Gathering:
     """One pass: how often each value of the new graph is read, and the terms found so far."""
 
     def __init__(self, graph: Graph) -> None:
-        self.before = Counter(value for node in graph.nodes for value in node.operands)
-        self.before.update(graph.outputs)
+        self.before = readers_of(graph)
         self.kept = for_decisions(graph)
         self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
         self.negatives: set[Value] = set()
         self.factored: set[Value] = set()
-        self.readers: Counter[Value] = Counter()
+        self.readers: defaultdict[Value, int] = defaultdict(int)
         self.terms: dict[Value, Term] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
@@ -115,25 +122,24 @@ class _Gathering:
         value = None if node in self.kept else self._gathered(new, node, operands)
         if value is not None and value.type is node.results[0].type:
             results: Sequence[Value] = (value,)
-            self.readers.update(value for made in new.nodes[start:] for value in made.operands)
+            for made in new.nodes[start:]:
+                for operand in made.operands:
+                    self.readers[operand] += 1
             self._forget(operands)
         else:
             results = new.copy_node(node, operands).results
         for before, after in zip(node.results, results, strict=True):
             self.readers[after] += self.before[before]
         for made in new.nodes[start:]:
-            if self._has_factor(made):
+            if made.op.name in SPLITS and self._has_factor(made):
                 self.factored.update(made.results)
         return results
 
     def _has_factor(self, node: Node) -> bool:
         """Whether there may be a factor in the expression of `node`."""
-        name = node.op.name
-        if name not in SPLITS:
-            return False
-        if name == "negative" or not self.factored.isdisjoint(node.operands):
+        if node.op.name == "negative" or not self.factored.isdisjoint(node.operands):
             return True
-        return name in SCALING and any(isinstance(value, Constant) for value in node.operands)
+        return node.op.name in SCALING and _has_constant(node.operands)
 
     def _forget(self, operands: Sequence[Value]) -> None:
         """`operands` have one reader less; nor is anything read by what nothing reads any more."""
@@ -147,14 +153,12 @@ class _Gathering:
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
         name = node.op.name
-        if len(node.results) != 1 or not is_real(node.results[0]):
+        if (name not in SUMS and name not in GATHERED) or not is_real(node.results[0]):
             return None
-        if name not in SUMS and name not in GATHERED:
-            return None
-        is_scaled = name == "negative" or any(
-            isinstance(value, Constant) or (value in self.factored and self._is_inner(value, node))
-            for value in operands
-        )
+        is_scaled = name == "negative" or _has_constant(operands)
+        if not is_scaled and not self.factored.isdisjoint(operands):
+            factored = [value for value in operands if value in self.factored]
+            is_scaled = any(self._is_inner(value, node) for value in factored)
         if name in SUMS:
             better = self._signs_in_sum(new, node, operands) if is_scaled else None
             return self._twice(new, node, operands) if better is None else better
@@ -204,26 +208,28 @@ class _Gathering:
         if second.node is not None and not second.label and self.readers[second] == 2:
             if (second.node.region, second.node.segment) == (node.region, node.segment):
                 term = self._split(new, second.node, second.node.operands) or term
-        doubled = term._replace(factor=2.0 * term.factor)
+        doubled = term.scaled(2.0 * term.factor, 0)
         if doubled.gain + cost(node.results[0].type) <= 0 or abs(doubled.factor) > LARGEST:
             return None
         return emit(new, node, node.op.name, (rest, doubled.whole()))
 
     def _signs_in_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A sum or difference with the factor that both have, or with fewer signs."""
-        if not all(self._fits(operand, node) for operand in operands):
+        if not all([self._fits(operand, node) for operand in operands]):
             return None
-        term = self._split_sum(new, node, operands)
+        first, second = [self._term(new, value, node) for value in operands]
+        if first.factor == second.factor == 1.0 and not first.saved + second.saved:
+            return None
+        term = self._of_both(new, node, first, second)
         if term is not None and term.gain > 0:
             return term.whole()
-        first, second = (self._term(new, value, node) for value in operands)
         if second.factor < 0:
-            positive = second._replace(factor=-second.factor)
+            positive = second.scaled(-second.factor, 0)
             if positive.gain >= 0:
                 opposite = "subtract" if node.op.name == "add" else "add"
                 return emit(new, node, opposite, (operands[0], positive.whole()))
         if first.factor < 0 and node.op.name == "add":
-            positive = first._replace(factor=-first.factor)
+            positive = first.scaled(-first.factor, 0)
             if positive.gain > 0:
                 return emit(new, node, "subtract", (operands[1], positive.whole()))
         return None
@@ -287,16 +293,14 @@ class _Gathering:
         if not self._fits(operands[0], node):
             return None
         term = self._term(new, operands[0], node)
-        saved = term.saved + cost(node.results[0].type)
-        return term._replace(factor=-term.factor, saved=saved)
+        return term.scaled(-term.factor, cost(node.results[0].type))
 
     def _split_multiply(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         for constant, value in (operands, operands[::-1]):
             number = number_of(constant)
             if number is not None and self._fits(value, node):
                 term = self._term(new, value, node)
-                saved = term.saved + cost(node.results[0].type)
-                return term._replace(factor=number * term.factor, saved=saved)
+                return term.scaled(number * term.factor, cost(node.results[0].type))
         return self._split_bilinear(new, node, operands)
 
     def _split_divide(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
@@ -306,8 +310,7 @@ class _Gathering:
             if not number or not self._fits(above, node):
                 return None
             term = self._term(new, above, node)
-            saved = term.saved + cost(node.results[0].type)
-            return term._replace(factor=term.factor / number, saved=saved)
+            return term.scaled(term.factor / number, cost(node.results[0].type))
         if not self._fits(below, node):
             return None
         number = number_of(above)
@@ -337,9 +340,9 @@ class _Gathering:
     def _split_bilinear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A product: a factor of either operand is one of the result. One of the result goes into a
         matrix product only where a number is."""
-        if not all(self._fits(operand, node) for operand in operands):
+        if not all([self._fits(operand, node) for operand in operands]):
             return None
-        first, second = (self._term(new, operand, node) for operand in operands)
+        first, second = [self._term(new, operand, node) for operand in operands]
         outside = cost(node.results[0].type)
         within = min(first.place, second.place)
         goes_in = within <= (outside if node.op.name == "multiply" else NUMBER)
@@ -374,9 +377,13 @@ class _Gathering:
 
     def _split_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A sum or difference of two values with one factor, but for its sign."""
-        if not all(self._fits(operand, node) for operand in operands):
+        if not all([self._fits(operand, node) for operand in operands]):
             return None
-        first, second = (self._term(new, operand, node) for operand in operands)
+        first, second = [self._term(new, operand, node) for operand in operands]
+        return self._of_both(new, node, first, second)
+
+    def _of_both(self, new: Graph, node: Node, first: Term, second: Term) -> Term | None:
+        """The sum or difference of two terms."""
         sign = 1.0 if node.op.name == "add" else -1.0
         other = sign * second.factor
         if abs(first.factor) != abs(other):

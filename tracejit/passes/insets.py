@@ -27,7 +27,6 @@ graph f(x: f8[9], c: f8[7]) -> z: f8[9]
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -35,7 +34,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.passes.areas import Area, Part, area_of, has_area, index_of, parents
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
 
 LONGEST = 32
@@ -100,8 +99,7 @@ class _Search:
     def __init__(self, graph: Graph) -> None:
         self.nodes = graph.nodes
         self.kept = for_decisions(graph)
-        self.uses = Counter(value for node in graph.nodes for value in node.operands)
-        self.uses.update(graph.outputs)
+        self.uses = readers_of(graph)
         self.last = {value: k for k, node in enumerate(graph.nodes) for value in node.operands}
         self.last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
 

@@ -38,7 +38,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import (
+    emit,
+    for_decisions,
+    is_real,
+    made_by,
+    number_of,
+    readers_of,
+)
 from tracejit.passes.factors import LARGEST, SMALLEST
 from tracejit.passes.rebuild import rebuild
 
@@ -63,15 +70,14 @@ def collect_like_terms(graph: Graph) -> Graph:
     """`graph` with like terms of sums as one."""
     if not any(node.op.name in SUMS for node in graph.nodes):
         return graph
-    return rebuild(graph, _Collecting(graph).rewrite)
+    return rebuild(graph, _Collecting(graph).rewrite, ops=("multiply", "negative", *SUMS))
 
 
 class _Collecting:
     """One pass: how often each value is read, of the graph as it was and of the new one."""
 
     def __init__(self, graph: Graph) -> None:
-        self.before = Counter(value for node in graph.nodes for value in node.operands)
-        self.before.update(graph.outputs)
+        self.before = readers_of(graph)
         self.kept = for_decisions(graph)
         self.inner = {
             value

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.emission import emit, for_decisions, readers_of
 from tracejit.passes.rebuild import rebuild
 
 STEPS = 4
@@ -187,8 +187,7 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     """
     if any(node.region for node in graph.nodes):
         return graph
-    uses = Counter(value for node in graph.nodes for value in node.operands)
-    uses.update(graph.outputs)
+    uses = readers_of(graph)
     partial = partial_sums(graph, uses)
     if not partial:
         return graph

@@ -29,7 +29,6 @@ graph f(x: f8[3], y: f8[3]) -> s: f8, t: f8
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Sequence
 from typing import Any
 
@@ -37,7 +36,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.emission import emit, for_decisions, readers_of
 from tracejit.passes.rebuild import rebuild
 
 BLAS_ELEMENTS = 8192
@@ -57,21 +56,20 @@ FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 
 def lower(graph: Graph) -> Graph:
     """`graph` with its sums lowered."""
-    readers = Counter(value for node in graph.nodes for value in node.operands)
-    readers.update(graph.outputs)
+    if not any(node.op.name == "sum" for node in graph.nodes):
+        return graph
+    readers = readers_of(graph)
     kept = for_decisions(graph)
     elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
     tiled = {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name != "sum" or node in kept:
+        if node in kept:
             return None
         value = _Sum(new, node, operands[0], readers[node.operands[0]] == 1, tiled).lowered()
         return None if value is None else (value,)
 
-    if not any(node.op.name == "sum" for node in graph.nodes):
-        return graph
-    return rebuild(graph, rewrite)
+    return rebuild(graph, rewrite, ops=("sum",))
 
 
 def is_tiled(value: Value) -> bool:

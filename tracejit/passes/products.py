@@ -39,18 +39,17 @@ DOTS = {
 
 def dot_small(graph: Graph) -> Graph:
     """`graph` with small products of matrices and vectors by `dot`."""
+    if not any(node.op.name in DOTS for node in graph.nodes):
+        return graph
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         return None if node in kept else _dot_small(new, node, operands)
 
-    return rebuild(graph, rewrite)
+    return rebuild(graph, rewrite, ops=DOTS)
 
 
 def _dot_small(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    name = DOTS.get(node.op.name)
-    if name is None:
-        return None
     types = [value.type for value in operands]
     if any(type.ndim > 2 or type.sizes is not None or type.size == 1 for type in types):
         return None
@@ -59,4 +58,4 @@ def _dot_small(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequenc
     if node.op.cost(*types) > SMALL_OPERATIONS:
         return None
     place = node.where, node.region, node.tapes, node.segment
-    return graph.emit(OPS[name], operands, {}, [node.results[0].type], *place).results
+    return graph.emit(OPS[DOTS[node.op.name]], operands, {}, [node.results[0].type], *place).results

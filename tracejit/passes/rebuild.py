@@ -3,7 +3,8 @@ given to it.
 
 A rewrite is called as rewrite(new_graph, node, operands), the operands being values of the new
 graph, and answers the values that stand for the node's results, or None to copy the node. Emission
-into the new graph hash-conses, so what a rewrite makes equal becomes one node.
+into the new graph hash-conses, so what a rewrite makes equal becomes one node. A rewrite of few
+`ops` names them, and is not asked about others.
 
 IR in -> IR out, for a rewrite that drops every tanh:
 
@@ -22,7 +23,7 @@ graph f(x: f8[3]) -> z: f8[3]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from tracejit.ir.graph import Graph, Node, Value, replace_values
@@ -31,9 +32,13 @@ Rewrite = Callable[[Graph, Node, tuple[Value, ...]], Sequence[Value] | None]
 
 
 def rebuild(
-    graph: Graph, rewrite: Rewrite, substitutes: Mapping[Value, Any] | None = None
+    graph: Graph,
+    rewrite: Rewrite,
+    substitutes: Mapping[Value, Any] | None = None,
+    ops: Container[str] | None = None,
 ) -> Graph:
-    """`graph` with every node rewritten; inputs in `substitutes` become constants."""
+    """`graph` with every node rewritten, of `ops` if there are any; inputs in `substitutes` become
+    constants."""
     new = Graph(graph.name)
     new.branches = graph.branches
     new.adopt(graph)
@@ -48,8 +53,10 @@ def rebuild(
             else:
                 known[value] = new.add_input(value.name, value.type)
     for node in graph.nodes:
-        operands = replace_values(node.operands, known) if known else node.operands
-        results = rewrite(new, node, operands)
+        operands = node.operands
+        if not known.keys().isdisjoint(operands):
+            operands = replace_values(operands, known)
+        results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
         if results is None:
             results = new.copy_node(node, operands).results
         elif results is not node.results:

@@ -53,7 +53,7 @@ def arrange_reductions(graph: Graph) -> Graph:
     }
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name not in REDUCTIONS or node in kept or not _is_open(node, operands[0]):
+        if node in kept or not _is_open(node, operands[0]):
             return None
         if operands[0].type.shape[0] in tiled:
             return None
@@ -61,7 +61,7 @@ def arrange_reductions(graph: Graph) -> Graph:
         value = arranged(new, node, operands[0])
         return None if value is None else (value,)
 
-    return rebuild(graph, rewrite)
+    return rebuild(graph, rewrite, ops=REDUCTIONS)
 
 
 def _is_open(node: Node, x: Value) -> bool:

@@ -67,9 +67,11 @@ def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -
     itself."""
     if node.op.batch != "elementwise":
         return operands
+    sources = [_unbroadcast(graph, node, value) for value in operands]
+    if not any(sources):
+        return operands
     kept = list(operands)
-    for position, value in enumerate(operands):
-        source = _unbroadcast(graph, node, value)
+    for position, source in enumerate(sources):
         if source is None:
             continue
         candidate = [*kept[:position], source, *kept[position + 1 :]]

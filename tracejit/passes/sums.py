@@ -31,12 +31,11 @@ graph f(u: f8[9], v: f8[9]) -> c: f8
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.passes.algebra import is_nonnegative
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.factors import LARGEST, SMALLEST
 from tracejit.passes.rebuild import rebuild
 
@@ -49,8 +48,7 @@ def take_sums_apart(graph: Graph) -> Graph:
     if not any(is_full(node) and made_by(node.operands[0], "sum", "add") for node in graph.nodes):
         return graph
     kept = for_decisions(graph)
-    before = Counter(value for node in graph.nodes for value in node.operands)
-    before.update(graph.outputs)
+    before = readers_of(graph)
     shared: set[Value] = set()
 
     def is_inner(value: Value, reader: Node) -> bool:

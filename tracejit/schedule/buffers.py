@@ -54,10 +54,9 @@ def overwritten_operands(
         return {}
     storages = Storages(inputs, nodes)
     dies: dict[Value, int] = {}
-    for node in nodes:
-        for value in (*node.operands, *node.results):
-            root = storages.root(value)
-            dies[root] = max(dies.get(root, -1), last_use.get(value, -1))
+    for value, last in last_use.items():
+        root = storages.root(value)
+        dies[root] = max(dies.get(root, -1), last)
     overwrites: dict[Node, Value] = {}
     for number, node in candidates:
         result = node.results[0]
@@ -70,10 +69,10 @@ def overwritten_operands(
                 continue
             if not _is_whole(operand, root, overwrites):
                 continue
-            if dies[root] != number:
+            if dies.get(root) != number:
                 continue
             overwrites[node] = operand
-            dies[root] = dies[result]
+            dies[root] = dies.get(result, -1)
             storages.take_over(result, operand)
             break
     return overwrites

@@ -51,14 +51,13 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             and _misses_update(node, user[value], inlined, places, updates)
         ):
             continue
-        if _operations(node, inlined) > EXPRESSION_OPS:
-            continue
         if _is_view_of_name(node, inlined):
-            if uses[value] <= VIEW_USES:
-                inlined.add(node)
-        elif uses[value] == 1 and (
-            node.op.alias is not None or _is_small(node) or _ends_line(node, user[value])
-        ):
+            is_chosen = uses[value] <= VIEW_USES
+        else:
+            is_chosen = uses[value] == 1 and (
+                node.op.alias is not None or _is_small(node) or _ends_line(node, user[value])
+            )
+        if is_chosen and _operations(node, inlined) <= EXPRESSION_OPS:
             inlined.add(node)
     return inlined
 
@@ -114,11 +113,8 @@ def _may_be_inlined(node: Node) -> bool:
 
 def _operations(node: Node, inlined: set[Node]) -> int:
     """The number of operations in the expression of `node`."""
-    return 1 + sum(
-        _operations(value.node, inlined)
-        for value in node.operands
-        if value.node is not None and value.node in inlined
-    )
+    makers = [value.node for value in node.operands]
+    return 1 + sum([_operations(one, inlined) for one in makers if one in inlined])
 
 
 def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
@@ -132,7 +128,5 @@ def _ends_line(node: Node, user: Node) -> bool:
 
 def _is_small(node: Node) -> bool:
     """Whether no array of INLINE_BELOW elements or more is made or read."""
-    return all(
-        isinstance(value, Constant) or value.type.estimated_size < INLINE_BELOW
-        for value in (*node.operands, *node.results)
-    )
+    arrays = [v for v in (*node.operands, *node.results) if not isinstance(v, Constant)]
+    return max([value.type.estimated_size for value in arrays], default=0) < INLINE_BELOW

@@ -42,17 +42,16 @@ FACTORIZATIONS = frozenset(
 
 def is_for_one_blas_thread(nodes: Iterable[Node], has_tiles: bool) -> bool:
     """Whether a kernel of these nodes is better off with one thread of the BLAS."""
-    large = others = 0.0
-    is_threaded = has_tiles
-    for node in nodes:
-        product = product_of(node)
-        if product is not None:
-            is_threaded |= product.is_threaded
-            large += product.is_large * product.multiplications * product.cost
-            others += (not product.is_large) * product.multiplications * product.cost
-        elif node.op.batch == "elementwise":
+    products = {node: product_of(node) for node in nodes}
+    found = [product for product in products.values() if product is not None]
+    if not has_tiles and not any(product.is_threaded for product in found):
+        return False
+    large = sum(one.multiplications * one.cost for one in found if one.is_large)
+    others = sum(one.multiplications * one.cost for one in found if not one.is_large)
+    for node, product in products.items():
+        if product is None and node.op.batch == "elementwise":
             others += elements_of(node, node.results[0].type)
-    return is_threaded and large <= others
+    return large <= others
 
 
 def elements_of(node: Node, widest: ArrayType) -> int:

@@ -86,7 +86,9 @@ class Namer:
 
 def identifier(name: str) -> str:
     """`name` as a name in Python: lambda_ for <lambda>."""
-    word = re.sub(r"\W", "_", name.strip("<>"))
+    word = name.strip("<>")
+    if not word.isidentifier():
+        word = re.sub(r"\W", "_", word)
     if not word.isidentifier():
         return f"_{word}"
     return f"{word}_" if keyword.iskeyword(word) else word

@@ -1,8 +1,8 @@
 """From a running frame to the user's statement: function, line within it, text; columns for errors.
 
-Frames of tracejit and NumPy are skipped; everything else is the user's. A file is parsed once,
-when its first operation is recorded. Where there is no source text (exec without linecache),
-lines are known and texts empty.
+Frames of tracejit and NumPy are skipped; everything else is the user's. A function's own lines are
+parsed when its first operation is recorded; of a lambda it is the whole file. Where there is no
+source text (exec without linecache), lines are known and texts empty.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
 _internal: dict[str, bool] = {}
 # What was found out about lines, by code object; these are slow to compare and to hash.
-_located: dict[int, tuple[CodeType, dict[tuple[int, str], tuple[Location, tuple[str, int]]]]] = {}
+_located: dict[int, _Located] = {}
 LIMIT = 4096
 
 
@@ -67,24 +67,28 @@ def is_internal(frame: FrameType) -> bool:
 
 
 class SourceFile:
-    """The statements of one file: the text at a line, and the def line of a function."""
+    """The statements of one file, or of the function in it whose lines are `part`: the text at a
+    line, and the def line of a function."""
 
-    def __init__(self, lines: list[str]) -> None:
-        """Parse `lines`; a file that does not parse has no statements."""
+    def __init__(self, lines: list[str], part: slice = slice(None)) -> None:
+        """Parse `lines`; what does not parse has no statements."""
         self.lines = lines
         self.defs: dict[int, int] = {}
         self.statements: dict[int, ast.stmt] = {}
+        text = "".join(lines[part])
+        is_inside = part.start and text.startswith((" ", "\t"))
+        if part.start:
+            text = "\n" * (part.start - 1) + ("if 1:\n" if is_inside else "\n") + text
         try:
-            tree = ast.parse("".join(lines))
+            tree = ast.parse(text)
         except (SyntaxError, ValueError):
             return
-        for node in ast.walk(tree):
+        for node in _statements_in(tree.body[0] if is_inside else tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 first = min([node.lineno, *(line.lineno for line in node.decorator_list)])
                 self.defs[first] = node.lineno
-            if isinstance(node, ast.stmt):
-                for line in range(node.lineno, _header_end(node) + 1):
-                    self.statements[line] = node
+            for line in range(node.lineno, _header_end(node) + 1):
+                self.statements[line] = node
 
     def start(self, lineno: int) -> int:
         """The first line of the statement at a line; versions of Python name different ones."""
@@ -110,6 +114,23 @@ class SourceFile:
         return _shortened(self.lines[lineno - 1].strip()) if 0 < lineno <= len(self.lines) else ""
 
 
+class _Located(NamedTuple):
+    """What is known of one code object: its lines, and the places found in them."""
+
+    code: CodeType
+    source: SourceFile
+    places: dict[tuple[int, str], tuple[Location, tuple[str, int]]]
+
+
+def _statements_in(block: ast.AST) -> list[ast.stmt]:
+    """The statements of `block`, each before those inside it."""
+    found = [block]
+    for outer in found:
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            found += getattr(outer, name, ())
+    return [each for each in found[1:] if isinstance(each, ast.stmt)]
+
+
 def _shortened(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 4].rstrip() + " ..."
 
@@ -128,9 +149,32 @@ def source_file(filename: str) -> SourceFile:
     return SourceFile(linecache.getlines(filename))
 
 
-def _location(code: CodeType, module: str, lineno: int) -> tuple[Location, tuple[str, int]]:
+def source_of(code: CodeType) -> SourceFile:
+    """The file of `code`; of a function the part of it that is the function.
+
+    That part begins with the function and ends before a line that is not indented further. Where
+    such a line is inside brackets or a string, what stands before it does not parse.
+    """
+    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
+    if code.co_name.isidentifier() and 0 < first <= len(lines):
+        margin = _margin(lines[first - 1])
+        stop = max(line or first for _, _, line in code.co_lines())
+        while stop < len(lines) and (not lines[stop].strip() or _margin(lines[stop]) > margin):
+            stop += 1
+        source = SourceFile(lines, slice(first - 1, stop))
+        if first in source.defs:
+            return source
+    return source_file(code.co_filename)
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _location(
+    code: CodeType, source: SourceFile, module: str, lineno: int
+) -> tuple[Location, tuple[str, int]]:
     filename = code.co_filename
-    source = source_file(filename)
     first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
     function = code.co_name.strip("<>")
     start = source.start(lineno)
@@ -149,14 +193,14 @@ def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
         frame = frame.f_back
     code = frame.f_code
     known = _located.get(id(code))
-    if known is None or known[0] is not code:
+    if known is None or known.code is not code:
         if len(_located) >= LIMIT:
             _located.clear()
-        known = _located[id(code)] = (code, {})
+        known = _located[id(code)] = _Located(code, source_of(code), {})
     place = frame.f_lineno, frame.f_globals.get("__name__", "__main__")
-    found = known[1].get(place)
+    found = known.places.get(place)
     if found is None:
-        found = known[1][place] = _location(code, place[1], place[0])
+        found = known.places[place] = _location(code, known.source, place[1], place[0])
     return found
 
 
@@ -166,7 +210,7 @@ def where(frame: FrameType | None) -> Where | None:
     if frame is None:
         return None
     filename, lineno = frame.f_code.co_filename, frame.f_lineno
-    lines = source_file(filename).lines
+    lines = linecache.getlines(filename)
     text = lines[lineno - 1].rstrip("\n") if 0 < lineno <= len(lines) else ""
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is None or not text:
