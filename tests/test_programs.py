@@ -1,6 +1,6 @@
 """Random programs: compiled, they are what NumPy computes, and their gradients are right.
 
-300 programs in every run, 10,000 with `-m nightly`. A program that fails is printed as Python.
+200 programs in every run, 10,000 with `-m nightly`. A program that fails is printed as Python.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tracejit as tj
 from tests.programs import Program, assert_same, programs
 
 FEW = settings(
-    max_examples=300,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     database=None,
