@@ -29,6 +29,11 @@ def log_sum_exp(x: Any) -> Any:
     return m + np.log(np.sum(np.exp(x - np.expand_dims(m, 1)), axis=1))
 
 
+def log_sum_exp_by_index(x: Any) -> Any:
+    m = np.max(x, axis=1, keepdims=True)
+    return m[:, 0] + np.log(np.sum(np.exp(x - m), axis=1))
+
+
 def log_sum_exp_of_all(x: Any) -> Any:
     m = np.max(x)
     return np.log(np.sum(np.exp(x - m))) + m
@@ -61,7 +66,7 @@ def beside_the_mask(x: Any) -> Any:
 
 
 WITHOUT = (
-    softmax, softmax_by_index, log_sum_exp, log_sum_exp_of_all, log_softmax, softmin, tempered,
+    softmax, softmax_by_index, log_sum_exp, log_sum_exp_by_index, log_sum_exp_of_all, log_softmax, softmin, tempered,
     attention, beside_the_mask,
 )  # fmt: skip
 
@@ -77,6 +82,8 @@ WITH: dict[str, Callable[[Any], Any]] = {
     "a sum with what stays": lambda x: np.log(1.0 + np.sum(np.exp(x - np.max(x)))) + np.max(x),
     "of what shifts alike": lambda x: np.exp(x - np.max(x)) + (x - np.max(x)),
     "over what shifts": lambda x: np.exp(x - np.max(x)) / (x - np.max(x) + 1.0),
+    "of the first row": lambda x: np.max(x, axis=1)[0] + np.log(np.sum(np.exp(x - np.max(x)))),
+    "one for all": lambda x: x - np.max(x, axis=1)[2] + np.max(x, axis=1, keepdims=True),
     "turned around": lambda x: x[:4] - np.max(x[:4], axis=1) + np.max(x[:4], axis=1)[:, None],
 }
 

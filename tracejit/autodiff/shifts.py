@@ -208,11 +208,16 @@ def _transpose(node: Node, moved: Moved) -> Motion | None:
 
 
 def _axes_of_one(node: Node, moved: Moved) -> Motion | None:
-    """A view with other axes of length one; the step does not vary along these."""
+    """A view with other axes of length one; the step does not vary along these. An axis from which
+    one of several elements is taken is missing afterwards."""
     (motion, *others) = moved
     before, after = node.operands[0].type.shape, node.results[0].type.shape
     index = node.params.get("index", ())
-    if motion is None or others or any(part not in (None, FULL, "...") for part in index):
+    if (
+        motion is None
+        or others
+        or any(type(part) is not int and part not in (None, FULL, "...") for part in index)
+    ):
         raise Effect
     varying = [(key_of(n), axis) for n, axis in zip(before, motion.axes, strict=True)]
     varying = [(size, axis) for size, axis in varying if size != 1]
