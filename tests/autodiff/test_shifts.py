@@ -66,8 +66,8 @@ def beside_the_mask(x: Any) -> Any:
 
 
 WITHOUT = (
-    softmax, softmax_by_index, log_sum_exp, log_sum_exp_by_index, log_sum_exp_of_all, log_softmax, softmin, tempered,
-    attention, beside_the_mask,
+    softmax, softmax_by_index, log_sum_exp, log_sum_exp_by_index, log_sum_exp_of_all, log_softmax,
+    softmin, tempered, attention, beside_the_mask,
 )  # fmt: skip
 
 WITH: dict[str, Callable[[Any], Any]] = {
