@@ -29,15 +29,15 @@ def assert_close_to_exact(f: Callable[..., Any], arguments: Sequence[Any], grad:
         assert_close(one, other)
 
 
-def assert_close(found: Any, expected: Any, dtype: Any = None) -> None:
+def assert_close(found: Any, expected: Any, dtype: Any = None, least: float = 0.0) -> None:
     """The same but for rounding, relative to the largest number of all, as it is in `dtype` where
-    some operands have that."""
+    some operands have that; differences up to `least` are allowed."""
     assert type(found) is type(expected)
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     if expected.dtype.kind == "c":
-        assert_close(found.real, expected.real, dtype)
-        assert_close(found.imag, expected.imag, dtype)
+        assert_close(found.real, expected.real, dtype, least)
+        assert_close(found.imag, expected.imag, dtype, least)
         return
     for test in (np.isnan, np.isposinf, np.isneginf):
         np.testing.assert_array_equal(test(found), test(expected))
@@ -51,7 +51,7 @@ def assert_close(found: Any, expected: Any, dtype: Any = None) -> None:
             found[there] / (largest or 1.0),
             expected[there] / (largest or 1.0),
             rtol=0,
-            atol=tolerance,
+            atol=max(tolerance, least / (largest or 1.0)),
         )
 
 
