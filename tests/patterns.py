@@ -139,6 +139,9 @@ CONTRACTED = (
     "np.einsum('...ij,...kj,...kl->...il', {0}, {1}, {0}, optimize=True)",
     "np.einsum('...i,...ij,...j->...', {0}[..., 0], {1}, {0}[..., 0], optimize='optimal')",
     "np.einsum('...ij,...jk,...ik->...i', {0}, {1}, {0})", "np.einsum('...ii', {0})",
+    "np.einsum('...ij,...lk,...ij->...i', {0}, {1}, {1}, optimize=True)",
+    "np.einsum('...ij,...jk,...kl,...li->...', {0}, {1}, {1}, {0})",
+    "np.einsum('...ij,...kj,...ki->...k', {0}, {0}, {1}, optimize=['einsum_path', (1, 2), (0, 1)])",
 )  # fmt: skip
 CONTRACTED = tuple(f"np.tanh(0.2 * {text})" for text in CONTRACTED)
 FACTOR = "(u := np.tanh(np.nan_to_num({0})), l := np.linalg.cholesky(u @ u.mT + 4 * np.eye(SIZE)"
