@@ -154,7 +154,7 @@ FACTORED = (
 LIKELIHOODS = (
     FACTOR + "), np.log1p(np.sum(np.linalg.solve(l, {1}) ** 2)) + {0})[2]",
     FACTOR + "), w := np.linalg.solve(l, {1}[0]), np.log1p(w @ w) - {0})[3]",
-    FACTOR + "), v := {1}[0], np.log1p(v @ np.linalg.solve(l.mT, np.linalg.solve(l, v))) + {1})[3]",
+    FACTOR + "), q := {1}[0], np.log1p(q @ np.linalg.solve(l.mT, np.linalg.solve(l, q))) + {1})[3]",
     FACTOR + ", upper=True), w := np.linalg.solve(l.mT, {1}[0]), np.log1p(0.5 * w @ w) + {1})[3]",
     FACTOR
     + "), w := np.linalg.solve(l, {1}), np.log(np.sum(w**2) + np.prod(np.diag(l))) + {0})[3]",

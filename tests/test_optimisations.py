@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests import patterns
-from tests.against_exact import assert_close
+from tests.against_exact import all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit import pipeline, ways
@@ -56,14 +56,12 @@ from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
-from tracejit.trace.trees import flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
 # Where products overflow with either sign, the BLAS adds them up to an infinity or to nan, as their
 # order is: it rounds no product. Larger numbers are for the tests of each pass.
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e60, -1e60, 1e-300, 5e-324)
-FEW_TIMES = 8
 NOTHING = residuals.Plan(frozenset(), 0, 0)
 
 
@@ -343,31 +341,6 @@ def _in_double(value: Any) -> Any:
     """The argument in float64 where it is in float32."""
     is_single = isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
     return value.astype(np.float64) if is_single else value
-
-
-def all_alike(found: Any, expected: Any) -> None:
-    """All leaves of the same types, with the same infinities and nan: where there are numbers so
-    large that the last digits of them are what matters, all else may differ."""
-    one, other = flatten(found)[0], flatten(expected)[0]
-    assert len(one) == len(other)
-    for mine, exact in zip(one, other, strict=True):
-        assert type(mine) is type(exact)
-        mine, exact = np.asarray(mine), np.asarray(exact)
-        assert (mine.dtype, mine.shape) == (exact.dtype, exact.shape)
-        for test in (np.isnan, np.isposinf, np.isneginf):
-            np.testing.assert_array_equal(test(mine), test(exact))
-
-
-def all_close(found: Any, expected: Any, dtype: Any, precise: Any = None) -> None:
-    """All leaves the same but for rounding, or a few times what that of the exact kernel has made
-    of the `precise` ones."""
-    trees = found, expected, expected if precise is None else precise
-    leaves = [flatten(one)[0] for one in trees]
-    for mine, exact, double in zip(*leaves, strict=True):
-        with np.errstate(all="ignore"):
-            lost = np.abs(np.subtract(exact, double))
-        least = FEW_TIMES * float(np.max(lost, initial=0.0, where=np.isfinite(lost)))
-        assert_close(mine, exact, dtype, least)
 
 
 REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", recycling)}
