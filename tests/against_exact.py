@@ -11,6 +11,7 @@ import tracejit as tj
 from tracejit.trace.trees import flatten
 
 SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300, -1e300, 1e-300)
+FEW_TIMES = 8
 
 
 def assert_close_to_exact(f: Callable[..., Any], arguments: Sequence[Any], grad: int = 0) -> None:
@@ -29,15 +30,15 @@ def assert_close_to_exact(f: Callable[..., Any], arguments: Sequence[Any], grad:
         assert_close(one, other)
 
 
-def assert_close(found: Any, expected: Any, dtype: Any = None) -> None:
+def assert_close(found: Any, expected: Any, dtype: Any = None, least: float = 0.0) -> None:
     """The same but for rounding, relative to the largest number of all, as it is in `dtype` where
-    some operands have that."""
+    some operands have that; differences up to `least` are allowed."""
     assert type(found) is type(expected)
     found, expected = np.asarray(found), np.asarray(expected)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     if expected.dtype.kind == "c":
-        assert_close(found.real, expected.real, dtype)
-        assert_close(found.imag, expected.imag, dtype)
+        assert_close(found.real, expected.real, dtype, least)
+        assert_close(found.imag, expected.imag, dtype, least)
         return
     for test in (np.isnan, np.isposinf, np.isneginf):
         np.testing.assert_array_equal(test(found), test(expected))
@@ -51,8 +52,33 @@ def assert_close(found: Any, expected: Any, dtype: Any = None) -> None:
             found[there] / (largest or 1.0),
             expected[there] / (largest or 1.0),
             rtol=0,
-            atol=tolerance,
+            atol=max(tolerance, least / (largest or 1.0)),
         )
+
+
+def all_alike(found: Any, expected: Any) -> None:
+    """All leaves of the same types, with the same infinities and nan: where there are numbers so
+    large that the last digits of them are what matters, all else may differ."""
+    one, other = flatten(found)[0], flatten(expected)[0]
+    assert len(one) == len(other)
+    for mine, exact in zip(one, other, strict=True):
+        assert type(mine) is type(exact)
+        mine, exact = np.asarray(mine), np.asarray(exact)
+        assert (mine.dtype, mine.shape) == (exact.dtype, exact.shape)
+        for test in (np.isnan, np.isposinf, np.isneginf):
+            np.testing.assert_array_equal(test(mine), test(exact))
+
+
+def all_close(found: Any, expected: Any, dtype: Any, precise: Any = None) -> None:
+    """All leaves the same but for rounding, or a few times what that of the exact kernel has made
+    of the `precise` ones."""
+    trees = found, expected, expected if precise is None else precise
+    leaves = [flatten(one)[0] for one in trees]
+    for mine, exact, double in zip(*leaves, strict=True):
+        with np.errstate(all="ignore"):
+            lost = np.abs(np.subtract(exact, double))
+        least = FEW_TIMES * float(np.max(lost, initial=0.0, where=np.isfinite(lost)))
+        assert_close(mine, exact, dtype, least)
 
 
 def with_special(rng: np.random.Generator, x: np.ndarray, count: int) -> np.ndarray:

@@ -49,7 +49,7 @@ LIKE_TERMS = (
     "{0} * {1} * {1} + {1} * ({0} * {1})", "{0} + 0.5 * {0} * {0} * {0}",
     "np.tanh({0} + 0.25 * {1} * {1} * {1})", "{0} * ({0} * {0}) + {0} * {0} * {0} + {1}",
     "{1} - {0} * {1} * 0.5 - {1} * 0.25 * {0}", "2.0 * {0} * {1} - 0.5 * ({1} * {0}) + {0}",
-    "np.sin({0} * {0} * {0} * {1} + {1} * {0})",
+    "np.tanh(0.1 * ({0} * {0} * {0} * {1} + {1} * {0}))",
 )  # fmt: skip
 FACTORS = (
     "2.0 * ({0} * (0.5 * {1}))", "{0} + (-{1}) * {0}", "3.0 * {0} - 3.0 * {1}", "-(-{0} - {1})",
@@ -139,6 +139,9 @@ CONTRACTED = (
     "np.einsum('...ij,...kj,...kl->...il', {0}, {1}, {0}, optimize=True)",
     "np.einsum('...i,...ij,...j->...', {0}[..., 0], {1}, {0}[..., 0], optimize='optimal')",
     "np.einsum('...ij,...jk,...ik->...i', {0}, {1}, {0})", "np.einsum('...ii', {0})",
+    "np.einsum('...ij,...lk,...ij->...i', {0}, {1}, {1}, optimize=True)",
+    "np.einsum('...ij,...jk,...kl,...li->...', {0}, {1}, {1}, {0})",
+    "np.einsum('...ij,...kj,...ki->...k', {0}, {0}, {1}, optimize=['einsum_path', (1, 2), (0, 1)])",
 )  # fmt: skip
 CONTRACTED = tuple(f"np.tanh(0.2 * {text})" for text in CONTRACTED)
 FACTOR = "(u := np.tanh(np.nan_to_num({0})), l := np.linalg.cholesky(u @ u.mT + 4 * np.eye(SIZE)"
@@ -151,7 +154,7 @@ FACTORED = (
 LIKELIHOODS = (
     FACTOR + "), np.log1p(np.sum(np.linalg.solve(l, {1}) ** 2)) + {0})[2]",
     FACTOR + "), w := np.linalg.solve(l, {1}[0]), np.log1p(w @ w) - {0})[3]",
-    FACTOR + "), v := {1}[0], np.log1p(v @ np.linalg.solve(l.mT, np.linalg.solve(l, v))) + {1})[3]",
+    FACTOR + "), q := {1}[0], np.log1p(q @ np.linalg.solve(l.mT, np.linalg.solve(l, q))) + {1})[3]",
     FACTOR + ", upper=True), w := np.linalg.solve(l.mT, {1}[0]), np.log1p(0.5 * w @ w) + {1})[3]",
     FACTOR
     + "), w := np.linalg.solve(l, {1}), np.log(np.sum(w**2) + np.prod(np.diag(l))) + {0})[3]",

@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.test_optimisations import TOGETHER, all_close, only
+from tests.against_exact import all_close
+from tests.test_optimisations import TOGETHER, only
 from tracejit.runtime import blas
 from tracejit.trace.trees import flatten
 

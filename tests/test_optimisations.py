@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests import patterns
-from tests.against_exact import assert_close
+from tests.against_exact import all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit import pipeline, ways
 from tracejit.autodiff import residuals
-from tracejit.codegen import constants, floats, module
+from tracejit.codegen import constants, floats, module, release
 from tracejit.ops import triangles
 from tracejit.passes import (
     algebra,
@@ -56,7 +56,6 @@ from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
-from tracejit.trace.trees import flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
@@ -253,6 +252,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         [(ways, "choose", lambda part, gradients, budget: NOTHING)],
         [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
     ),
+    "release": Optimisation(
+        patterns.EVERY,
+        SQUARES,
+        [(release, "WORTH", 1 << 60)],
+        [(release, "WORTH", -1), (release, "LEAST_SLACK", 0), (release, "SLACK", 1 << 60)],
+        least=4,
+    ),
     "memory budget": Optimisation(
         (patterns.elementwise, patterns.sums, patterns.matrices),
         SQUARES,
@@ -315,39 +321,26 @@ def compared(
         np.float64(given[name]) if type == "f8" else given[name]
         for name, type in kernel.signature["inputs"].items()
     ]
+    doubles = [_in_double(value) for value in values]
     with np.errstate(all="ignore"):
         expected = [exact(*values), exact_both(*values)]
+        precise = [exact(*doubles), exact_both(*doubles)]
         value, kept = kernel.forward(*inputs)
         gradients = kernel.backward(kept)
     apart = value, gradients if isinstance(gradients, tuple) else (gradients,)
-    is_single = any(np.asarray(value).dtype == np.float32 for value in values)
     pairs = [*found, apart], [*expected, expected[1]]
     if is_special:
         all_alike(*pairs)
     else:
-        all_close(*pairs, np.float32 if is_single else None)
+        is_single = any(one is not other for one, other in zip(doubles, values, strict=True))
+        all_close(*pairs, np.float32 if is_single else None, [*precise, precise[1]])
     return kernel
 
 
-def all_alike(found: Any, expected: Any) -> None:
-    """All leaves of the same types, with the same infinities and nan: where there are numbers so
-    large that the last digits of them are what matters, all else may differ."""
-    one, other = flatten(found)[0], flatten(expected)[0]
-    assert len(one) == len(other)
-    for mine, exact in zip(one, other, strict=True):
-        assert type(mine) is type(exact)
-        mine, exact = np.asarray(mine), np.asarray(exact)
-        assert (mine.dtype, mine.shape) == (exact.dtype, exact.shape)
-        for test in (np.isnan, np.isposinf, np.isneginf):
-            np.testing.assert_array_equal(test(mine), test(exact))
-
-
-def all_close(found: Any, expected: Any, dtype: Any) -> None:
-    """All leaves the same but for rounding."""
-    one, other = flatten(found)[0], flatten(expected)[0]
-    assert len(one) == len(other)
-    for mine, exact in zip(one, other, strict=True):
-        assert_close(mine, exact, dtype)
+def _in_double(value: Any) -> Any:
+    """The argument in float64 where it is in float32."""
+    is_single = isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
+    return value.astype(np.float64) if is_single else value
 
 
 REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", recycling)}

@@ -321,6 +321,16 @@ def test_infinities_of_three_factors_are_where_numpy_has_them() -> None:
         np.testing.assert_array_equal(tj.function(f, cache=False)(a, b, c), expected)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_numpy_sums_before_a_step_is_summed_before(first: int) -> None:
+    """Infinity times the sum of numbers of both signs, where the sum of products would be nan."""
+    f = product(",i,k->", 3, optimize=True)
+    vectors = [np.array([np.inf, 1.0, 2.0]), np.array([1.0, -2.0, 3.0])]
+    arrays = [np.array(2.0), vectors[first], vectors[1 - first]]
+    with np.errstate(invalid="ignore"):
+        assert_close(tj.function(f, cache=False)(*arrays), f(*arrays))
+
+
 def test_a_product_that_is_read_elsewhere_is_not_written_to() -> None:
     def f(a: Any, b: Any, c: Any) -> Any:
         return np.einsum("ij,jk,kl->il", a, b, c), a @ b @ c, np.dot(np.dot(a, b), c)

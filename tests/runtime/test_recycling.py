@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,34 @@ def test_what_is_held_is_left_alone(empty: Any, hold: Any) -> None:
             np.asarray(held if not isinstance(held, list) else held[0]), other
         )
         del other
+
+
+def test_who_refers_to_an_array_weakly_sees_it_go(empty: Any) -> None:
+    gone: list[int] = []
+    array = empty(100)
+    seen = weakref.ref(array)
+    weakref.finalize(array, gone.append, 1)
+    del array
+    arrays = [empty(100) for _ in range(recycling.KEPT)]
+    assert all(array is not seen() for array in arrays)
+    assert seen() is None and gone == [1]
+
+
+def test_a_debugger_that_looks_on_changes_nothing(empty: Any) -> None:
+    """It holds the variables of each frame that it shows, also of one that counts."""
+
+    def shown(frame: Any, event: str, argument: Any) -> Any:
+        assert frame.f_locals is not None
+        return shown
+
+    before = sys.gettrace()
+    sys.settrace(shown)
+    try:
+        held = [empty(100) for _ in range(4)]
+    finally:
+        sys.settrace(before)
+    held += [empty(100) for _ in range(4)]
+    assert len({address(array) for array in held}) == 8
 
 
 def test_other_kinds_are_not_mixed_up(empty: Any) -> None:

@@ -127,7 +127,7 @@ def _in_steps(
     if optimize and all(one.value.type.sizes is None for one in factors):
         steps = steps_along(labels, output, shapes, optimize)
         if len(steps) > 1:
-            return _stepped(do, factors, steps)
+            return _stepped(do, factors, steps, is_numpys=True)
     steps = best_steps(labels, output, shapes)
     at_once, in_steps = work_of(labels, shapes, steps)
     if at_once < max(LEAST_PRODUCTS, LEAST_TERMS * size, in_steps // 2):
@@ -139,8 +139,10 @@ def _in_steps(
     return checked
 
 
-def _stepped(do: Do, factors: Sequence[Factor], steps: Sequence[Step]) -> Value:
-    """The product of many factors, step by step."""
+def _stepped(
+    do: Do, factors: Sequence[Factor], steps: Sequence[Step], is_numpys: bool = False
+) -> Value:
+    """The product of many factors, step by step; a step that stays as it is among NumPy's own."""
     left = list(factors)
     for places, letters in steps:
         taken = [left[place] for place in places]
@@ -149,7 +151,8 @@ def _stepped(do: Do, factors: Sequence[Factor], steps: Sequence[Step]) -> Value:
         if value is None:
             inputs = ",".join(one.letters for one in taken)
             values = [one.value for one in taken]
-            value = do("einsum", *values, subscripts=f"{inputs}->{letters}")
+            how = {"optimize": True} if is_numpys and len(values) == 2 else {}
+            value = do("einsum", *values, subscripts=f"{inputs}->{letters}", **how)
         left.append(_factor(value, letters))
     result: Value = left[0].value
     return result

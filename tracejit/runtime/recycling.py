@@ -5,13 +5,15 @@ one is faulted in anew: a quarter of the time of a short chain on 64 MiB. So whe
 it (`recycle=True`), a kernel keeps hold of the last few that it made, and hands one out again once
 its count of references says that nothing but this module holds it; a view holds its array.
 
-A pointer that the user took (`a.ctypes.data`) counts as no reference, which is why nothing is
-recycled unasked. Nor is it where references are not counted at once, in Python without the GIL.
+An array that somebody refers to weakly is not handed out. A pointer that the user took
+(`a.ctypes.data`) counts as no reference, which is why nothing is recycled unasked. Nor is it where
+references are not counted at once, in Python without the GIL.
 """
 
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +29,8 @@ def recycled_empty() -> Callable[..., np.ndarray]:
     kept: deque[np.ndarray] = deque(maxlen=KEPT)
 
     def empty(shape: Any, dtype: Any = float) -> np.ndarray:
-        array = _unheld(tuple(kept), shape, np.dtype(dtype))
+        unheld = [np.empty(0)]
+        array = _unheld((*unheld, *kept), shape, np.dtype(dtype))
         if array is None:
             array = np.empty(shape, dtype)
             if array.nbytes >= LEAST_BYTES:
@@ -38,11 +41,16 @@ def recycled_empty() -> Callable[..., np.ndarray]:
 
 
 def _unheld(arrays: tuple[np.ndarray, ...], shape: Any, dtype: np.dtype) -> np.ndarray | None:
-    """The first of `arrays` of this kind that nobody holds but the caller's two collections: two
-    threads that look at once see each other, and both leave it."""
+    """The first of `arrays` of this kind that no more is held than the first of all, which nobody
+    holds but the caller's two collections: two threads that look at once see each other, and both
+    leave it. A debugger that shows the variables here holds one array as the other."""
     wanted = shape if type(shape) is tuple else (shape,)
+    alone = 0
     for array in arrays:
-        if sys.getrefcount(array) == _ALONE and _is_as_new(array, wanted, dtype):
+        references = sys.getrefcount(array) + weakref.getweakrefcount(array)
+        if not alone:
+            alone = references
+        elif references == alone and _is_as_new(array, wanted, dtype):
             return array
     return None
 
@@ -53,17 +61,6 @@ def _is_as_new(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bo
     return array.shape == shape and array.dtype == dtype and flags.c_contiguous and flags.writeable
 
 
-def _references(arrays: tuple[np.ndarray, ...]) -> int:
-    """What the loop of `_unheld` counts for an array in two collections."""
-    for array in arrays:
-        return sys.getrefcount(array)
-    return 0
-
-
 def _counts_at_once() -> bool:
     is_locked: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
     return sys.implementation.name == "cpython" and is_locked()
-
-
-_sample = deque([np.empty(1)])
-_ALONE = _references(tuple(_sample))
