@@ -32,7 +32,6 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -54,7 +53,7 @@ LINEAR = (
 )  # fmt: skip
 SUMS = ("add", "subtract")
 SCALING = ("multiply", "divide", "where")
-GATHERED = ("multiply", "divide", "negative", "sum", *PRODUCTS)
+REWRITTEN = frozenset((*SUMS, "multiply", "divide", "negative", "sum", *PRODUCTS))
 
 
 class Term(NamedTuple):
@@ -110,7 +109,7 @@ class _Gathering:
         self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
         self.negatives: set[Value] = set()
         self.factored: set[Value] = set()
-        self.readers: defaultdict[Value, int] = defaultdict(int)
+        self.readers = self.before.copy()
         self.terms: dict[Value, Term] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
@@ -119,7 +118,7 @@ class _Gathering:
             pairs = zip(node.operands, operands, strict=True)
             self.negatives.update(after for before, after in pairs if before in self.negated)
         start = len(new.nodes)
-        value = None if node in self.kept else self._gathered(new, node, operands)
+        value = self._gathered(new, node, operands) if node.op.name in REWRITTEN else None
         if value is not None and value.type is node.results[0].type:
             results: Sequence[Value] = (value,)
             for made in new.nodes[start:]:
@@ -128,8 +127,9 @@ class _Gathering:
             self._forget(operands)
         else:
             results = new.copy_node(node, operands).results
-        for before, after in zip(node.results, results, strict=True):
-            self.readers[after] += self.before[before]
+        if results is not node.results:
+            for before, after in zip(node.results, results, strict=True):
+                self.readers[after] += self.before[before]
         for made in new.nodes[start:]:
             if made.op.name in SPLITS and self._has_factor(made):
                 self.factored.update(made.results)
@@ -153,7 +153,7 @@ class _Gathering:
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
         name = node.op.name
-        if (name not in SUMS and name not in GATHERED) or not is_real(node.results[0]):
+        if node in self.kept or not is_real(node.results[0]):
             return None
         is_scaled = name == "negative" or _has_constant(operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
@@ -164,7 +164,7 @@ class _Gathering:
             return self._twice(new, node, operands) if better is None else better
         term = self._split(new, node, operands) if is_scaled else None
         if term is not None and term.gain > 0:
-            return term.whole()
+            return self._whole(term)
         if name == "negative":
             return self._negative_shared(new, node, operands[0])
         if name == "multiply":
@@ -222,7 +222,7 @@ class _Gathering:
             return None
         term = self._of_both(new, node, first, second)
         if term is not None and term.gain > 0:
-            return term.whole()
+            return self._whole(term)
         if second.factor < 0:
             positive = second.scaled(-second.factor, 0)
             if positive.gain >= 0:
@@ -278,6 +278,14 @@ class _Gathering:
         if number == -1.0:
             return emit(new, like, "negative", (value,))
         return emit(new, like, "multiply", (new.constant(number), value))
+
+    def _whole(self, term: Term) -> Value:
+        """The value of a term, which is known to be that term when it is read again."""
+        value = term.whole()
+        if term.depth and value not in self.terms:
+            saved = 0 if term.factor == 1.0 else term.place
+            self.terms[value] = term._replace(saved=saved)
+        return value
 
     def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """The result of `node` as a factor times the rest; None where none can be told apart."""
