@@ -32,7 +32,7 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
@@ -92,7 +92,10 @@ def cost(type: ArrayType) -> int:
 
 
 def _has_constant(operands: Sequence[Value]) -> bool:
-    return any([isinstance(value, Constant) for value in operands])
+    for value in operands:
+        if isinstance(value, Constant):
+            return True
+    return False
 
 
 def _note(node: Node) -> str:
@@ -125,15 +128,21 @@ class _Gathering:
                 for operand in made.operands:
                     self.readers[operand] += 1
             self._forget(operands)
+            self._note_factors(new.nodes[start:])
         else:
-            results = new.copy_node(node, operands).results
+            copy = new.copy_node(node, operands)
+            results = copy.results
+            self._note_factors((copy,))
         if results is not node.results:
             for before, after in zip(node.results, results, strict=True):
                 self.readers[after] += self.before[before]
-        for made in new.nodes[start:]:
-            if made.op.name in SPLITS and self._has_factor(made):
-                self.factored.update(made.results)
         return results
+
+    def _note_factors(self, nodes: Iterable[Node]) -> None:
+        """Keep in mind which of the results of `nodes` may have a factor in their expression."""
+        for node in nodes:
+            if node.op.name in SPLITS and self._has_factor(node):
+                self.factored.update(node.results)
 
     def _has_factor(self, node: Node) -> bool:
         """Whether there may be a factor in the expression of `node`."""
@@ -158,7 +167,7 @@ class _Gathering:
         is_scaled = name == "negative" or _has_constant(operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
             factored = [value for value in operands if value in self.factored]
-            is_scaled = any(self._is_inner(value, node) for value in factored)
+            is_scaled = any([self._is_inner(value, node) for value in factored])
         if name in SUMS:
             better = self._signs_in_sum(new, node, operands) if is_scaled else None
             return self._twice(new, node, operands) if better is None else better

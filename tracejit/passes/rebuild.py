@@ -54,7 +54,7 @@ def rebuild(
                 known[value] = new.add_input(value.name, value.type)
     for node in graph.nodes:
         operands = node.operands
-        if not known.keys().isdisjoint(operands):
+        if known and not known.keys().isdisjoint(operands):
             operands = replace_values(operands, known)
         results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
         if results is None:
