@@ -33,19 +33,14 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.types import ArrayType
 from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import PRODUCTS
+from tracejit.passes.terms import NUMBER, Term, cost
 
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
-CALL = 256
-"""What a call costs, in elements."""
-NUMBER = CALL + 1
-"""What it costs to multiply a number."""
 DEEPEST = 16
 LINEAR = (
     "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
@@ -56,39 +51,9 @@ SCALING = ("multiply", "divide", "where")
 REWRITTEN = frozenset((*SUMS, "multiply", "divide", "negative", "sum", *PRODUCTS))
 
 
-class Term(NamedTuple):
-    """A value as a factor times the rest: how much is saved where the factor is left out, how much
-    it costs to apply another in its place, and `times(number)`, which makes the rest times a
-    number."""
-
-    factor: float
-    saved: int
-    place: int
-    depth: int
-    times: Callable[[float], Value]
-
-    @property
-    def gain(self) -> int:
-        """What is saved where the factor is applied in the cheapest place."""
-        return self.saved - (0 if self.factor == 1.0 else self.place)
-
-    def whole(self) -> Value:
-        """The value, the factor in the cheapest place."""
-        return self.times(self.factor)
-
-    def scaled(self, factor: float, saved: int) -> Term:
-        """The term with another factor, where that saves so much more."""
-        return Term(factor, self.saved + saved, self.place, self.depth, self.times)
-
-
 def gather_factors(graph: Graph) -> Graph:
     """`graph` with constant factors and signs where they cost least."""
     return rebuild(graph, _Gathering(graph).rewrite)
-
-
-def cost(type: ArrayType) -> int:
-    """What an elementwise operation costs that makes this type."""
-    return CALL + type.estimated_size
 
 
 def _has_constant(operands: Sequence[Value]) -> bool:
@@ -292,8 +257,7 @@ class _Gathering:
         """The value of a term, which is known to be that term when it is read again."""
         value = term.whole()
         if term.depth and value not in self.terms:
-            saved = 0 if term.factor == 1.0 else term.place
-            self.terms[value] = term._replace(saved=saved)
+            self.terms[value] = term.placed()
         return value
 
     def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
