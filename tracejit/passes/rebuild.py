@@ -58,6 +58,8 @@ def rebuild(
             operands = replace_values(operands, known)
         results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
         if results is None:
+            if not known and new.takes_nodes and new.take(node) is node:
+                continue
             results = new.copy_node(node, operands).results
         elif results is not node.results:
             for old, result in zip(node.results, results, strict=True):
