@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
+from tests.benchmarks.workloads import WORKLOADS
 from tests.graphs import random_graph, random_inputs
 from tests.interpret import interpret
 from tests.programs import Program, programs
@@ -21,7 +22,7 @@ from tracejit.ir.verify import verify
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
-from tracejit.passes.improve import improve
+from tracejit.passes.improve import NEEDED, improve
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.sums import take_sums_apart
 from tracejit.pipeline import PASSES
@@ -135,3 +136,23 @@ def test_everyday_functions(function: Any, dtype: Any) -> None:
     for value in special(np.dtype(dtype).str[1:]):
         assert_close_to_exact(function, [np.full(3, value)])
         assert_close_to_exact(function, [value])
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in WORKLOADS.items() if one.kind == "value_and_grad"]
+)
+def test_passes_that_are_not_asked_have_nothing_to_do(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text is the same where every pass is asked about every graph."""
+    workload = WORKLOADS[name]
+    loss, arguments = workload.make(np), workload.arguments(small=True)
+
+    def text() -> str:
+        function = tj.value_and_grad(tj.function(loss, cache=False), argnums=workload.argnums)
+        return function.kernel(*arguments).source
+
+    some = text()
+    for each in tuple(NEEDED):
+        monkeypatch.delitem(NEEDED, each)
+    assert text() == some

@@ -289,7 +289,7 @@ class Graph:
         self._consed[key] = node
         return node
 
-    def _take(self, node: Node) -> Node:
+    def take(self, node: Node) -> Node:
         """A node of the graph before, or an equal one that is there already. No two of that graph
         are equal: until there is another they need no keys."""
         if self._keyless == len(self.nodes):
@@ -346,7 +346,7 @@ class Graph:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
         parts."""
         if self.takes_nodes and not changes and operands == node.operands:
-            new = self._take(node)
+            new = self.take(node)
         else:
             types = [value.type for value in node.results]
             place: Any = node.where, node.region, node.tapes, node.segment

@@ -42,8 +42,6 @@ DEEPEST = 6
 
 def choose_by_bits(graph: Graph) -> Graph:
     """`graph` with choices between large arrays and zero by their bits."""
-    if not any(node.op.name == "where" for node in graph.nodes):
-        return graph
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:

@@ -55,8 +55,6 @@ take longer than steps and a look at the result."""
 
 def contract(graph: Graph) -> Graph:
     """`graph` with einsum as products of matrices and sums."""
-    if not any(node.op.name == "einsum" for node in graph.nodes):
-        return graph
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:

@@ -32,21 +32,15 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.types import ArrayType
 from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import PRODUCTS
+from tracejit.passes.terms import NUMBER, Term, cost
 
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
-CALL = 256
-"""What a call costs, in elements."""
-NUMBER = CALL + 1
-"""What it costs to multiply a number."""
 DEEPEST = 16
 LINEAR = (
     "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
@@ -54,32 +48,7 @@ LINEAR = (
 )  # fmt: skip
 SUMS = ("add", "subtract")
 SCALING = ("multiply", "divide", "where")
-GATHERED = ("multiply", "divide", "negative", "sum", *PRODUCTS)
-
-
-class Term(NamedTuple):
-    """A value as a factor times the rest: how much is saved where the factor is left out, how much
-    it costs to apply another in its place, and `times(number)`, which makes the rest times a
-    number."""
-
-    factor: float
-    saved: int
-    place: int
-    depth: int
-    times: Callable[[float], Value]
-
-    @property
-    def gain(self) -> int:
-        """What is saved where the factor is applied in the cheapest place."""
-        return self.saved - (0 if self.factor == 1.0 else self.place)
-
-    def whole(self) -> Value:
-        """The value, the factor in the cheapest place."""
-        return self.times(self.factor)
-
-    def scaled(self, factor: float, saved: int) -> Term:
-        """The term with another factor, where that saves so much more."""
-        return Term(factor, self.saved + saved, self.place, self.depth, self.times)
+REWRITTEN = frozenset((*SUMS, "multiply", "divide", "negative", "sum", *PRODUCTS))
 
 
 def gather_factors(graph: Graph) -> Graph:
@@ -87,13 +56,11 @@ def gather_factors(graph: Graph) -> Graph:
     return rebuild(graph, _Gathering(graph).rewrite)
 
 
-def cost(type: ArrayType) -> int:
-    """What an elementwise operation costs that makes this type."""
-    return CALL + type.estimated_size
-
-
 def _has_constant(operands: Sequence[Value]) -> bool:
-    return any([isinstance(value, Constant) for value in operands])
+    for value in operands:
+        if isinstance(value, Constant):
+            return True
+    return False
 
 
 def _note(node: Node) -> str:
@@ -110,7 +77,7 @@ class _Gathering:
         self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
         self.negatives: set[Value] = set()
         self.factored: set[Value] = set()
-        self.readers: defaultdict[Value, int] = defaultdict(int)
+        self.readers = self.before.copy()
         self.terms: dict[Value, Term] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
@@ -119,21 +86,28 @@ class _Gathering:
             pairs = zip(node.operands, operands, strict=True)
             self.negatives.update(after for before, after in pairs if before in self.negated)
         start = len(new.nodes)
-        value = None if node in self.kept else self._gathered(new, node, operands)
+        value = self._gathered(new, node, operands) if node.op.name in REWRITTEN else None
         if value is not None and value.type is node.results[0].type:
             results: Sequence[Value] = (value,)
             for made in new.nodes[start:]:
                 for operand in made.operands:
                     self.readers[operand] += 1
             self._forget(operands)
+            self._note_factors(new.nodes[start:])
         else:
-            results = new.copy_node(node, operands).results
-        for before, after in zip(node.results, results, strict=True):
-            self.readers[after] += self.before[before]
-        for made in new.nodes[start:]:
-            if made.op.name in SPLITS and self._has_factor(made):
-                self.factored.update(made.results)
+            copy = new.copy_node(node, operands)
+            results = copy.results
+            self._note_factors((copy,))
+        if results is not node.results:
+            for before, after in zip(node.results, results, strict=True):
+                self.readers[after] += self.before[before]
         return results
+
+    def _note_factors(self, nodes: Iterable[Node]) -> None:
+        """Keep in mind which of the results of `nodes` may have a factor in their expression."""
+        for node in nodes:
+            if node.op.name in SPLITS and self._has_factor(node):
+                self.factored.update(node.results)
 
     def _has_factor(self, node: Node) -> bool:
         """Whether there may be a factor in the expression of `node`."""
@@ -153,18 +127,18 @@ class _Gathering:
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
         name = node.op.name
-        if (name not in SUMS and name not in GATHERED) or not is_real(node.results[0]):
+        if node in self.kept or not is_real(node.results[0]):
             return None
         is_scaled = name == "negative" or _has_constant(operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
             factored = [value for value in operands if value in self.factored]
-            is_scaled = any(self._is_inner(value, node) for value in factored)
+            is_scaled = any([self._is_inner(value, node) for value in factored])
         if name in SUMS:
             better = self._signs_in_sum(new, node, operands) if is_scaled else None
             return self._twice(new, node, operands) if better is None else better
         term = self._split(new, node, operands) if is_scaled else None
         if term is not None and term.gain > 0:
-            return term.whole()
+            return self._whole(term)
         if name == "negative":
             return self._negative_shared(new, node, operands[0])
         if name == "multiply":
@@ -222,7 +196,7 @@ class _Gathering:
             return None
         term = self._of_both(new, node, first, second)
         if term is not None and term.gain > 0:
-            return term.whole()
+            return self._whole(term)
         if second.factor < 0:
             positive = second.scaled(-second.factor, 0)
             if positive.gain >= 0:
@@ -278,6 +252,13 @@ class _Gathering:
         if number == -1.0:
             return emit(new, like, "negative", (value,))
         return emit(new, like, "multiply", (new.constant(number), value))
+
+    def _whole(self, term: Term) -> Value:
+        """The value of a term, which is known to be that term when it is read again."""
+        value = term.whole()
+        if term.depth and value not in self.terms:
+            self.terms[value] = term.placed()
+        return value
 
     def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """The result of `node` as a factor times the rest; None where none can be told apart."""

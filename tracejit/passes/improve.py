@@ -11,7 +11,7 @@ is joined to it, and ways that end alike stay alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
@@ -21,17 +21,23 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
-from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.like_terms import SUMS, collect_like_terms
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loops import hoist_products, join_sums
+from tracejit.passes.loops import (
+    MATRIX_PRODUCTS,
+    SUMMANDS,
+    VECTOR_PRODUCTS,
+    hoist_products,
+    join_sums,
+)
 from tracejit.passes.lower import lower
-from tracejit.passes.products import dot_small
-from tracejit.passes.reductions import arrange_reductions
-from tracejit.passes.solves import solve_together
+from tracejit.passes.products import DOTS, dot_small
+from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
+from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
-from tracejit.passes.triangles import substitute_factors, take_factors_apart
+from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
@@ -70,17 +76,39 @@ ALONG_A_WAY = frozenset(
         spread_once,
     )
 )
+NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
+    contract: ("einsum",),
+    collect_like_terms: SUMS,
+    take_sums_apart: ("sum",),
+    keep_edges: ("concatenate", "add_slice"),
+    solve_together: SOLVES,
+    substitute_factors: FACTORS,
+    take_factors_apart: FACTORS,
+    hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
+    join_sums: SUMMANDS,
+    lay_in_stretches: ("getitem",),
+    read_diagonals: ("matmul",),
+    arrange_reductions: REDUCTIONS,
+    lower: ("sum",),
+    dot_small: DOTS,
+    choose_by_bits: ("where",),
+}
+"""Operations without any of which a pass has nothing to do."""
 
 
 def improve(graph: Graph) -> Graph:
     """`graph`, of which nobody else holds anything, after every improvement."""
     graph.is_passing = True
+    names = {node.op.name for node in graph.nodes}
     for each in IMPROVEMENTS:
         if graph.branches.decisions and each in ALONG_A_WAY:
+            continue
+        if each in NEEDED and names.isdisjoint(NEEDED[each]):
             continue
         better = each(graph)
         if better is not graph:
             graph = drop_dead(better)
             graph.is_passing = True
+            names = {node.op.name for node in graph.nodes}
     graph.is_passing = False
     return graph

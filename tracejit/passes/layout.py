@@ -50,15 +50,16 @@ class Layout:
     def laid(self) -> set[Node]:
         """The nodes that are better done in stretches."""
         for node in self.graph.nodes:
-            if not self._is_open(node):
+            name = node.op.name
+            if not (self.rows or name == "getitem") or not self._is_open(node):
                 continue
-            if node.op.name == "getitem":
+            if name == "getitem":
                 self._enter_view(node.results[0])
-            elif node.op.name in ARITHMETIC:
+            elif name in ARITHMETIC:
                 self._enter_arithmetic(node)
-            elif node.op.name in GAPS or node.op.name == "set_item":
+            elif name in GAPS or name == "set_item":
                 self._enter_update(node)
-            elif is_full(node) and node.operands[0] in self._groups:
+            elif name == "sum" and is_full(node) and node.operands[0] in self._groups:
                 self.sums[node] = node.operands
         if not self._groups:
             return set()

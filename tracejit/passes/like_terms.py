@@ -51,6 +51,7 @@ from tracejit.passes.rebuild import rebuild
 
 MOST_FACTORS = 16
 SUMS = ("add", "subtract")
+PRODUCTS = ("multiply", "negative")
 
 
 class Term(NamedTuple):
@@ -68,9 +69,7 @@ class Term(NamedTuple):
 
 def collect_like_terms(graph: Graph) -> Graph:
     """`graph` with like terms of sums as one."""
-    if not any(node.op.name in SUMS for node in graph.nodes):
-        return graph
-    return rebuild(graph, _Collecting(graph).rewrite, ops=("multiply", "negative", *SUMS))
+    return rebuild(graph, _Collecting(graph).rewrite, ops=(*PRODUCTS, *SUMS))
 
 
 class _Collecting:
@@ -96,8 +95,11 @@ class _Collecting:
             self.readers[value] = max(self.before[old], self.readers.get(value, 0))
         if not self._is_sum(node) or node.results[0] in self.inner:
             return None
-        terms = self._terms(node, operands)
-        if sum(bool(term.nodes) for term in terms) < 2:
+        addends = self._addends(node, operands)
+        if sum([made_by(value, *PRODUCTS) is not None for _, value in addends]) < 2:
+            return None
+        terms = [self._term(sign, value, node) for sign, value in addends]
+        if sum([bool(term.nodes) for term in terms]) < 2:
             return None
         collected = self._collected(new, node, terms)
         return (self._sum(new, node, collected),) if len(collected) < len(terms) else None
@@ -111,9 +113,9 @@ class _Collecting:
 
     # Taking apart
 
-    def _terms(self, last: Node, operands: tuple[Value, ...]) -> list[Term]:
-        """What is added and subtracted, in order."""
-        terms: list[Term] = []
+    def _addends(self, last: Node, operands: tuple[Value, ...]) -> list[tuple[float, Value]]:
+        """What is added and subtracted, in order, with its sign."""
+        addends: list[tuple[float, Value]] = []
         pending = _signed(last, operands, 1.0)[::-1]
         while pending:
             sign, value = pending.pop()
@@ -121,14 +123,14 @@ class _Collecting:
             if made is not None and self._is_inner(value, last):
                 pending += _signed(made, made.operands, sign)[::-1]
             else:
-                terms.append(self._term(sign, value, last))
-        return terms
+                addends.append((sign, value))
+        return addends
 
     def _term(self, sign: float, value: Value, reader: Node) -> Term:
         multiple, base = 1.0, value
         while (found := _multiple(base)) is not None and self._is_inner(base, reader):
             multiple, base = multiple * found[0], found[1]
-        number, factors, nodes = multiple, Counter[Value](), set[Node]()
+        number, factors, nodes = multiple, dict[Value, int](), set[Node]()
         pending = [base] if base.type.dtype == reader.results[0].type.dtype else []
         while pending:
             factor = pending.pop()
@@ -136,13 +138,11 @@ class _Collecting:
             known = number_of(factor)
             if known is not None:
                 number *= known
-            elif made is None or len(nodes) == MOST_FACTORS or not _is_beside(factor, reader):
-                factors[factor] += 1
-            elif factor.type.dtype != base.type.dtype:
-                factors[factor] += 1
-            else:
+            elif made is not None and len(nodes) < MOST_FACTORS and _is_like(factor, base, reader):
                 nodes.add(made)
                 pending += made.operands
+            else:
+                factors[factor] = factors.get(factor, 0) + 1
         product = number, frozenset(factors.items()), frozenset(nodes)
         return Term(sign, value, multiple, base, *product)
 
@@ -202,7 +202,7 @@ def _signed(node: Node, operands: tuple[Value, ...], sign: float) -> list[tuple[
 
 def _multiple(value: Value) -> tuple[float, Value] | None:
     """A value as a number times another of its type."""
-    made = made_by(value, "multiply", "negative")
+    made = made_by(value, *PRODUCTS)
     if made is None:
         return None
     if made.op.name == "negative":
@@ -217,6 +217,11 @@ def _multiple(value: Value) -> tuple[float, Value] | None:
 def _is_step(value: Value, reader: Node) -> bool:
     """Whether a value without a name is computed beside its reader."""
     return not value.label and _is_beside(value, reader)
+
+
+def _is_like(factor: Value, base: Value, reader: Node) -> bool:
+    """Whether a factor of `base` may be taken apart with it."""
+    return factor.type.dtype == base.type.dtype and _is_beside(factor, reader)
 
 
 def _is_beside(value: Value, reader: Node) -> bool:

@@ -45,6 +45,8 @@ STEP_OPERATIONS = 2_000_000
 JOINED_BYTES = 2**23
 MATRIX_PRODUCTS = ("matmul", "dot_matrix")
 VECTOR_PRODUCTS = ("vector_matmul", "vector_dot")
+SUMMANDS = ("outer", "sum", *MATRIX_PRODUCTS)
+"""What a step adds to a sum over all steps."""
 
 
 class Step(NamedTuple):
@@ -185,7 +187,8 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     What the steps add up is kept to the last: not where the user has something computed again so
     that less is kept.
     """
-    if any(node.region for node in graph.nodes):
+    summands = sum([node.op.name in SUMMANDS for node in graph.nodes])
+    if summands < steps or any([node.region for node in graph.nodes]):
         return graph
     uses = readers_of(graph)
     partial = partial_sums(graph, uses)

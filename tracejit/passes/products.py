@@ -39,8 +39,6 @@ DOTS = {
 
 def dot_small(graph: Graph) -> Graph:
     """`graph` with small products of matrices and vectors by `dot`."""
-    if not any(node.op.name in DOTS for node in graph.nodes):
-        return graph
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:

@@ -54,10 +54,12 @@ def rebuild(
                 known[value] = new.add_input(value.name, value.type)
     for node in graph.nodes:
         operands = node.operands
-        if not known.keys().isdisjoint(operands):
+        if known and not known.keys().isdisjoint(operands):
             operands = replace_values(operands, known)
         results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
         if results is None:
+            if not known and new.takes_nodes and new.take(node) is node:
+                continue
             results = new.copy_node(node, operands).results
         elif results is not node.results:
             for old, result in zip(node.results, results, strict=True):

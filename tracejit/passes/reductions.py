@@ -42,8 +42,6 @@ LEAST_ELEMENTS = 1000
 
 def arrange_reductions(graph: Graph) -> Graph:
     """`graph` with sums over one axis, and extremes over the first."""
-    if not any(node.op.name in REDUCTIONS for node in graph.nodes):
-        return graph
     kept = for_decisions(graph)
     tiled = {
         value.type.shape[0]

@@ -50,7 +50,7 @@ def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph
 def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
     if len(node.results) != 1:
         return None
-    operands = _without_broadcasts(graph, node, operands)
+    given, operands = operands, _without_broadcasts(graph, node, operands)
     folded = fold(graph, node.op, operands, node.params, node.results[0].type)
     if folded is not None:
         return (folded,)
@@ -59,7 +59,7 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
         if value is not None:
             assert value.type is node.results[0].type, (node, value)
             return (value,)
-    return graph.copy_node(node, operands).results
+    return None if operands is given else graph.copy_node(node, operands).results
 
 
 def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -56,8 +56,6 @@ def take_factors_apart(graph: Graph) -> Graph:
 
 
 def _rewritten(graph: Graph, names: Sequence[str], rule: Rule) -> Graph:
-    if not any(node.op.name in FACTORS for node in graph.nodes):
-        return graph
     kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:

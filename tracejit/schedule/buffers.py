@@ -67,9 +67,9 @@ def overwritten_operands(
                 continue
             if operand.node in inlined:
                 continue
-            if not _is_whole(operand, root, overwrites):
-                continue
             if dies.get(root) != number:
+                continue
+            if not _is_whole(operand, root, overwrites):
                 continue
             overwrites[node] = operand
             dies[root] = dies.get(result, -1)
@@ -79,13 +79,13 @@ def overwritten_operands(
 
 
 def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bool:
-    """Whether `value` takes all of the memory of `root`, in whatever shape."""
-    while value is not root:
-        node = value.node
-        assert node is not None
-        if node not in overwrites and node.op.name not in FLATTENING:
+    """Whether `value` takes all of the memory of `root`, in whatever shape, as what is overwritten
+    does."""
+    while value is not root and value.node not in overwrites:
+        assert value.node is not None
+        if value.node.op.name not in FLATTENING:
             return False
-        value = overwrites.get(node, node.operands[0])
+        value = value.node.operands[0]
     return True
 
 

@@ -1,0 +1,49 @@
+"""Terms: values as a factor times the rest, and what it costs to apply a factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tracejit.ir.graph import Value
+from tracejit.ir.types import ArrayType
+
+CALL = 256
+"""What a call costs, in elements."""
+NUMBER = CALL + 1
+"""What it costs to multiply a number."""
+
+
+class Term(NamedTuple):
+    """A value as a factor times the rest: how much is saved where the factor is left out, how much
+    it costs to apply another in its place, and `times(number)`, which makes the rest times a
+    number."""
+
+    factor: float
+    saved: int
+    place: int
+    depth: int
+    times: Callable[[float], Value]
+
+    @property
+    def gain(self) -> int:
+        """What is saved where the factor is applied in the cheapest place."""
+        return self.saved - (0 if self.factor == 1.0 else self.place)
+
+    def whole(self) -> Value:
+        """The value, the factor in the cheapest place."""
+        return self.times(self.factor)
+
+    def scaled(self, factor: float, saved: int) -> Term:
+        """The term with another factor, where that saves so much more."""
+        return Term(factor, self.saved + saved, self.place, self.depth, self.times)
+
+    def placed(self) -> Term:
+        """The term again, of the value that it has become: left out, its factor saves its place."""
+        saved = 0 if self.factor == 1.0 else self.place
+        return Term(self.factor, saved, self.place, self.depth, self.times)
+
+
+def cost(type: ArrayType) -> int:
+    """What an elementwise operation costs that makes this type."""
+    return CALL + type.estimated_size
