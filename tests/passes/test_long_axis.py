@@ -161,6 +161,21 @@ def test_sums_over_stacks_that_are_not_turned(keepdims: bool) -> None:
         assert found.flags.c_contiguous
 
 
+def test_reductions_over_no_axis() -> None:
+    """They read the rows as they are."""
+
+    def f(x: Any, a: Any, b: Any) -> Any:
+        x = np.tanh((x - a) * b) * a
+        return np.max(x, axis=1), np.sum(x, axis=()), np.min(x * b, axis=(), keepdims=True)
+
+    for x in (normal(3000, 3), normal(5, 600, 3)):
+        args = [x, normal(3), normal(3)]
+        turned = verify(drop_dead(put_long_axis_last(graph_of(f, *args))))
+        assert "ascontiguousarray" in ops_of(turned)
+        for found, expected in zip(interpret(turned, *args), f(*args), strict=True):
+            assert_close(found, expected, None)
+
+
 def test_turned_by_a_single_copy() -> None:
     """What several groups read is turned once."""
 

@@ -115,7 +115,7 @@ def is_turn(node: Node) -> bool:
 
 def _is_leading(node: Node) -> bool:
     """Whether a reduction is one over axes before the last two."""
-    return max(node.params["axis"], default=0) < node.operands[0].type.ndim - 2
+    return max(node.params["axis"]) < node.operands[0].type.ndim - 2
 
 
 def _is_product(node: Node) -> bool:
@@ -123,7 +123,9 @@ def _is_product(node: Node) -> bool:
 
 
 def _is_plain_reduction(node: Node) -> bool:
-    return node.op.name in REDUCTIONS and node.params.keys() <= {"axis", "dtype", "keepdims"}
+    if node.op.name not in REDUCTIONS or not node.params["axis"]:
+        return False
+    return node.params.keys() <= {"axis", "dtype", "keepdims"}
 
 
 def _is_spread(value: Value, over: ArrayType) -> bool:
