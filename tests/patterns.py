@@ -185,11 +185,12 @@ SPREAD = (
     "np.sum({0} * ({1}[..., :1, :] > 0.2), axis=-1)[..., None] * {0}",
 )  # fmt: skip
 DIAGONALS = (
-    "(({0} @ {1}.mT) * np.sum({0} * {1}, axis=-1)[..., None])",
-    "(({0}.mT @ {1}) * np.sum({1} * {0}, axis=-2, keepdims=True))",
-    "({0} @ {0}.mT - 2.0 * np.sum({0} * {0}, axis=-1, keepdims=True))",
-    "np.sin({1} @ np.tril({0}).mT + {1} * {0}[..., :1, :])",
+    "((a @ b.mT) * np.sum(a * b, axis=-1)[..., None])",
+    "((a.mT @ b) * np.sum(b * a, axis=-2, keepdims=True))",
+    "(a @ a.mT - 2.0 * np.sum(a * a, axis=-1, keepdims=True))",
+    "np.sin(b @ np.tril(a).mT + b * a[..., :1, :])",
 )  # fmt: skip
+DIAGONALS = tuple(f"(a := np.tanh({{0}}), b := np.tanh({{1}}), {text})[2]" for text in DIAGONALS)
 ELEMENTWISE = (*SMOOTH[:20], *WEAK, *BINARY[:11])
 
 
