@@ -42,7 +42,7 @@ from collections.abc import Container, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by
+from tracejit.passes.emission import emit, for_decisions, is_real, is_spread, made_by
 from tracejit.passes.lower import FLOATING, is_tiled
 from tracejit.passes.rebuild import rebuild
 
@@ -152,10 +152,6 @@ def _is_plain_reduction(node: Node) -> bool:
     return node.params.keys() <= {"axis", "dtype", "keepdims"}
 
 
-def _is_spread(value: Value, over: ArrayType) -> bool:
-    return value.type.size > 1 and value.type.shape != over.shape
-
-
 def _operations(node: Node) -> int:
     """How many operations a node is, as far as is known."""
     types = [value.type for value in node.operands]
@@ -245,7 +241,7 @@ class _Groups:
                 self.copied[value].add(operand)
                 other = self.copying.setdefault(operand, value)
                 self.parents[self._group(other)] = self._group(value)
-        if node.op.batch == "elementwise" and any(_is_spread(x, type) for x in node.operands):
+        if node.op.batch == "elementwise" and any(is_spread(x, type.shape) for x in node.operands):
             gain = rows * max(SPREAD - 0.13 * length, 1.0) - LONG_TURN * type.size / type.shape[-2]
         elif node.op.name == "matmul" and node.operands[0].type.shape[-1] <= SHORT_ROW:
             made = node.operands[1].node
