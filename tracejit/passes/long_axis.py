@@ -116,7 +116,8 @@ def is_turn(node: Node) -> bool:
 
 def _is_leading(node: Node) -> bool:
     """Whether a reduction is one over axes before the last two."""
-    return max(node.params["axis"]) < node.operands[0].type.ndim - 2
+    axis: tuple[int, ...] = node.params["axis"]
+    return max(axis) < node.operands[0].type.ndim - 2
 
 
 def _is_product(node: Node) -> bool:
@@ -126,11 +127,9 @@ def _is_product(node: Node) -> bool:
 def _is_matrix_product(node: Node) -> bool:
     """Whether a node is a product of matrices, or of stacks of them."""
     ndims = {value.type.ndim for value in node.operands}
-    return (
-        ndims == {2}
-        if node.op.name == "dot_matrix"
-        else node.op.name == "matmul" and min(ndims) > 1
-    )
+    if node.op.name == "dot_matrix":
+        return ndims == {2}
+    return node.op.name == "matmul" and min(ndims) > 1
 
 
 def _only_read_turned(graph: Graph, kept: set[Node]) -> set[Value]:
