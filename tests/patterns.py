@@ -124,6 +124,8 @@ STENCILS = (
     "(d := {0}[1:, 1:] * {1}[:-1, 1:], d[1:] - d[:-1] - np.sin({1}[2:, 1:]) * d[:-1])[1]",
     "np.sum(({0}[..., 1:-1] - {0}[..., :-2]) * {1}[..., 2:] * 0.3)",
     "({0}[:-1, 1:] + np.sin({1})[1:, 1:] - {0}[1:, :-1]).copy()[1:, :-1] * 1.5",
+    "(u := np.sin({0}), i := u[IN] + 0.1 * (u[2:, 1:-1] - {1}[1:-1, 2:]), FRAME * {1})[2]",
+    "(u := {0} * 1.5, [i := 0.3 * u[2:, 1:-1] - u[IN] * {1}[IN], u := FRAME], u)[2]",
 )  # fmt: skip
 SOLVED = (
     "(a := np.sin({0}) + 9 * np.eye({0}.shape[-1]), np.linalg.solve(a, {1}) + np.linalg.inv(a))[1]",
@@ -163,6 +165,8 @@ FACTORED, LIKELIHOODS = (
     tuple(text.replace("SIZE", "{0}.shape[-1]") for text in texts)
     for texts in (FACTORED, LIKELIHOODS)
 )
+FRAME = "np.concatenate((u[:1], np.concatenate((u[1:-1, :1], i, u[1:-1, -1:]), axis=1), u[-1:]))"
+STENCILS = tuple(text.replace("FRAME", FRAME) for text in STENCILS)
 HOISTED, JOINED, ROLLED, EDGED, STENCILS = (
     tuple(text.replace("EACH", EACH).replace("[IN]", "[1:-1, 1:-1]") for text in texts)
     for texts in (HOISTED, JOINED, ROLLED, EDGED, STENCILS)
@@ -186,13 +190,16 @@ SPREAD = (
     "({0} * {1}[..., 0, :]) @ {1}[0]",
     "np.sum({0} * {1}[..., :1, :], axis=(-1, -2))", "np.broadcast_to({0}[..., :1, :], {0}.shape)",
     "np.sum({0} * ({1}[..., :1, :] > 0.2), axis=-1)[..., None] * {0}",
+    "-np.max({0} * {1}[..., :1, :], axis=-1, keepdims=True) * {1}", "np.sum({0}, axis=()) * {1}",
+    "np.sin(({0}.mT @ np.tanh({1} @ {0}.mT).mT).mT * 0.1) * {1}[..., :1, :]",
 )  # fmt: skip
 DIAGONALS = (
-    "(({0} @ {1}.mT) * np.sum({0} * {1}, axis=-1)[..., None])",
-    "(({0}.mT @ {1}) * np.sum({1} * {0}, axis=-2, keepdims=True))",
-    "({0} @ {0}.mT - 2.0 * np.sum({0} * {0}, axis=-1, keepdims=True))",
-    "np.sin({1} @ np.tril({0}).mT + {1} * {0}[..., :1, :])",
+    "((a @ b.mT) * np.sum(a * b, axis=-1)[..., None])",
+    "((a.mT @ b) * np.sum(b * a, axis=-2, keepdims=True))",
+    "(a @ a.mT - 2.0 * np.sum(a * a, axis=-1, keepdims=True))",
+    "np.sin(b @ np.tril(a).mT + b * a[..., :1, :])",
 )  # fmt: skip
+DIAGONALS = tuple(f"(a := np.tanh({{0}}), b := np.tanh({{1}}), {text})[2]" for text in DIAGONALS)
 ELEMENTWISE = (*SMOOTH[:20], *WEAK, *BINARY[:11])
 
 

@@ -17,7 +17,7 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes import long_axis
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.long_axis import put_long_axis_last
+from tracejit.passes.long_axis import is_turn, put_long_axis_last
 from tracejit.passes.simplify import simplify
 
 ROWS = 3000
@@ -161,6 +161,21 @@ def test_sums_over_stacks_that_are_not_turned(keepdims: bool) -> None:
         assert found.flags.c_contiguous
 
 
+def test_reductions_over_no_axis() -> None:
+    """They read the rows as they are."""
+
+    def f(x: Any, a: Any, b: Any) -> Any:
+        x = np.tanh((x - a) * b) * a
+        return np.max(x, axis=1), np.sum(x, axis=()), np.min(x * b, axis=(), keepdims=True)
+
+    for x in (normal(3000, 3), normal(5, 600, 3)):
+        args = [x, normal(3), normal(3)]
+        turned = verify(drop_dead(put_long_axis_last(graph_of(f, *args))))
+        assert "ascontiguousarray" in ops_of(turned)
+        for found, expected in zip(interpret(turned, *args), f(*args), strict=True):
+            assert_close(found, expected, None)
+
+
 def test_turned_by_a_single_copy() -> None:
     """What several groups read is turned once."""
 
@@ -169,6 +184,42 @@ def test_turned_by_a_single_copy() -> None:
 
     turned = drop_dead(put_long_axis_last(graph_of(f, *arguments())))
     assert ops_of(turned).count("ascontiguousarray") == 1
+
+
+PRODUCTS = {
+    "both factors turned": (lambda x, y: (x.T @ y.T).T, True),
+    "one factor turned": (lambda x, y: (x.T @ y[:, :900].T).T * 2.0, True),
+    "in stacks": (lambda x, y: np.sin((np.stack([x, x]).mT @ y.T).mT), True),
+    "read as they are": (lambda x, y: (lambda p: p + p.T)(x.T @ y.T), False),
+    "handed out": (lambda x, y: (lambda p: (p, p.T * 2.0))(x.T @ y.T), False),
+    "whole numbers": (lambda x, y: (np.sign(x).astype(int).T @ np.sign(y).astype(int).T).T, False),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_that_are_only_read_turned(name: str) -> None:
+    """They are those of turned factors in reverse, without a view of the result."""
+    f, is_turned = PRODUCTS[name]
+    args = normal(900, 7), normal(7, 900)
+    graph = graph_of(f, *args)
+    found = verify(drop_dead(put_long_axis_last(graph)))
+    assert (ops_of(found) != ops_of(graph)) == is_turned
+    last = [node for node in found.nodes if node.op.name == "matmul"][-1]
+    if is_turned:
+        assert not any(is_turn(node) and node.operands == last.results for node in found.nodes)
+    for one, other in zip(interpret(found, *args), interpret(graph, *args), strict=True):
+        assert_close(one, other, None)
+
+
+def test_numbers_of_rows_that_are_negated() -> None:
+    """They become a row without a view of a view."""
+
+    def f(x: Any, a: Any, b: Any) -> Any:
+        x = np.tanh((x - a) * b) * a + b
+        return np.sum(-np.max(x, axis=1)[:, None] * x, axis=1)
+
+    turned = drop_dead(put_long_axis_last(graph_of(f, *arguments())))
+    assert ops_of(turned).count("transpose") == 1
 
 
 def small(x: Any, a: Any, b: Any) -> Any:

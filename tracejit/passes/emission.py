@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.op import OPS, Op
 
@@ -66,6 +66,11 @@ def is_real(value: Value) -> bool:
     """Whether a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
     them gives the same type again."""
     return value.type.is_real
+
+
+def is_spread(value: Value, shape: Shape) -> bool:
+    """Whether an array of several elements is spread over one of `shape`."""
+    return value.type.size > 1 and value.type.shape != shape
 
 
 def readers_of(graph: Graph) -> Counter[Value]:

@@ -4,9 +4,10 @@ NumPy goes through an array row by row where one operand is spread over another:
 of three elements that takes ten times as long as of three rows of a thousand. So values of many
 short rows that are computed from each other are computed turned, their last two axes swapped:
 elementwise operations of turned operands, products as those of turned factors in reverse, sums
-and extremes over the other axis. What comes from elsewhere is turned by a copy, unless a product
-reads it; what goes elsewhere is turned back. A group of values is turned where that gains more
-than the copies take. What tiles go through by its rows stays, and what is of free dimensions.
+and extremes over the other axis. So are products that are read turned only, whatever their shape.
+What comes from elsewhere is turned by a copy, unless a product reads it; what goes elsewhere is
+turned back. A group of values is turned where that gains more than the copies take. What tiles go
+through by its rows stays, and what is of free dimensions.
 
 Sums over rows are added up in another order; nothing else changes.
 
@@ -41,7 +42,7 @@ from collections.abc import Container, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.passes.emission import emit, for_decisions, made_by
+from tracejit.passes.emission import emit, for_decisions, is_real, is_spread, made_by
 from tracejit.passes.lower import FLOATING, is_tiled
 from tracejit.passes.rebuild import rebuild
 
@@ -81,7 +82,7 @@ def put_long_axis_last(graph: Graph) -> Graph:
     if not any(is_tall(value.type) for node in graph.nodes for value in node.results):
         return graph
     groups = _Groups(graph)
-    chosen = groups.chosen()
+    chosen = groups.chosen() | _only_read_turned(graph, groups.kept)
     return rebuild(graph, _Turning(groups, chosen).rewrite) if chosen else graph
 
 
@@ -115,19 +116,39 @@ def is_turn(node: Node) -> bool:
 
 def _is_leading(node: Node) -> bool:
     """Whether a reduction is one over axes before the last two."""
-    return max(node.params["axis"], default=0) < node.operands[0].type.ndim - 2
+    axis: tuple[int, ...] = node.params["axis"]
+    return max(axis) < node.operands[0].type.ndim - 2
 
 
 def _is_product(node: Node) -> bool:
     return node.op.name in TURNED_PRODUCTS
 
 
+def _is_matrix_product(node: Node) -> bool:
+    """Whether a node is a product of matrices, or of stacks of them."""
+    ndims = {value.type.ndim for value in node.operands}
+    if node.op.name == "dot_matrix":
+        return ndims == {2}
+    return node.op.name == "matmul" and min(ndims) > 1
+
+
+def _only_read_turned(graph: Graph, kept: set[Node]) -> set[Value]:
+    """The products of matrices that nothing reads but to swap their last two axes."""
+    read = set(graph.outputs)
+    turned: set[Value] = set()
+    for node in graph.nodes:
+        (turned if is_turn(node) and node not in kept else read).update(node.operands)
+    return {
+        value
+        for value in turned - read
+        if value.node is not None and _is_matrix_product(value.node) and is_real(value)
+    }
+
+
 def _is_plain_reduction(node: Node) -> bool:
-    return node.op.name in REDUCTIONS and node.params.keys() <= {"axis", "dtype", "keepdims"}
-
-
-def _is_spread(value: Value, over: ArrayType) -> bool:
-    return value.type.size > 1 and value.type.shape != over.shape
+    if node.op.name not in REDUCTIONS or not node.params["axis"]:
+        return False
+    return node.params.keys() <= {"axis", "dtype", "keepdims"}
 
 
 def _operations(node: Node) -> int:
@@ -202,9 +223,8 @@ class _Groups:
             return False
         if node.op.batch == "elementwise" or node.op.name == "broadcast_to":
             return True
-        if node.op.name in ("matmul", "dot_matrix"):
-            ndims = {value.type.ndim for value in node.operands}
-            return ndims == {2} or (node.op.name == "matmul" and min(ndims) > 1)
+        if _is_matrix_product(node):
+            return True
         return _is_plain_reduction(node) and _is_leading(node) and node.operands[0] in self.parents
 
     def _turn(self, node: Node) -> None:
@@ -220,7 +240,7 @@ class _Groups:
                 self.copied[value].add(operand)
                 other = self.copying.setdefault(operand, value)
                 self.parents[self._group(other)] = self._group(value)
-        if node.op.batch == "elementwise" and any(_is_spread(x, type) for x in node.operands):
+        if node.op.batch == "elementwise" and any(is_spread(x, type.shape) for x in node.operands):
             gain = rows * max(SPREAD - 0.13 * length, 1.0) - LONG_TURN * type.size / type.shape[-2]
         elif node.op.name == "matmul" and node.operands[0].type.shape[-1] <= SHORT_ROW:
             made = node.operands[1].node
@@ -345,6 +365,8 @@ def _operand(graph: Graph, like: Node, value: Value, over: ArrayType) -> Value:
     if made is not None and made.params["axis"] in ((ndim - 2,), (ndim - 1,)):
         axis = (2 * ndim - 3 - made.params["axis"][0],)
         return emit(graph, like, "expand_dims", made.operands, axis=axis)
+    if (made := made_by(value, "negative")) is not None:
+        return emit(graph, like, "negative", (_operand(graph, like, made.operands[0], over),))
     turned = turn(graph, like, value)
     if value.type.shape[-2:] != over.shape[-2:]:
         return turned

@@ -39,7 +39,7 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import Shape
-from tracejit.passes.emission import emit, for_decisions, made_by
+from tracejit.passes.emission import emit, for_decisions, is_spread, made_by
 from tracejit.passes.rebuild import rebuild
 
 READERS = 4
@@ -56,7 +56,7 @@ def spread_once(graph: Graph) -> Graph:
         for node in graph.nodes
         if node not in kept and (shape := _small_shape(node)) is not None
         for value in node.operands
-        if _is_spread(value, shape)
+        if is_spread(value, shape)
     )
     if max(readers.values(), default=0) < READERS:
         return graph
@@ -82,10 +82,6 @@ def _small_shape(node: Node) -> Shape | None:
     if type.sizes is not None or not 0 < type.size <= MOST_ELEMENTS:
         return None
     return type.shape if any(value.type.shape == type.shape for value in node.operands) else None
-
-
-def _is_spread(value: Value, shape: Shape) -> bool:
-    return value.type.size > 1 and value.type.shape != shape
 
 
 def _spread(graph: Graph, like: Node, value: Value, shape: Shape) -> Value:
