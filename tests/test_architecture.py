@@ -23,6 +23,7 @@ RANKS = {
     "version": 0,
     "errors": 0,
     "exceptions": 0,
+    "parsing": 0,
     "ir": 1,
     "ops": 2,
     "passes": 3,

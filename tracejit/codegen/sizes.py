@@ -10,6 +10,7 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Value
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.weak import SIZE
+from tracejit.parsing import parse
 from tracejit.schedule.plan import Plan
 
 
@@ -34,7 +35,7 @@ def size_lines(
     """The statements that bind what `lines` use of the `free` dimensions."""
     if not free:
         return
-    tree = ast.parse("\n".join(lines))
+    tree = parse("\n".join(lines))
     used = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
     missing = free & used - {names[value] for value in plan.inputs}
     for value in plan.inputs:

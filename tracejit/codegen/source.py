@@ -10,7 +10,6 @@ Comments stay as they are; `#` alone is a blank line.
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
 import warnings
@@ -25,6 +24,7 @@ with warnings.catch_warnings():
     from astor.string_repr import pretty_string
 
 from tracejit.codegen.lines import broken
+from tracejit.parsing import parse
 
 _INDENT = "    "
 _NAME = re.compile(r"((?<![\w.])[A-Za-z_]\w*)")
@@ -108,7 +108,7 @@ def _by_astor(statement: str, depth: int) -> list[str]:
     opens = statement.endswith(":")
     generator = SourceGenerator(_INDENT, False, _double_quoted)
     generator.indentation = depth
-    generator.visit(ast.parse(statement + " pass" * opens).body[0])
+    generator.visit(parse(statement + " pass" * opens).body[0])
     text = "".join(generator.result).lstrip("\n")
     if opens:
         text = text.rpartition("\n")[0]

@@ -10,6 +10,7 @@ from typing import Any, Final
 from tracejit.errors import fail
 from tracejit.ir.dims import ESTIMATE, Dim
 from tracejit.ir.sizes import Sizes
+from tracejit.parsing import parse
 
 OPERATORS: Final[dict[type, Any]] = {
     ast.Add: operator.add,
@@ -51,7 +52,7 @@ def parse_sizes(text: str, known: Mapping[str, Dim]) -> Any:
     """What prints as `text`, sizes in it being over symbols by name; None where it is nothing of
     the kind."""
     try:
-        return _value_of(ast.parse(text, mode="eval").body, known)
+        return _value_of(parse(text, mode="eval").body, known)
     except (SyntaxError, KeyError):
         return None
 

@@ -32,6 +32,7 @@ import numpy as np
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, Shape, parse_type, type_of
 from tracejit.ops.batching import Moved, spread
 from tracejit.ops.op import OPS, Op, Rule, defop
+from tracejit.parsing import parse
 
 # The arguments of a Generator's methods that are no parameters of a distribution.
 SETTINGS = frozenset("size axis replace shuffle method endpoint dtype out check_valid tol".split())
@@ -108,7 +109,7 @@ def _batched_draw(
     moved: Moved, rng: Any, *operands: Any, elements: int, shape: Shape, call: str
 ) -> Any:
     """One draw for all elements, if there is one that says the same."""
-    tree: Any = ast.parse(call, mode="eval").body
+    tree: Any = parse(call, mode="eval").body
     method = tree.func.id
     signature = signature_of_draw(method)
     words = {word.arg: word.value for word in tree.keywords}
@@ -123,7 +124,7 @@ def _batched_draw(
             return NotImplemented
     elif method in JOINT:
         shape = shape[:-1]
-    given.arguments["size"] = ast.parse(repr((elements, *shape)), mode="eval").body
+    given.arguments["size"] = parse(repr((elements, *shape)), mode="eval").body
     texts = [*map(ast.unparse, given.args)]
     texts += [f"{key}={ast.unparse(value)}" for key, value in given.kwargs.items()]
     lined = _lined(operands, moved[1:], len(shape))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.types import type_of
+from tracejit.parsing import parse
 from tracejit.trace.captures import PLAIN
 from tracejit.trace.contents import SAMPLE_ABOVE
 
@@ -132,7 +133,7 @@ class Spelling:
                 return None
         except Exception:  # what was read has no such part any more
             pass
-        match ast.parse(check, mode="eval").body:
+        match parse(check, mode="eval").body:
             case ast.Constant():
                 return AN_ITERATOR
             case ast.Call(args=[ast.Name() as place, _]):
@@ -144,7 +145,7 @@ class Spelling:
                 return Change(
                     self.spell(_subject(test.left)), *self._values(test.left, right, kind)
                 )
-        return Change(self._text(ast.parse(check, mode="eval").body), "true", "false")
+        return Change(self._text(parse(check, mode="eval").body), "true", "false")
 
     def compared(self) -> Iterator[Compared]:
         """The arrays whose contents are compared."""
@@ -233,7 +234,7 @@ class Spelling:
             return held.__name__
         place = self._places.pop(name, None)  # a place cannot be spelled by itself
         if place is not None:
-            spelled = self.spell(ast.parse(place, mode="eval").body)
+            spelled = self.spell(parse(place, mode="eval").body)
             self._places[name] = place
             return spelled
         return held.__name__ if isinstance(held, FunctionType) else a(type(held).__name__)

@@ -22,6 +22,7 @@ import numpy as np
 
 from tracejit.errors import TracejitError, Where, without_frames
 from tracejit.ir.graph import Location
+from tracejit.parsing import parse
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,7 +81,7 @@ class SourceFile:
         if part.start:
             text = "\n" * (part.start - 1) + ("if 1:\n" if is_inside else "\n") + text
         try:
-            tree = ast.parse(text)
+            tree = parse(text)
         except (SyntaxError, ValueError):
             return
         for node in _statements_in(tree.body[0] if is_inside else tree):
