@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,3 +61,9 @@ def no_hidden_error(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
     if hidden:
         pytest.fail(f"a kernel raised where Python does not:\n{hidden[0]}", pytrace=False)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves, tens of thousands, out of every collection of garbage."""
+    gc.collect()
+    gc.freeze()
