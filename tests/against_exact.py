@@ -12,6 +12,9 @@ from tracejit.trace.trees import flatten
 
 SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300, -1e300, 1e-300)
 FEW_TIMES = 8
+KINDS = (np.isnan, np.isposinf, np.isneginf)
+OF_INFINITE = (np.isfinite,)
+"""What is the same of every element: which number it is not, or whether it is any."""
 
 
 def assert_close_to_exact(f: Callable[..., Any], arguments: Sequence[Any], grad: int = 0) -> None:
@@ -40,7 +43,7 @@ def assert_close(found: Any, expected: Any, dtype: Any = None, least: float = 0.
         assert_close(found.real, expected.real, dtype, least)
         assert_close(found.imag, expected.imag, dtype, least)
         return
-    for test in (np.isnan, np.isposinf, np.isneginf):
+    for test in KINDS:
         np.testing.assert_array_equal(test(found), test(expected))
     there = np.isfinite(expected)
     if not there.any():
@@ -56,16 +59,17 @@ def assert_close(found: Any, expected: Any, dtype: Any = None, least: float = 0.
         )
 
 
-def all_alike(found: Any, expected: Any) -> None:
-    """All leaves of the same types, with the same infinities and nan: where there are numbers so
-    large that the last digits of them are what matters, all else may differ."""
+def all_alike(found: Any, expected: Any, kinds: Sequence[Callable[..., Any]] = KINDS) -> None:
+    """All leaves of the same types, with the same infinities and nan, or the same `kinds`: where
+    there are numbers so large that the last digits of them are what matters, all else may differ.
+    """
     one, other = flatten(found)[0], flatten(expected)[0]
     assert len(one) == len(other)
     for mine, exact in zip(one, other, strict=True):
         assert type(mine) is type(exact)
         mine, exact = np.asarray(mine), np.asarray(exact)
         assert (mine.dtype, mine.shape) == (exact.dtype, exact.shape)
-        for test in (np.isnan, np.isposinf, np.isneginf):
+        for test in kinds:
             np.testing.assert_array_equal(test(mine), test(exact))
 
 

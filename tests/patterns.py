@@ -74,6 +74,15 @@ APART = (
     "np.mean(np.sum({0} * {0}, axis=0))", "np.sum({0} * {0} + 0.25 * ({1} * {1})) * {1}",
     "np.sum(np.exp({0}) * np.exp({1}) + {1} * {1})", "np.sum(np.mean(np.tanh({0}), axis=-1))",
 )  # fmt: skip
+COLUMNS = (
+    "np.tanh((POINTS + {0}[0]) @ {1})", "np.tanh({1} @ (POINTS - {0}[1])) * {0}",
+    "(lambda a: np.sin(np.tril({1}) @ a + a * {1}[0, 0]))(POINTS - {0}[0])",
+    "np.sin(-((POINTS + {0}[1]) @ {1}).mT / 3.0)", "np.sum(({0} - {1} @ {0}) @ {1}, axis=-2)",
+    "(lambda a: np.tanh(a @ {1} - {1}[0] * a) * {0})(POINTS + np.mean({0}, -2, keepdims=True))",
+)  # fmt: skip
+COLUMNS = tuple(
+    text.replace("POINTS", "np.cos(np.arange({0}.size)).reshape({0}.shape)") for text in COLUMNS
+)
 EACH = "for k in range({0}.shape[0])]"
 HOISTED = (
     "np.stack([{0}[k] @ {1} EACH, axis=0)", "np.stack([np.sum({0}[k] @ {1}) EACH)",
@@ -222,13 +231,13 @@ updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
 stencils = of(STENCILS, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
-contracted = of(CONTRACTED, 2)
+contracted, columns = of(CONTRACTED, 2), of(COLUMNS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
-    matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
+    matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved,
     contracted, factored, stencils, spread, diagonals,
 )  # fmt: skip
 

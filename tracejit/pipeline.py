@@ -43,7 +43,7 @@ from tracejit.ways import (
     ways_of,
 )
 
-IR_VERSION = 5
+IR_VERSION = 6
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
 
 

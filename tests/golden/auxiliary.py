@@ -4,8 +4,8 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 y (2400 bytes)
-    key          8deb4d392ffff4055448c3bca4bccb313ad59a84be982efcc96e5a382897aea4
-    made for     numpy 2.4, ir 5
+    key          1aba758717e3069360aadb4a42f40c13197d0a8b1d263eadbcda3a3baeb4c575
+    made for     numpy 2.4, ir 6
 """
 from numpy import add, array, maximum, ones, where
 
@@ -56,4 +56,4 @@ def value_and_grad(w, x):
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, c_1, c_2), c0))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 6557fa302791fe9948419fdc51b850be282871c34eabb3baffcc40cf611c2820
+# tracejit sha256 17ae2338537a0c1866de53d87e24052412a3415ab313cb3054562f05701b3da8

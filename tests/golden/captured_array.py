@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          175edd6a89a106d93abece2b9a81b5367feef750463cebf6d4a4461e1d62eea3
-    made for     numpy 2.4, ir 5
+    key          96527ace39eb7f5bf71e2fd651afcf5761c2972a9ebd4c346e8624270a8da36b
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -48,4 +48,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 87d043275eafcd8f70ae0ba30deb9b98a92e744b286d5b6f51cb0a0dd2c5bfce
+# tracejit sha256 a961310c95ec984fdd73e91a3efa6260086f1f2a49228e641d51cdd467a6908b

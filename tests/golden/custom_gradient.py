@@ -5,8 +5,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          aad814e0787d56a99b699b21bb28245a6437d223412390009acd3d0deba7ac96
-    made for     numpy 2.4, ir 5
+    key          89d1a8796fc301f5d0dff8ed0f0e5b851cbf96eb4d9b744e83b849186cd829a9
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, exp, log
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 bbe83840f047845f9090cfdf9becea5903e6f7e359e03b0f41bf56b2fdacdb19
+# tracejit sha256 76dcff16386864867e8017d77242952d740eee7f045ac97ddbe63256c6f7593f

@@ -4,8 +4,8 @@
     signature    u f8[60,60]  c f8[58,58]  ->  f8
     gradient     u, c
     residuals    u_1 c_rows u_2 u (112288 bytes)
-    key          42b264b1c5eff60b8f4ed7ffbcc2b646661fe9cadc63a6f6e60151935fa5ff3e
-    made for     numpy 2.4, ir 5
+    key          e3b640f887eadb9da0b76faba715014b291f4511a826afeea06aa06bb2d7bf7b
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, multiply, subtract, zeros
 
@@ -161,4 +161,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 ca2788c8574a7b3fd7e4cefd26d489677622667cc6ee35c2bc0f4cf7b72d8e96
+# tracejit sha256 9621d3cc38081fb43b9f19cdbc5cf8bceda8f6f31be8c2739f417a36738033c0

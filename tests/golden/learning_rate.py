@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          a85e4897564c1608c9d58e92f65dba92168d19dfa9b335f855c3e3d8fc057e7f
-    made for     numpy 2.4, ir 5
+    key          31b11661e68d4f0d850388134c5886ad4b140e178f0b7b1e411b30a7d237f22a
+    made for     numpy 2.4, ir 6
 """
 from numpy import array
 
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 d8eaa839e0c2fab7ca7dc51a4c120252d7ab0d2d7e80b8b1177e26c092d7db4b
+# tracejit sha256 6eeaa4b2cc97173f720411289bc4dcd8c7852563b04d387fbfbd0d8a0977ff51

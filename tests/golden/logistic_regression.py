@@ -5,8 +5,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          4396d445636c6ae5a531d29d18707bc9f1fe7e5c9678cb3a2580f980127f0596
-    made for     numpy 2.4, ir 5
+    key          9149307b5a7378d5887a5f8ec46ff770d6db1f06d846dae9767dba254e45dfa2
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, exp, log1p, ones
 
@@ -56,4 +56,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 8ed1f4da94831f2b05a0b2f1a48575be336a8d59694388dfa60723529d8c5720
+# tracejit sha256 6a72d2af1cd45bb3cff4cb62c751e793e75f3c1f992af024c99279a24c5ea703

@@ -4,8 +4,8 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h (4096 bytes)
-    key          3d52221a9ba1f16618c3cfdfcaf55471bdf6aa5d5e85aef320f3b9fd73465291
-    made for     numpy 2.4, ir 5
+    key          526fcc5c97ee470a63cce4dd08960071e40a0e0d2977554d6e66713950ab2137
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, exp, multiply, ones, subtract, tanh
 
@@ -125,4 +125,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = c2 * x.T.dot(a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 d60b250d9432058ebdeea0b1c9602b9ed1f7c729af9989bb50872b9af8b246b4
+# tracejit sha256 6d3177e04ba4622328d749063875714c9b853cb8edf76b1d8bfcb93b2f028c10

@@ -4,8 +4,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          52edddad7d993bb25caf8e9e9a10a97ba8c5f9d01cebc797a156d8cb67d107ad
-    made for     numpy 2.4, ir 5
+    key          2c250ad08bb035bfc18b1290a313c536e842e546ea5610a30887aa53a8dcb977
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
 
@@ -101,4 +101,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 8ed85cff2f7a47fc37c33809b0f18d3d4c53471d9292159c627c7a3cd58acb03
+# tracejit sha256 9fbd55996fd0ff190d3175c3d012a175f1707f6a33ed0e6e7a4d4c55b478b0a5

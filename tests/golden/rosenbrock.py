@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1 (128 bytes)
-    key          71a830350a5af0fdb007fd277e304bf807ec5acb7b5b85ba8ac08e4e6b1379db
-    made for     numpy 2.4, ir 5
+    key          1156a3d1a07ffedcd9ac99367e531036cfd889ef7164bd91c3b96b01bd9ad3e4
+    made for     numpy 2.4, ir 6
 """
 from numpy import array, zeros
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 a0897e14a360069966ce6f276dc4eb66081ff69eaf27d7d34c22d6d57a9eaae1
+# tracejit sha256 299ad390366a22e6dcd0f54319fcd96c7173639cccc28452d5c8003d1ebabcff

@@ -4,8 +4,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          24c223daa26a18cdb3f15632edc3180dd6b84241a17fa597bdf019f654e574c7
-    made for     numpy 2.4, ir 5
+    key          017c79cd0fcab1293d6e574b47d0942ec7a5217d5cdb4a45034fd95a89166bb1
+    made for     numpy 2.4, ir 6
 """
 
 SIGNATURE = {
@@ -49,4 +49,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 a5c4c52c138d55d297d9246bef16fed81e380f3f7bd7287d1dcce08d94066e66
+# tracejit sha256 760bb50da26bf9aa52fb93a2d09b25f10cd16b1ff4d5b2ad6d166b611535fd7d

@@ -1,9 +1,10 @@
 """Improve: every rewrite that may change the last bits of a result, in its order.
 
-A rewritten statement stays within 4 ulp of its largest term, with the same inf and nan, dtype,
-shape and form. Kernels made with `exact=True` do without. The passes run on the graph of a
-function, and again where its cotangent has become a number. What nothing but a decision reads is
-left as NumPy computes it: a decision falls in the kernel as it would in Python.
+A rewritten statement stays within 4 ulp of its largest term, with the same inf and nan (one for the
+other where nothing tells them apart), dtype, shape and form. Kernels made with `exact=True` do
+without. The passes run on the graph of a function, and again where its cotangent has become a
+number. What nothing but a decision reads is left as NumPy computes it: a decision falls in the
+kernel as it would in Python.
 
 Where ways part, nothing is gathered along a way: what a way computes does not change when another
 is joined to it, and ways that end alike stay alike.
@@ -16,6 +17,7 @@ from collections.abc import Callable, Collection
 from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
@@ -43,6 +45,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
     strengthen,
     collect_like_terms,
+    sum_columns_first,
     gather_factors,
     take_sums_apart,
     keep_edges,
@@ -63,6 +66,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
 ALONG_A_WAY = frozenset(
     (
         collect_like_terms,
+        sum_columns_first,
         gather_factors,
         take_sums_apart,
         keep_edges,
@@ -79,6 +83,7 @@ ALONG_A_WAY = frozenset(
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     contract: ("einsum",),
     collect_like_terms: SUMS,
+    sum_columns_first: ("sum",),
     take_sums_apart: ("sum",),
     keep_edges: ("concatenate", "add_slice"),
     solve_together: SOLVES,
