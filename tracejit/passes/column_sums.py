@@ -125,7 +125,8 @@ def _saved(made: Node) -> int:
     better place anyway."""
     if made.op.name in ("negative", "transpose") or any(map(number_of, made.operands)):
         return 0
-    return made.op.cost(*(one.type for one in made.operands), **made.params)
+    cost: int = made.op.cost(*(one.type for one in made.operands), **made.params)
+    return cost
 
 
 class _Sums:
