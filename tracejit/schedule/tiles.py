@@ -13,11 +13,13 @@ runs the tiles.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any
+
+import numpy as np
 
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import STRAIGHT, Branches, Constant, Node, Value
@@ -61,6 +63,28 @@ class Sweep:
     totals: list[Value]
     ufuncs: list[str]
 
+    def form(self) -> Hashable:
+        """What sweeps have in common that one function serves: the same statements for the same
+        lines of the user's, whatever the names."""
+        numbers = {value: number for number, value in enumerate(self.inputs)}
+        statements = []
+        for node in self.nodes:
+            read = [numbers[one] if one in numbers else _data_of(one) for one in node.operands]
+            statements.append((node.op.name, *read, repr(node.params), node.where))
+            for value in node.results:
+                numbers[value] = len(numbers)
+        return (
+            (key_of(self.rows), self.step, self.sliced, repr(self.places), *self.ufuncs),
+            tuple([value.type for value in self.inputs]),
+            tuple(statements),
+            tuple([numbers[value] for value in (*self.stored, *self.totals)]),
+        )
+
+
+def _data_of(constant: Value) -> Hashable:
+    assert isinstance(constant, Constant)
+    return constant.type, np.asarray(constant.data).tobytes()
+
 
 def _no_types(*types: ArrayType, sweep: Sweep) -> tuple[ArrayType, ...]:
     raise AssertionError("a sweep is made of nodes that have their types")
@@ -75,14 +99,19 @@ class Tiling:
 
     def __init__(self, enabled: bool = True) -> None:
         """No sweeps yet."""
-        self.sweeps: list[Sweep] = []
+        self._sweeps: dict[Hashable, Sweep] = {}
         self._nodes: dict[Node, None] = {}
         self._enabled = enabled
 
     @property
+    def sweeps(self) -> list[Sweep]:
+        """Every sweep once."""
+        return list(self._sweeps.values())
+
+    @property
     def is_for_one_blas_thread(self) -> bool:
         """Whether the functions of the module are better off with one thread of the BLAS."""
-        return self._enabled and is_for_one_blas_thread(self._nodes, bool(self.sweeps))
+        return self._enabled and is_for_one_blas_thread(self._nodes, bool(self._sweeps))
 
     def of(
         self, nodes: Sequence[Node], results: Sequence[Value] = (), branches: Branches = STRAIGHT
@@ -93,7 +122,7 @@ class Tiling:
         rows = _commonest_rows(nodes) if self._enabled and not branches.decisions else None
         if rows is None:
             return list(nodes)
-        return _Sweeps(nodes, results, rows).replaced(self.sweeps)
+        return _Sweeps(nodes, results, rows).replaced(self._sweeps)
 
 
 def is_row_wise(value: Value, rows: Any) -> bool:
@@ -226,8 +255,8 @@ class _Sweeps:
 
     # What is replaced
 
-    def replaced(self, sweeps: list[Sweep]) -> list[Node]:
-        """The nodes, a TILES node for each sweep that pays, which joins `sweeps`."""
+    def replaced(self, sweeps: dict[Hashable, Sweep]) -> list[Node]:
+        """The nodes, a TILES node for each sweep that pays, which joins `sweeps` by its form."""
         swept: dict[int, list[Node]] = defaultdict(list)
         for node in self.nodes:
             if self.kinds[node] != "other":
@@ -236,7 +265,8 @@ class _Sweeps:
         for _, chain in sorted(swept.items()):
             if self._pays(chain):
                 tiles = self._tiles(chain, f"tile_{len(sweeps) + 1}")
-                sweeps.append(tiles.params["sweep"])
+                sweep = tiles.params["sweep"]
+                tiles.params["sweep"] = sweeps.setdefault(sweep.form(), sweep)
                 placings = [value.node for value in tiles.results if value.node is not None]
                 taken.update(dict.fromkeys([*chain, *placings], tiles))
         return in_order(self.nodes, taken) if taken else self.nodes
