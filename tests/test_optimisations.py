@@ -105,6 +105,7 @@ TURNED = (
     (long_axis, "LEAST_GAIN", -1e9),
 )
 BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
+IN_PRODUCTS = (patterns.elementwise, patterns.matrices, patterns.rolled, patterns.sums)
 
 
 def with_elementwise(kind: Kind) -> tuple[Kind, ...]:
@@ -218,6 +219,15 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
     ),
     "tiles": Optimisation(BY_ROWS, ROWS, [(tiles, "LEAST_BYTES", 1 << 60)], TILES),
+    "products in tiles": Optimisation(
+        IN_PRODUCTS, SQUARES, [(tiles, "LEAST_BYTES", 1 << 60)], TILES
+    ),
+    "stacks in tiles": Optimisation(
+        (patterns.spread, patterns.columns, patterns.diagonals, patterns.normalised),
+        TALL,
+        [(tiles, "LEAST_BYTES", 1 << 60)],
+        TILES,
+    ),
     "lower in tiles": Optimisation(
         BY_ROWS,
         ROWS,

@@ -21,7 +21,8 @@ from tracejit.passes.improve import improve
 from tracejit.passes.recompute import Late, recompute
 from tracejit.passes.simplify import simplify
 from tracejit.schedule.plan import plan_body, plan_tile
-from tracejit.schedule.tiles import Sweep, Tiling
+from tracejit.schedule.sweeps import Sweep
+from tracejit.schedule.tiles import Tiling
 
 
 class Way(NamedTuple):
@@ -198,8 +199,7 @@ def tile_body(sweep: Sweep) -> Body:
     what = "Return {results} of" if count else "Compute"
     docstring = f"{what} the rows from start to stop."
     groups = [(count, count == 1)] if count else []
-    sliced = sweep.sliced + len(sweep.stored)
-    return Body(sweep.name, docstring, plan, groups, sliced=sliced, late=late)
+    return Body(sweep.name, docstring, plan, groups, sliced=sweep.axes, late=late)
 
 
 def _forward_nodes(graph: Graph, ways: Sequence[Way], parts: dict[int, Partition]) -> list[Node]:

@@ -243,24 +243,3 @@ def test_products_of_matrices_keep_the_threads_of_the_blas() -> None:
     assert "in_turn(tile_" in source and "BLAS_THREADS" not in source
     alone = tj.function(elementwise, cache=False).kernel(*arrays(SIZE)).source
     assert "BLAS_THREADS = 1" in alone
-
-
-def test_steps_that_do_the_same_are_one_function() -> None:
-    """Thirty steps of a state have a function or two for their tiles, not one each."""
-
-    def flow(u: Any, c: Any) -> Any:
-        for _ in range(30):
-            inner = u[1:-1] + c * np.tanh(u[:-2] + u[2:] - 2.0 * u[1:-1])
-            u = np.concatenate([u[:1], inner, u[-1:]])
-        return np.mean(u * u)
-
-    u, c = np.random.default_rng(0).normal(size=(2, 200_000))
-    both = tj.value_and_grad(tj.function(flow, cache=False), argnums=(0, 1))
-    exact = tj.value_and_grad(tj.function(flow, cache=False, exact=True), argnums=(0, 1))
-    found, expected = both(u, c[1:-1]), exact(u, c[1:-1])
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
-    for one, other in zip(found[1], expected[1], strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * np.max(np.abs(other)))
-    text = both.kernels[-1].source
-    assert 1 <= text.count("\ndef tile_") <= 6
-    assert len(re.findall(r"in_turn\(\s*tile_", text)) >= 30

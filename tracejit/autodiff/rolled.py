@@ -3,7 +3,7 @@
 A loop over components leaves as many copies of its body in the graph, which differ in the index of
 what they read alone. Where such copies meet again, in a stack, in a sum, or in the rows of a
 gradient, the body is recorded once, by the `batch` rules of its operations, on the arrays whose
-parts they read. It is done for parts so small that calls cost more than arithmetic; where one
+parts they read. It is done for parts so small that all of them at once are no burden; where one
 copy needs the result of another there is nothing to roll up.
 """
 
@@ -21,7 +21,6 @@ from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.loops import (
     JOINED_BYTES,
     MATRIX_PRODUCTS,
-    STEP_OPERATIONS,
     Step,
     bytes_of,
     flattened,
@@ -33,6 +32,7 @@ from tracejit.passes.rebuild import rebuild
 from tracejit.trace.record import Recording
 
 COPIES = 3
+PART_OPERATIONS = 8_000_000
 DEPTH = 150
 UPDATES = ("put_slice", "put_at", "put_diagonal", "add_at", "add_slice")
 JOINED_ELSEWHERE = (*MATRIX_PRODUCTS, "outer")
@@ -265,7 +265,7 @@ def _is_worth_it(node: Node, types: Sequence[ArrayType], copies: int) -> bool:
         return False
     if copies * bytes_of(*node.results) > JOINED_BYTES:
         return False
-    return bool(op.cost(*types, **node.params) <= STEP_OPERATIONS)
+    return bool(op.cost(*types, **node.params) <= PART_OPERATIONS)
 
 
 def _row_of(node: Node) -> int | None:

@@ -32,7 +32,7 @@ from tracejit.ir.printer import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
 from tracejit.schedule.plan import Plan
-from tracejit.schedule.tiles import TILES
+from tracejit.schedule.sweeps import TILES
 
 IN_FLOATS = "_in_floats"
 IN_SCALARS = "_in_scalars"
@@ -52,8 +52,8 @@ class Body(NamedTuple):
     number of values in a tuple, one alone written without the tuple where `bare`; of a function
     with several ways it does so for each. `defaults` maps inputs to NumPy scalars or 0-d arrays.
 
-    A `tile` is a function of the rows from start to stop: its first inputs, `sliced` in number, are
-    cut to these; at its end the buffers in `late` are filled.
+    A `tile` is a function of the rows from start to stop: its first inputs are cut to these along
+    the axes in `sliced`; at its end the buffers in `late` are filled.
 
     A function may be for one `path` alone, the first of its residuals: those that have one name are
     written as one function. One that has `stages` unpacks its residuals by their opening lines. One
@@ -68,7 +68,7 @@ class Body(NamedTuple):
     defaults: Mapping[Value, Any] = {}
     path: int | None = None
     stages: Stages | None = None
-    sliced: int | None = None
+    sliced: Sequence[int] | None = None
     late: Mapping[Value, Value] = {}
     in_floats: bool = False
 
@@ -319,7 +319,7 @@ def _written(
             lines.append(f"{', '.join(unpacked)}{',' * (len(unpacked) == 1)} = residuals")
         parameters.insert(0, "residuals")
     if body.sliced is not None:
-        lines += cut_lines(parameters[: body.sliced])
+        lines += cut_lines(parameters[: len(body.sliced)], body.sliced)
         parameters = ["start", "stop", *parameters]
     unpacked_lines = len(lines)
     previous = None

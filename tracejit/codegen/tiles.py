@@ -6,14 +6,14 @@ several threads: whoever runs them, each computes the same, and what they return
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tracejit.codegen.expressions import Expressions
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.index_text import index_text
 from tracejit.ops.op import literal
-from tracejit.schedule.tiles import Sweep
+from tracejit.schedule.sweeps import Sweep
 
 NAMES = frozenset(("in_turn", "parts", "start", "stop"))
 """What no variable of a module with tiles is called."""
@@ -64,10 +64,10 @@ def _empty(type: ArrayType) -> str:
     return f"np.empty({literal(shape)}{dtype})"
 
 
-def cut_lines(parameters: list[str]) -> Iterator[str]:
-    """The statements that take the rows of a tile."""
-    for name in parameters:
-        yield f"{name} = {name}[start:stop]"
+def cut_lines(parameters: Sequence[str], axes: Sequence[int]) -> Iterator[str]:
+    """The statements that take the rows of a tile, each along its axis."""
+    for name, axis in zip(parameters, axes, strict=True):
+        yield f"{name} = {name}[{':, ' * axis}start:stop]"
 
 
 def filling_lines(late: Mapping[Value, Value], name: Callable[[Value], str]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, is_real, number_of, readers_of
+from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sums import is_plain
 
@@ -252,6 +252,9 @@ class _Sums:
         """`scale`, which is spread over `ndim` dimensions, as it is over those that are left."""
         missing = ndim - scale.type.ndim
         gone = tuple(axis - missing for axis in axes if axis >= missing)
+        made = made_by(scale, "expand_dims")
+        if made is not None and made.params["axis"] == gone:
+            return made.operands[0]
         return emit(self.new, self.node, "squeeze", (scale,), axis=gone) if gone else scale
 
 

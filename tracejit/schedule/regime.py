@@ -41,7 +41,8 @@ FACTORIZATIONS = frozenset(
 
 
 def is_for_one_blas_thread(nodes: Iterable[Node], has_tiles: bool) -> bool:
-    """Whether a kernel of these nodes is better off with one thread of the BLAS."""
+    """Whether a kernel is better off with one thread of the BLAS: of these nodes and, where it
+    `has_tiles`, others that run in them."""
     products = {node: product_of(node) for node in nodes}
     found = [product for product in products.values() if product is not None]
     if not has_tiles and not any(product.is_threaded for product in found):
@@ -60,6 +61,14 @@ def elements_of(node: Node, widest: ArrayType) -> int:
     one = ArrayType((1,), widest.dtype)
     per_element: int = node.op.cost(*[one] * len(node.operands), **node.params)
     return min(max(per_element, 1), PER_ELEMENT) * widest.estimated_size
+
+
+def cost_of(node: Node, widest: ArrayType) -> int:
+    """What a node costs, in elements of a plain operation; `widest` is what it goes over."""
+    product = product_of(node)
+    if product is None:
+        return elements_of(node, widest)
+    return max(int(product.multiplications * product.cost), widest.estimated_size)
 
 
 class Product(NamedTuple):
