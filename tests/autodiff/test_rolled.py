@@ -108,8 +108,20 @@ def test_a_mixture_is_one_component_on_stacks() -> None:
     assert_close_to_exact(mixture, arguments, grad=4)
     compiled = tj.value_and_grad(tj.function(mixture, cache=False), (0, 1, 2))
     compiled(*arguments)
-    assert code(compiled).replace("(ones_3 @ ", "").count(" @ ") == 3
+    of_points = code(compiled).replace("(ones_3 @ ", "").replace("[:, None] @ ", "")
+    assert of_points.count(" @ ") == 3
     assert "stack" not in code(compiled)
+
+
+def test_a_mixture_of_many_large_components_is_one_in_tiles() -> None:
+    rng = np.random.default_rng(0)
+    shapes = (10,), (10, 32), (10, 32, 32), (1000, 32)
+    arguments = [rng.normal(size=shape) for shape in shapes]
+    assert_close_to_exact(mixture, arguments, grad=3)
+    compiled = tj.value_and_grad(tj.function(mixture, cache=False), (0, 1, 2))
+    compiled(*arguments)
+    assert code(compiled).count("in_turn(") == 1
+    assert len(code(compiled).splitlines()) < 60
 
 
 @pytest.mark.parametrize("count", [3, 40])
