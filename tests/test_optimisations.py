@@ -237,7 +237,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: has_tiles)],
+        limits=[*TILES, (tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
         options={"threads": 2},
     ),
     "recycle": Optimisation(
@@ -260,7 +260,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "one BLAS thread": Optimisation(
         (patterns.matrices, patterns.elementwise),
         SQUARES,
-        [(tiles, "is_for_one_blas_thread", lambda nodes, has_tiles: False)],
+        [(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
         [(regime, "THREADED", 1), (regime, "LARGE_PRODUCT", 100)],
     ),
     "cut": Optimisation(

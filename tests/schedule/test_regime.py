@@ -37,10 +37,15 @@ def loops(x: Any) -> Any:
     return np.einsum("ij,jk->ki", whole, whole), np.einsum("ij->i", whole)
 
 
+def products_in_tiles(x: Any) -> Any:
+    return np.sum(np.tanh(np.tanh(x @ x[:10]) * 0.5 + x))
+
+
 @pytest.mark.parametrize(
     ("function", "shape", "expected"),
     [
         (elementwise, (400_000,), True),  # tiles
+        (products_in_tiles, (200_000, 10), True),
         (elementwise, (1000,), False),  # nothing that the BLAS does
         (small_products, (8, 8), False),  # the BLAS uses one anyway
         (small_products, (80, 80), True),  # it would use two, and lose

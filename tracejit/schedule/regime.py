@@ -8,7 +8,7 @@ one regime, for what takes most of its time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from tracejit.ir.dims import estimated
@@ -40,17 +40,20 @@ FACTORIZATIONS = frozenset(
 )
 
 
-def is_for_one_blas_thread(nodes: Iterable[Node], has_tiles: bool) -> bool:
-    """Whether a kernel is better off with one thread of the BLAS: of these nodes and, where it
-    `has_tiles`, others that run in them."""
+def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> bool:
+    """Whether a kernel of these nodes is better off with one thread of the BLAS. Those `in_tiles`
+    have the threads of the tiles."""
     products = {node: product_of(node) for node in nodes}
     found = [product for product in products.values() if product is not None]
-    if not has_tiles and not any(product.is_threaded for product in found):
+    if not in_tiles and not any(product.is_threaded for product in found):
         return False
-    large = sum(one.multiplications * one.cost for one in found if one.is_large)
-    others = sum(one.multiplications * one.cost for one in found if not one.is_large)
+    large = others = 0.0
     for node, product in products.items():
-        if product is None and node.op.batch == "elementwise":
+        if product is not None and product.is_large and node not in in_tiles:
+            large += product.multiplications * product.cost
+        elif product is not None:
+            others += product.multiplications * product.cost
+        elif node.op.batch == "elementwise":
             others += elements_of(node, node.results[0].type)
     return large <= others
 

@@ -44,6 +44,7 @@ class Tiling:
         """No sweeps yet."""
         self._sweeps: dict[Hashable, Sweep] = {}
         self._nodes: dict[Node, None] = {}
+        self._in_tiles: set[Node] = set()
         self._enabled = enabled
 
     @property
@@ -54,7 +55,7 @@ class Tiling:
     @property
     def is_for_one_blas_thread(self) -> bool:
         """Whether the functions of the module are better off with one thread of the BLAS."""
-        return self._enabled and is_for_one_blas_thread(self._nodes, bool(self._sweeps))
+        return self._enabled and is_for_one_blas_thread(self._nodes, self._in_tiles)
 
     def of(
         self, nodes: Sequence[Node], results: Sequence[Value] = (), branches: Branches = STRAIGHT
@@ -66,7 +67,9 @@ class Tiling:
         if not lengths:
             return list(nodes)
         found = max([_Sweeps(nodes, results, rows) for rows in lengths], key=_Sweeps.heaviest)
-        return found.replaced(self._sweeps)
+        replaced = found.replaced(self._sweeps)
+        self._in_tiles.update(set(nodes).difference(replaced))
+        return replaced
 
 
 def _lengths(nodes: Iterable[Node]) -> list[Any]:
