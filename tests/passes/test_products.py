@@ -55,6 +55,19 @@ def test_small_products_are_the_same_to_the_bit(
     assert ".dot(" in code(compiled, "forward")
 
 
+def test_a_column_times_a_row_of_any_size() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return a @ b
+
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(3000, 1)), rng.normal(size=(1, 200))
+    a[::7], b[0, ::5] = with_special(rng, a[::7], 300), with_special(rng, b[0, ::5], 30)
+    compiled = tj.function(f, cache=False)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(compiled(a, b), f(a, b))
+    assert "a.dot(b)" in code(compiled, "forward")
+
+
 @pytest.mark.parametrize(("first", "second"), [*SHAPES[:4], *LINES])
 def test_special_values(first: Any, second: Any) -> None:
     def f(a: Any, b: Any) -> Any:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.rewrites import graph_of
 from tests.schedule.test_tiles import assert_as_exact
+from tracejit.ir.printer import parse_graph
+from tracejit.ir.verify import verify
+from tracejit.ops.op import OPS
 from tracejit.schedule.cuts import Cuts
 
 INPUTS = (
@@ -37,6 +39,12 @@ ROWS = {
     "transpose a axes=(0, 2, 1)": ("T[3,900,8]", "a"),
     "expand_dims c axis=(1,)": ("T[8,1,900]", "c"),
     "matmul s s": None,
+    "getitem x index=(('slice', None, None, None), 0)": ("T[900]", "x"),
+    "getitem x index=(('slice', None, None, None), None)": ("T[900,1,8]", "x"),
+    "getitem a index=(0,)": ("T[8,900]", "a"),
+    "getitem a index=(0, ('slice', 1, 3, None))": ("T[2,900]", "a"),
+    "getitem x index=(('slice', 1, 9, None),)": None,
+    "getitem x index=(3,)": None,
 }
 TOTALS = {
     "matmul c x": ("T[8,8]", "c x"),
@@ -53,7 +61,8 @@ TOTALS = {
 
 
 def cut_of(text: str, type: str) -> tuple[bool, str] | None:
-    graph = graph_of(INPUTS, f"y {type} = {text}")
+    head, node = f"graph f({INPUTS}) -> y: {type}", f"  y  {type} = {text}"
+    graph = verify(parse_graph(f"{head}\n{node}".replace("T", "f8"), OPS))
     found = Cuts(900).of(graph.nodes[-1])
     if found is None:
         return None
@@ -62,7 +71,7 @@ def cut_of(text: str, type: str) -> tuple[bool, str] | None:
 
 def typed(text: str) -> str:
     """The type of the result of a node, as the graph has it."""
-    shapes = {"matmul w x": "[8,8]", "matmul big wide": "[900,300]", "matmul s s": "[900,900]"}
+    shapes = {"getitem x index=(('slice', 1, 9, None),)": "[8,8]", "matmul big wide": "[900,300]", "matmul s s": "[900,900]"}
     return "T" + shapes.get(text, "[8]")
 
 

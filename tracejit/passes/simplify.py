@@ -29,6 +29,7 @@ from typing import Any
 
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import FOLD_ELEMENTS, Rule, emit, fold, made_by
 from tracejit.passes.rebuild import rebuild
 
@@ -286,6 +287,19 @@ def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return emit(graph, node, "broadcast_to", (number,), shape=result.shape)
 
 
+def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """What is put where there is no more room is all there is, with axes of one element."""
+    shape, index = node.params["shape"], node.params["index"]
+    if len(operands) > 1 or operands[0].type.form != "array":
+        return None
+    added = [axis for axis, entry in enumerate(index) if type(entry) is int]
+    if not all(shape[axis] == 1 for axis in added):
+        return None
+    if not all(type(entry) is int or entry == FULL for entry in index):
+        return None
+    return emit(graph, node, "expand_dims", operands, axis=tuple(added)) if added else None
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one, _numbers_first),
     "divide": (_identity_of_one, _numbers_first),
@@ -299,6 +313,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "astype": (_no_change,),
     "transpose": (_identity_axes, _view_of_scalar, _transpose_twice),
     "getitem": (_view_of_scalar,),
+    "put_slice": (_filling,),
     "ravel": (_view_of_scalar,),
     "directions": (_small_directions,),
     **dict.fromkeys(PRODUCTS, (_product_with_directions,)),

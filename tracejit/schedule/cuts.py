@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node, Value
+from tracejit.ops.indexing import FULL
 from tracejit.schedule.regime import product_of
 
 TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
@@ -124,6 +125,23 @@ class Cuts:
         gone = {axis % ndim for axis in node.params["axis"]}
         return self._moved(node, [axis for axis in range(ndim) if axis not in gone])
 
+    def _part(self, node: Node) -> Cut | None:
+        """A part of each row."""
+        axis, index = self.axis(node.operands[0]), node.params["index"]
+        if axis is None or len(node.operands) > 1:
+            return None
+        place = axis + node.operands[0].type.ndim
+        taken = [entry for entry in index if entry is not None]
+        if place < len(taken) and taken[place] != FULL:
+            return None
+        rest = iter(range(node.operands[0].type.ndim))
+        order: list[int | None] = []
+        for entry in index:
+            number = None if entry is None else next(rest)
+            if type(entry) is not int:
+                order.append(number)
+        return self._moved(node, [*order, *rest])
+
     def _matrices(self, node: Node) -> Cut | None:
         """A product of matrices: of the rows of the first, the columns of the second, or stacks."""
         first, second = map(self.axis, node.operands)
@@ -193,5 +211,6 @@ RULES: dict[str, Callable[[Cuts, Node], Cut | None]] = {
     "transpose": Cuts._transposed,
     "expand_dims": Cuts._expanded,
     "squeeze": Cuts._squeezed,
+    "getitem": Cuts._part,
     "dot_in_rows": Cuts._all_products,
 }
