@@ -71,7 +71,11 @@ def cut_of(text: str, type: str) -> tuple[bool, str] | None:
 
 def typed(text: str) -> str:
     """The type of the result of a node, as the graph has it."""
-    shapes = {"getitem x index=(('slice', 1, 9, None),)": "[8,8]", "matmul big wide": "[900,300]", "matmul s s": "[900,900]"}
+    shapes = {
+        "getitem x index=(('slice', 1, 9, None),)": "[8,8]",
+        "matmul big wide": "[900,300]",
+        "matmul s s": "[900,900]",
+    }
     return "T" + shapes.get(text, "[8]")
 
 

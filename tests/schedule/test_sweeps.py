@@ -55,3 +55,18 @@ def test_a_sum_that_was_a_product_with_ones_is_a_sum() -> None:
     np.testing.assert_allclose(made(x, w), rows(x, w), rtol=1e-11)
     text = made.kernels[-1].source.partition("def forward")[0]
     assert "def tile_" in text and "ones_30001" not in text
+
+
+def test_short_rows_are_summed_by_dot() -> None:
+    def bias(w: Any, b: Any, x: Any) -> Any:
+        return np.mean(np.tanh(x @ w + b) ** 2)
+
+    rng = np.random.default_rng(0)
+    w, b, x = rng.normal(size=(8, 20)), rng.normal(size=20), rng.normal(size=(30_001, 8))
+    both = tj.value_and_grad(tj.function(bias, cache=False), argnums=(0, 1))
+    exact = tj.value_and_grad(tj.function(bias, cache=False, exact=True), argnums=(0, 1))
+    for one, other in zip(both(w, b, x)[1], exact(w, b, x)[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * np.max(np.abs(other)))
+    text = both.kernels[-1].source
+    assert "[:stop - start].dot(" in text
+    assert len(re.findall(r"^ones_\d+", text, re.M)) == 1

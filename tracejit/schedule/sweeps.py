@@ -6,19 +6,28 @@ other arrays, as the steps of a loop, have the same form and share one function.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tracejit.ir.dims import key_of
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.dims import estimated, key_of
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
 from tracejit.schedule.cuts import Cut, Cuts
 
+SHORT_ROW = 128
 SUMMING = ("vecdot", "dot", "dot_vector", "vector_dot", "vectors_matmul", "matmul_vector")
+
+
+SUM_OF_ROWS = Op(
+    name="sum_of_rows",
+    infer=lambda ones, x: ArrayType(x.shape[1:], x.dtype),
+    source="{0}[:stop - start].dot({1})",
+)
+"""The sum of the rows of a tile; the last may have fewer than there are ones."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,7 +88,9 @@ class SweepBody:
     """The nodes of a sweep as they are for one tile; `rows` and `whole` map what they read and
     make."""
 
-    def __init__(self, cuts: Cuts, step: int, unit: int) -> None:
+    def __init__(self, graph: Graph, cuts: Cuts, step: int, unit: int) -> None:
+        """Of tiles of `step` rows, a multiple of `unit`; `graph` makes their constants."""
+        self._graph = graph
         self.cuts = cuts
         self.rows: dict[Value, Value] = {}
         self.whole: dict[Value, Value] = {}
@@ -113,16 +124,28 @@ class SweepBody:
             op, params = OPS["sum"], {"axis": (axis,)}
         elif op.name == "dot_in_rows":
             params = {"rows": self._in_units(node)}
+        if op.name == "sum" and not cut.makes_rows and _are_short(operands[0].type, params):
+            op, params, operands = SUM_OF_ROWS, {}, (self._ones(operands[0].type), *operands)
         types = op.result_types([value.type for value in operands], params)
         made = Node(op, operands, params, types, node.where, 0, ())
         for old, new in zip(node.results, made.results, strict=True):
             self.rows[old] = _named_like(old, new)
         return made
 
+    def _ones(self, type: ArrayType) -> Value:
+        """As many ones as a tile has rows."""
+        return self._graph.constant(np.ones(self._step, type.dtype))
+
     def _in_units(self, node: Node) -> tuple[int, int] | None:
         """The shape of a tile's elements whose products a node adds up; None if it is not known."""
         is_long = self._unit > 1 and node.operands[0].type.ndim == 1
         return (-1, self._unit) if is_long else None
+
+
+def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
+    """Whether the sum of short rows is wanted: NumPy adds them up one by one."""
+    is_plain = params == {"axis": (0,)} and type.ndim == 2 and type.dtype.kind == "f"
+    return is_plain and type.estimated_size <= SHORT_ROW * estimated(type.shape[:1])
 
 
 def ones_of(node: Node, cut: Cut) -> Value | None:

@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import Any
 
 from tracejit.ir.dims import estimated, key_of
-from tracejit.ir.graph import STRAIGHT, Branches, Constant, Node, Value
+from tracejit.ir.graph import STRAIGHT, Branches, Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
 from tracejit.ops.indexing import FULL
@@ -45,6 +45,7 @@ class Tiling:
         self._sweeps: dict[Hashable, Sweep] = {}
         self._nodes: dict[Node, None] = {}
         self._in_tiles: set[Node] = set()
+        self._graph = Graph("constants")
         self._enabled = enabled
 
     @property
@@ -66,7 +67,8 @@ class Tiling:
         lengths = _lengths(nodes) if self._enabled and not branches.decisions else []
         if not lengths:
             return list(nodes)
-        found = max([_Sweeps(nodes, results, rows) for rows in lengths], key=_Sweeps.heaviest)
+        all_found = [_Sweeps(nodes, results, rows, self._graph) for rows in lengths]
+        found = max(all_found, key=_Sweeps.heaviest)
         replaced = found.replaced(self._sweeps)
         self._in_tiles.update(set(nodes).difference(replaced))
         return replaced
@@ -89,9 +91,12 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
 
 
 class _Sweeps:
-    """The sweeps of one body over arrays of `rows` rows."""
+    """The sweeps of one body over arrays of `rows` rows; `graph` makes their constants."""
 
-    def __init__(self, nodes: Sequence[Node], results: Sequence[Value], rows: Any) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], results: Sequence[Value], rows: Any, graph: Graph
+    ) -> None:
+        self.graph = graph
         self.nodes = list(nodes)
         self.rows = rows
         self.cuts = Cuts(rows)
@@ -240,7 +245,7 @@ class _Sweeps:
                 elif value not in rows and not isinstance(value, Constant):
                     whole[value] = None
         step, unit = self._step(chain)
-        body = SweepBody(self.cuts, step, unit)
+        body = SweepBody(self.graph, self.cuts, step, unit)
         inputs = [body.row_input(value) for value in cut]
         inputs += [body.whole_input(value) for value in whole]
         nodes = [body.add(node, self.cut[node]) for node in chain]
