@@ -16,7 +16,7 @@ from tracejit.schedule.cuts import Cuts
 
 INPUTS = (
     "x: T[900,8], w: T[8,5], v: T[8], r: T[900], c: T[8,900], a: T[3,8,900], m: T[3,8,8],"
-    "b: T[900,4,4], s: T[900,900], big: T[900,400], wide: T[400,300]"
+    "b: T[900,4,4], s: T[900,900], big: T[900,400], wide: T[400,300], i: i8[900]"
 )
 ROWS = {
     "matmul x w": ("T[900,5]", "x"),
@@ -45,6 +45,13 @@ ROWS = {
     "getitem a index=(0, ('slice', 1, 3, None))": ("T[2,900]", "a"),
     "getitem x index=(('slice', 1, 9, None),)": None,
     "getitem x index=(3,)": None,
+    "take_at w i index=('{1}',) unique=False": ("T[900,5]", "i"),
+    "take_at x i index=('{1}',) unique=False": ("T[900,8]", "i"),
+    "concatenate x x axis=1": ("T[900,16]", "x"),
+    "concatenate x x axis=0": None,
+    "stack r r axis=1": ("T[900,2]", "r"),
+    "stack r r axis=0": ("T[2,900]", "r"),
+    "stack x x axis=2": ("T[900,8,2]", "x"),
 }
 TOTALS = {
     "matmul c x": ("T[8,8]", "c x"),
@@ -75,6 +82,7 @@ def typed(text: str) -> str:
         "getitem x index=(('slice', 1, 9, None),)": "[8,8]",
         "matmul big wide": "[900,300]",
         "matmul s s": "[900,900]",
+        "concatenate x x axis=0": "[1800,8]",
     }
     return "T" + shapes.get(text, "[8]")
 

@@ -125,6 +125,26 @@ class Cuts:
         gone = {axis % ndim for axis in node.params["axis"]}
         return self._moved(node, [axis for axis in range(ndim) if axis not in gone])
 
+    def _gathered(self, node: Node) -> Cut | None:
+        """Rows that are taken of what is the same for all, by a number for each."""
+        if node.params["index"] != ("{1}",) or node.operands[1].type.ndim != 1:
+            return None
+        return self._rows_of(node, -node.results[0].type.ndim, [None, -1])
+
+    def _joined(self, node: Node) -> Cut | None:
+        """Arrays next to each other, along another axis than the rows."""
+        axis, ndim = self.axis(node.operands[0]), node.operands[0].type.ndim
+        if axis is None or axis + ndim == node.params["axis"]:
+            return None
+        return self._rows_of(node, axis, [axis] * len(node.operands))
+
+    def _stacked(self, node: Node) -> Cut | None:
+        axis, ndim = self.axis(node.operands[0]), node.operands[0].type.ndim
+        if axis is None:
+            return None
+        after = axis + ndim < node.params["axis"] % (ndim + 1)
+        return self._rows_of(node, axis - after, [axis] * len(node.operands))
+
     def _part(self, node: Node) -> Cut | None:
         """A part of each row."""
         axis, index = self.axis(node.operands[0]), node.params["index"]
@@ -212,5 +232,8 @@ RULES: dict[str, Callable[[Cuts, Node], Cut | None]] = {
     "expand_dims": Cuts._expanded,
     "squeeze": Cuts._squeezed,
     "getitem": Cuts._part,
+    "take_at": Cuts._gathered,
+    "concatenate": Cuts._joined,
+    "stack": Cuts._stacked,
     "dot_in_rows": Cuts._all_products,
 }
