@@ -1,10 +1,11 @@
 """Tiles: chains of operations on large arrays, run over a few rows after the other.
 
-What goes row by row - elementwise operations, reductions within a row - reads and writes nothing
-but its own rows, so a chain of it may finish some rows before it begins others: what passes between
-its operations stays in the cache. Sums over all rows are added tile by tile. A *sweep* is such a
-chain with everything that is ready when it begins; what needs a sum over all rows waits for the
-next sweep. Where only sums lie between forward and backward they are one sweep.
+What goes row by row - elementwise operations, reductions within a row, products with a small matrix
+that all rows share (`cuts.py`) - reads and writes nothing but its own rows, so a chain of it may
+finish some rows before it begins others: what passes between its operations stays in the cache.
+Sums over all rows are added tile by tile. A *sweep* is such a chain with everything that is ready
+when it begins; what needs a sum over all rows waits for the next sweep. Where only sums lie between
+forward and backward they are one sweep. Rows lie along the axis that lets most be done in one.
 
 The size of a tile is fixed: TILE_BYTES of the widest rows. So the order of every sum is, whoever
 runs the tiles.
