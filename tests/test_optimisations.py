@@ -96,6 +96,7 @@ TILES = (
     (tiles, "LEAST_COST", 0),
     (tiles, "LEAST_OPERATIONS", 1),
     (tiles, "TILE_BYTES", 40),
+    (tiles, "LEAST_RUN", 1),
 )
 TALL = patterns.some(patterns.TALL, alike=True)
 TURNED = (

@@ -28,6 +28,9 @@ ROWS = {
     "matmul_vector x v": ("T[900]", "x"),
     "vector_matmul v c": ("T[900]", "c"),
     "vecdot x x": ("T[900]", "x"),
+    "outer r v": ("T[900,8]", "r"),
+    "outer v r": ("T[8,900]", "r"),
+    "outer r r": None,
     "add x v": ("T[900,8]", "x"),
     "multiply c r": ("T[8,900]", "c r"),
     "add s r": ("T[900,900]", "s"),
@@ -82,6 +85,7 @@ def typed(text: str) -> str:
         "getitem x index=(('slice', 1, 9, None),)": "[8,8]",
         "matmul big wide": "[900,300]",
         "matmul s s": "[900,900]",
+        "outer r r": "[900,900]",
         "concatenate x x axis=0": "[1800,8]",
     }
     return "T" + shapes.get(text, "[8]")

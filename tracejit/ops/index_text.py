@@ -61,13 +61,13 @@ def index_object_text(index: Index) -> str:
 def taken(types: Sequence[ArrayType], index: Index) -> str:
     """Elements of {0} at arrays of integers.
 
-    `take` copies an array that is not contiguous, so that it must not have more elements than are
-    taken.
+    `take` is four times as fast, but copies an array that is not contiguous, so that it must not
+    have more than four times as many elements as are taken.
     """
     x, places = types[:2]
     if index == ("{1}",) and x.ndim > 1 and np.can_cast(places.dtype, np.intp):
         selected = places.estimated_size * ArrayType(x.shape[1:], x.dtype).estimated_size
-        if selected >= x.estimated_size:
+        if 4 * selected >= x.estimated_size:
             return "{0}.take({1}, axis=0)"
     return f"{{0}}[{index_text(index)}]"
 

@@ -10,6 +10,7 @@ product of two matrices along the cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tracejit.ir.dims import estimated, key_of
@@ -24,6 +25,7 @@ LARGEST_FACTOR = 64
 """With so many multiplications for each element that is read or made, a product is left to the
 BLAS."""
 LONGEST_VECTOR = 32
+"""So are products of vectors and longer rows that are nothing but read."""
 
 
 class Cut(NamedTuple):
@@ -200,8 +202,14 @@ class Cuts:
             return False
         types = [value.type for value in (*node.operands, *node.results)]
         if min(type.ndim for type in types[:2]) == 1:
-            return product.multiplications <= LONGEST_VECTOR * self._count
+            wide = max(node.operands, key=attrgetter("type.estimated_size"))
+            return is_computed(wide) or product.multiplications <= LONGEST_VECTOR * self._count
         return product.multiplications <= LARGEST_FACTOR * sum(one.estimated_size for one in types)
+
+    def _outer(self, node: Node) -> Cut | None:
+        """Each element of one vector times all of the other."""
+        axis = self.axis(node.results[0])
+        return self._rows_of(node, axis, [-1, None] if axis == -2 else [None, -1])
 
     def _vectors(self, node: Node) -> Cut | None:
         """The products of vectors along the last axis of both."""
@@ -216,6 +224,13 @@ class Cuts:
         return self._cut(False, node, [-value.type.ndim for value in node.operands])
 
 
+def is_computed(value: Value) -> bool:
+    """Whether a value, or what it is a view of, is made by a computation."""
+    while value.node is not None and value.node.op.alias is not None:
+        value = value.node.operands[value.node.op.alias]
+    return value.node is not None
+
+
 def ufunc_of(total: Node) -> str:
     """The ufunc that combines the parts of a total."""
     return TOTALS.get(total.op.name, "add")
@@ -228,6 +243,7 @@ RULES: dict[str, Callable[[Cuts, Node], Cut | None]] = {
     **dict.fromkeys(("matmul_vector", "dot_vector"), Cuts._matrix_vector),
     **dict.fromkeys(("vector_matmul", "vector_dot"), Cuts._vector_matrix),
     **dict.fromkeys(("vecdot", "vectors_matmul", "dot"), Cuts._vectors),
+    "outer": Cuts._outer,
     "transpose": Cuts._transposed,
     "expand_dims": Cuts._expanded,
     "squeeze": Cuts._squeezed,

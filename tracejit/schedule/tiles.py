@@ -34,6 +34,8 @@ TILE_BYTES = 1 << 19
 LEAST_BYTES = TILED_BYTES
 LEAST_OPERATIONS = 4
 MANY_TILES = 8
+LEAST_RUN = 128
+"""So many elements of a tile at least are next to each other."""
 LEAST_COST = 1_000_000
 """What a sweep must come to, in elements of a plain operation, for the tiles to pay."""
 
@@ -77,7 +79,7 @@ class Tiling:
 
 def _lengths(nodes: Iterable[Node]) -> list[Any]:
     """The numbers of rows of what is computed elementwise in large arrays: of the axes along which
-    a tile can be a part of one, of the first axis where there is none."""
+    a tile can be a part of one, in runs that are long enough; of the first where there is none."""
     first: dict[Any, Any] = {}
     long: dict[Any, Any] = {}
     for node in nodes:
@@ -85,8 +87,10 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
             if not type.shape or type.estimated_bytes < LEAST_BYTES:
                 continue
             first.setdefault(key_of(type.shape[0]), type.shape[0])
-            for size in type.shape:
-                if estimated((size,)) * TILE_BYTES >= type.estimated_bytes:
+            for axis, size in enumerate(type.shape):
+                step = estimated((size,)) * TILE_BYTES // type.estimated_bytes
+                run = step * estimated(type.shape[axis + 1 :])
+                if step and (not axis or run >= LEAST_RUN):
                     long.setdefault(key_of(size), size)
     return list((long or first).values())
 
