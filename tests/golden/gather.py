@@ -22,7 +22,7 @@ c2 = array(2.0)
 def forward(table, rows):
     """Return (out, residuals)."""
     # gather:1  chosen = table[rows]
-    chosen = table[rows]
+    chosen = table.take(rows, axis=0)
     # gather:2  return np.sum(chosen[:, 0] * chosen[:, -1]) + np.sum(chosen[1:] ** 2)
     out_1 = chosen[1:]
     out = chosen[:, 0].dot(chosen[:, -1]) + vdot(out_1, out_1)
@@ -46,7 +46,7 @@ def backward(residuals, out_bar=1.0):
 def value_and_grad(table, rows):
     """Return out and table_bar, as forward and backward in one."""
     # gather:1  chosen = table[rows]
-    chosen = table[rows]
+    chosen = table.take(rows, axis=0)
     # gather:2  return np.sum(chosen[:, 0] * chosen[:, -1]) + np.sum(chosen[1:] ** 2)
     out_1 = chosen[:, 0]
     out_2 = chosen[:, -1]
@@ -60,4 +60,4 @@ def value_and_grad(table, rows):
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 422c3d1aef4df6c0027e0acacaaf6e488e80e69f06d67358f0ce0a16d587997c
+# tracejit sha256 99c7eb919aee3af1984927915a5fa07471d3fdcc77ed4be1ee591b93ac3c17aa

@@ -88,7 +88,7 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
                 continue
             first.setdefault(key_of(type.shape[0]), type.shape[0])
             for axis, size in enumerate(type.shape):
-                step = estimated((size,)) * TILE_BYTES // type.estimated_bytes
+                step = estimated((size,)) * TILE_BYTES // max(type.estimated_bytes, 1)
                 run = step * estimated(type.shape[axis + 1 :])
                 if step and (not axis or run >= LEAST_RUN):
                     long.setdefault(key_of(size), size)
