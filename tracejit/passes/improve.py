@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
+from tracejit.passes.addends import SUMS
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.contract import contract
@@ -21,7 +22,7 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
-from tracejit.passes.like_terms import SUMS, collect_like_terms
+from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import (
     MATRIX_PRODUCTS,
