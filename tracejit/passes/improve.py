@@ -17,6 +17,7 @@ from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
@@ -39,12 +40,15 @@ from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
+from tracejit.passes.weighted_squares import share_weights
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
     strengthen,
     collect_like_terms,
+    take_out_factors,
     gather_factors,
+    share_weights,
     take_sums_apart,
     keep_edges,
     solve_together,
@@ -64,7 +68,9 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
 ALONG_A_WAY = frozenset(
     (
         collect_like_terms,
+        take_out_factors,
         gather_factors,
+        share_weights,
         take_sums_apart,
         keep_edges,
         solve_together,
@@ -80,6 +86,7 @@ ALONG_A_WAY = frozenset(
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     contract: ("einsum",),
     collect_like_terms: SUMS,
+    take_out_factors: SUMS,
     take_sums_apart: ("sum",),
     keep_edges: ("concatenate", "add_slice"),
     solve_together: SOLVES,
