@@ -114,6 +114,11 @@ APART = {
     "d T[N] = subtract b c; y T[N] = multiply d b",
     "a product that is made elsewhere": A + S + "p T[N] = multiply a s; b T[N] = multiply p x;"
     "c T[N] = multiply a z; d T[N] = add b c; y T[N] = multiply d p",
+    "a number that makes factors small": (
+        A + S + "p T[N] = multiply a s; q T[N] = multiply 1e-9 p; b T[N] = multiply q x;"
+        "c T[N] = multiply a a; d T[N] = multiply c s; e T[N] = multiply d z;"
+        "f T[N] = multiply e 1e-9; g T[N] = subtract b f; y T[N] = multiply g q"
+    ),
     "factors that are small together": A + S + "p T[N] = multiply a s; b T[N] = multiply p x;"
     "c T[N] = multiply a z; d T[N] = multiply c s; e T[N] = subtract b d; y T[N] = multiply e p",
 }

@@ -56,10 +56,13 @@ def is_step(value: Value, reader: Node) -> bool:
 def is_beside(value: Value, reader: Node) -> bool:
     """Whether a value is computed in the same part of the function as its reader."""
     node = value.node
-    if node is None or not is_real(value):
-        return False
-    place = reader.region, reader.segment, reader.tapes
-    return (node.region, node.segment, node.tapes) == place
+    return (
+        node is not None
+        and node.segment == reader.segment
+        and node.region == reader.region
+        and node.tapes == reader.tapes
+        and is_real(value)
+    )
 
 
 def _signed(node: Node, operands: tuple[Value, ...], sign: float) -> list[Signed]:

@@ -57,6 +57,8 @@ from tracejit.passes.factors import LARGEST, SMALLEST
 from tracejit.passes.magnitudes import least_of, limit_of, limits_of
 from tracejit.passes.rebuild import rebuild
 
+Product = tuple[float, Counter[Value]]
+"""A number and factors."""
 MOST_FACTORS = 16
 MOST_TERMS = 16
 """Up to as many terms are searched for the factors of another's factor."""
@@ -122,9 +124,11 @@ class _Search:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.limits = limits_of(graph)
-        divisors = {node.operands[1] for node in graph.nodes if node.op.name == "divide"}
-        self.least = {value: least for value in divisors if (least := least_of(value))}
+        divisors = [node.operands[1] for node in graph.nodes if node.op.name == "divide"]
+        made = {value for value in divisors if value.node is not None}
+        self.least = {value: least for value in made if (least := least_of(value))}
         self.readers = readers_of(graph) if self.limits or self.least else Counter[Value]()
+        self.spelled: dict[Value, Product] = {}
 
     def found(self) -> dict[Node, Found]:
         """The sums that get shorter, by their last step."""
@@ -179,6 +183,7 @@ class _Search:
 
     def _shared(self, terms: list[Term], node: Node) -> list[Shared]:
         """What is best taken out of a sum, one factor at most of each term."""
+        self.spelled.clear()
         having: dict[Factor, list[int]] = {}
         for number, term in enumerate(terms):
             for factor in term.factors if term.steps else ():
@@ -221,38 +226,28 @@ class _Search:
 
     def _product_left(self, term: Term, factor: Value, node: Node) -> Rest | None:
         """The product of the factors that a term has besides those of `factor`."""
+        if not term.steps:
+            return None
         number, factors = self._factors(term.value, node)
         divisor, others = self._factors(factor, node)
-        left = factors - others
-        if not term.steps or factors.total() != left.total() + others.total() or not divisor:
+        if not others <= factors or not divisor:
             return None
-        number /= divisor
+        left, number = factors - others, number / divisor
         if not SMALLEST <= abs(number) <= LARGEST:
             return None
         if not self._is_safe(Counter({Factor(one): n for one, n in left.items()}), term.value):
             return None
-        if not any(self._is_limited_but_for(others, step, node) for step in term.steps):
+        if not any(self._bounds(factor, step, node) for step in term.steps):
             return None
         made = max(left.total() - 1, 0) + (abs(number) != 1.0 and left.total() > 0)
         return Rest(len(term.steps) - made, number, tuple(left.elements()))
 
-    def _factors(self, value: Value, node: Node) -> tuple[float, Counter[Value]]:
+    def _factors(self, value: Value, node: Node) -> Product:
         """A number and the factors that a value is a product of, whoever reads its steps."""
-        number, factors, steps, pending = 1.0, Counter[Value](), 0, [value]
-        while pending:
-            one = pending.pop()
-            made = made_by(one, "multiply", "negative")
-            known = number_of(one)
-            apart = _has_dtype(one, value) and is_beside(one, node)
-            if known is not None:
-                number *= known
-            elif made is None or not apart or steps == MOST_FACTORS:
-                factors[one] += 1
-            else:
-                steps += 1
-                number = -number if made.op.name == "negative" else number
-                pending += made.operands[::-1]
-        return number, factors
+        known = self.spelled.get(value)
+        if known is None:
+            known = self.spelled[value] = _spelled(value, node)
+        return known
 
     # Magnitudes
 
@@ -276,14 +271,14 @@ class _Search:
                 unlimited += 2 if factor.divides else count
         return unlimited <= 1 and product <= LARGEST
 
-    def _is_limited_but_for(self, factors: Counter[Value], step: Value, node: Node) -> bool:
-        """Whether a step contains `factors`, and nothing besides that has no limit: where their
-        product underflows, so does the step."""
-        _, all_of_it = self._factors(step, node)
-        left = all_of_it - factors
-        if all_of_it.total() != left.total() + factors.total():
+    def _bounds(self, factor: Value, step: Value, node: Node) -> bool:
+        """Whether a step has all factors of `factor`, and besides these nothing that makes it much
+        larger: where the factor underflows, so does the step."""
+        number, factors = self._factors(step, node)
+        divisor, others = self._factors(factor, node)
+        if not others <= factors or abs(number) > LARGEST * abs(divisor):
             return False
-        return all(limit_of(self.limits, one) <= LARGEST for one in left)
+        return all(one in self.limits for one in factors - others)
 
 
 class _Rewriting:
@@ -372,6 +367,26 @@ def _has_factor(value: Value, factor: Factor, steps: Iterable[Value]) -> bool:
                 return True
             pending += one.node.operands[:1] if one.node.op.name == "divide" else one.node.operands
     return False
+
+
+def _spelled(value: Value, node: Node) -> Product:
+    """A number and the factors that a value is a product of, as far as they are multiplied beside
+    `node`."""
+    number, factors, steps, pending = 1.0, Counter[Value](), 0, [value]
+    while pending:
+        one = pending.pop()
+        made = made_by(one, "multiply", "negative")
+        known = number_of(one)
+        apart = _has_dtype(one, value) and is_beside(one, node)
+        if known is not None:
+            number *= known
+        elif made is None or not apart or steps == MOST_FACTORS:
+            factors[one] += 1
+        else:
+            steps += 1
+            number = -number if made.op.name == "negative" else number
+            pending += made.operands[::-1]
+    return number, factors
 
 
 def _is_product(factor: Factor, terms: list[Term]) -> bool:
