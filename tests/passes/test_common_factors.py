@@ -59,6 +59,23 @@ TAKEN = {
         ),
         ["exp x", "add 1.0 v1", "multiply 3.0 z", "add v3 x", "divide v4 v2"],
     ),
+    "signs of the factor": (
+        A + S + "p T[N] = multiply a s; b T[N] = negative p; c T[N] = multiply b x;"
+        "d T[N] = multiply z 3.0; e T[N] = multiply p d; f T[N] = subtract c e;"
+        "g T[N] = multiply 2.0 p; h T[N] = add f g; i T[N] = add h x; y T[N] = multiply i p",
+        [
+            "tanh x",
+            "sin z",
+            "multiply v1 v2",
+            "multiply z 3.0",
+            "negative x",
+            "subtract v5 v4",
+            "add v6 2.0",
+            "multiply v3 v7",
+            "add v8 x",
+            "multiply v9 v3",
+        ],
+    ),
     "two factors": (
         A + S + "b T[N] = multiply a x; c T[N] = multiply s z; d T[N] = multiply z a;"
         "e T[N] = multiply x s; f T[N] = add b c; g T[N] = add f d; y T[N] = subtract g e",
@@ -191,6 +208,16 @@ def test_long_sums() -> None:
     assert take_out_factors(graph_of("x: T[N]", few)) is not None
     many_terms = graph_of("x: T[N]", many)
     assert take_out_factors(many_terms) is many_terms
+
+
+def test_numbers_are_added() -> None:
+    nodes = (
+        A + "b T[N] = multiply a 2.0; c T[N] = multiply a -0.5; d T[N] = multiply z a;"
+        "e T[N] = subtract b c; f T[N] = add e d; y T[N] = add f x"
+    )
+    for dtype in ("f8", "f4"):
+        new = verify(drop_dead(take_out_factors(graph_of(INPUTS, nodes, dtype))))
+        assert operations(new) == ["tanh x", "add z 2.5", "multiply v1 v2", "add v3 x"]
 
 
 def deep_squares(depth: int) -> str:

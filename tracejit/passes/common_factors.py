@@ -90,6 +90,11 @@ class Rest(NamedTuple):
     number: float = 1.0
     factors: tuple[Value, ...] | None = None
 
+    @property
+    def sign(self) -> float:
+        """The sign that is not in the number."""
+        return self.number if abs(self.number) == 1.0 else 1.0
+
 
 class Shared(NamedTuple):
     """A factor, and the rests of the terms that share it, by their number."""
@@ -201,7 +206,9 @@ class _Search:
         for offer in sorted(offers, key=lambda offer: -offer.saved):
             left = {n: rest for n, rest in offer.rests.items() if n not in used}
             offer = Shared(offer.factor, left)
-            if len(left) > 1 and offer.saved > 0:
+            negative = all(terms[n].sign * rest.sign < 0 for n, rest in left.items())
+            least = 1 if negative and len(left) == len(terms) else 0
+            if len(left) > 1 and offer.saved > least:
                 chosen.append(offer)
                 used.update(left)
         return chosen
@@ -233,6 +240,8 @@ class _Search:
         if not others <= factors or not divisor:
             return None
         left, number = factors - others, number / divisor
+        if not term.steps.isdisjoint(left):
+            return None
         if not SMALLEST <= abs(number) <= LARGEST:
             return None
         if not self._is_safe(Counter({Factor(one): n for one, n in left.items()}), term.value):
@@ -311,8 +320,13 @@ class _Rewriting:
                 yield term.sign, self.known[term.value]
 
     def _taken_out(self, new: Graph, node: Node, terms: list[Term], shared: Shared) -> Signed:
+        """A factor times the sum of what it is multiplied by, numbers as one."""
         factor = shared.factor
         rests = [self._left(new, terms[n], factor, rest) for n, rest in shared.rests.items()]
+        number = sum(sign * (number_of(value) or 0.0) for sign, value in rests)
+        rests = [(sign, value) for sign, value in rests if number_of(value) is None]
+        if number or not rests:
+            rests.append((math.copysign(1.0, number), new.constant(abs(number))))
         sign = max(sign for sign, _ in rests)
         value = added_up(new, node, [(sign * other, rest) for other, rest in rests])
         if factor.divides:
@@ -323,19 +337,12 @@ class _Rewriting:
         """What is left of a term, with its sign."""
         if rest.factors is None:
             return term.sign, self._without(new, term.value, factor, term.steps)
-        value: Value | None = None
+        sign = rest.sign
+        value: Value = new.constant(sign * rest.number)
         assert term.value.node is not None
         for one in rest.factors:
-            known = self.known[one]
-            value = (
-                known if value is None else emit(new, term.value.node, "multiply", (value, known))
-            )
-        number = abs(rest.number)
-        if value is None:
-            value = new.constant(number)
-        elif number != 1.0:
-            value = emit(new, term.value.node, "multiply", (new.constant(number), value))
-        return (term.sign if rest.number > 0 else -term.sign), value
+            value = _product(new, term.value.node, value, self.known[one])
+        return sign * term.sign, value
 
     def _without(self, new: Graph, value: Value, factor: Factor, steps: Iterable[Value]) -> Value:
         """A product of `steps` without the factor, which is one of its own."""
@@ -343,16 +350,31 @@ class _Rewriting:
             return new.constant(1.0)
         node = value.node
         assert node is not None
-        one, *others = node.operands
-        if node.op.name == "divide" and factor == Factor(others[0], divides=True):
-            return self.known[one]
-        if others and not _has_factor(one, factor, steps):
-            first, left = self.known[one], self._without(new, others[0], factor, steps)
-            return first if number_of(left) == 1.0 else emit(new, node, node.op.name, (first, left))
-        left = self._without(new, one, factor, steps)
-        if node.op.name == "multiply" and number_of(left) == 1.0:
-            return self.known[others[0]]
-        return emit(new, node, node.op.name, (left, *map(self.known.__getitem__, others)))
+        first, second = node.operands[0], node.operands[-1]
+        if node.op.name == "negative":
+            return _product(new, node, new.constant(-1.0), self._without(new, first, factor, steps))
+        if factor == Factor(second, divides=node.op.name == "divide"):
+            return self.known[first]
+        if node.op.name == "divide":
+            left = self._without(new, first, factor, steps)
+            return emit(new, node, "divide", (left, self.known[second]))
+        if _has_factor(first, factor, steps):
+            left = self._without(new, first, factor, steps)
+            return _product(new, node, left, self.known[second])
+        return _product(new, node, self.known[first], self._without(new, second, factor, steps))
+
+
+def _product(new: Graph, node: Node, first: Value, second: Value) -> Value:
+    """The product of two values, of which 1.0 and -1.0 make no product."""
+    numbers = number_of(first), number_of(second)
+    if numbers[0] is not None and numbers[1] is not None:
+        return new.constant(numbers[0] * numbers[1])
+    for number, other in zip(numbers, (second, first), strict=True):
+        if number == 1.0:
+            return other
+        if number == -1.0:
+            return emit(new, node, "negative", (other,))
+    return emit(new, node, "multiply", (first, second))
 
 
 def _has_factor(value: Value, factor: Factor, steps: Iterable[Value]) -> bool:
