@@ -18,12 +18,36 @@ LIMITED = {
     "a bell by a negative": ("a T[N] = negative x; b T[N] = multiply a x; y T[N] = exp b", 1.0),
     "a scaled bell": ("a T[N] = multiply x x; b T[N] = multiply -0.5 a; y T[N] = exp b", 1.0),
     "an exponential tail": ("a T[N] = absolute x; b T[N] = negative a; y T[N] = exp b", 1.0),
+    "a normal density": (
+        (
+            "a T[N] = multiply x x; b T[N] = multiply -0.5 a; c T[N] = multiply z z;"
+            "d T[N] = divide b c; y T[N] = exp d"
+        ),
+        1.0,
+    ),
+    "a difference": (
+        (
+            "a T[N] = negative x; b T[N] = multiply x a; c T[N] = multiply z z;"
+            "d T[N] = subtract b c; y T[N] = exp d"
+        ),
+        1.0,
+    ),
+    "a root": (
+        "a T[N] = multiply x x; b T[N] = add a 4.0; c T[N] = sqrt b; y T[N] = divide 1.0 c",
+        0.5,
+    ),
+    "a square": (
+        "a T[N] = maximum x 0.5; b T[N] = multiply a a; y T[N] = divide 1.0 b",
+        4.0,
+    ),
     "a sigmoid": ("a T[N] = exp x; b T[N] = add 2.0 a; y T[N] = divide 3.0 b", 1.5),
     "a choice": ("m b1[N] = equal x z; a T[N] = tanh x; y T[N] = where m a 2.0", 2.0),
 }
 UNLIMITED = {
     "an input": "y T[N] = negative x",
     "an exponential": "a T[N] = absolute x; y T[N] = exp a",
+    "an exponential of a product": "a T[N] = negative x; b T[N] = multiply a z; y T[N] = exp b",
+    "an exponential of a difference": "a T[N] = multiply x x; b T[N] = subtract z a;y T[N] = exp b",
     "a product with an input": "a T[N] = tanh x; y T[N] = multiply a z",
     "a quotient by what may be small": "a T[N] = tanh x; b T[N] = multiply z z;y T[N] = divide a b",
     "a quotient by a sum of both signs": "a T[N] = tanh x; b T[N] = add 1.0 z; y T[N] = divide a b",

@@ -8,8 +8,8 @@ another reader stays.
 The factor must have a limit (tracejit/passes/magnitudes.py), as `tanh(x)` has: with an infinite one
 `a * (b - d)` is infinite where `a * b - a * d` is nan. Of the factors that a term keeps all but one
 must have a limit: their product overflows where that one is near the largest number there is, and
-so may a sum of such; it underflows where the term does, too. Finite may be what is not in NumPy's
-order, where the factor makes small what has overflowed by then.
+so may a sum of such; it underflows where the term does, too. What overflows to infinity or nan in
+NumPy's order alone may be finite, and infinite what is nan for an infinity times an underflow.
 
 IR in -> IR out:
 
@@ -60,7 +60,7 @@ from tracejit.passes.rebuild import rebuild
 Product = tuple[float, Counter[Value]]
 """A number and factors."""
 MOST_FACTORS = 16
-MOST_TERMS = 16
+MOST_TERMS = 8
 """Up to as many terms are searched for the factors of another's factor."""
 PRODUCTS = ("multiply", "divide", "negative")
 

@@ -52,31 +52,44 @@ def limit_of(limits: Limits, value: Value) -> float:
     return math.inf if known is None else known
 
 
-def least_of(value: Value) -> float:
+def least_of(value: Value, depth: int = 6) -> float:
     """A positive number that no number in a value is below; zero where none is known."""
     number = number_of(value)
     if number is not None:
         return max(number, 0.0)
-    made = made_by(value, "add")
-    if made is None or not all(map(is_nonnegative, made.operands)):
+    made = made_by(value, "add", "maximum", "multiply", "sqrt")
+    if made is None or not depth:
         return 0.0
-    return max(number_of(operand) or 0.0 for operand in made.operands)
+    if made.op.name == "sqrt":
+        return math.sqrt(least_of(made.operands[0], depth - 1))
+    if made.op.name == "add" and not all(map(is_nonnegative, made.operands)):
+        return 0.0
+    first, second = (least_of(operand, depth - 1) for operand in made.operands)
+    return first * second if made.op.name == "multiply" else max(first, second)
 
 
-def is_nonpositive(value: Value) -> bool:
+def is_nonpositive(value: Value, depth: int = 6) -> bool:
     """Whether no number in a value is known to be above zero."""
-    made = made_by(value, "negative", "multiply")
-    if made is None:
+    number = number_of(value)
+    if number is not None:
+        return number <= 0
+    made = made_by(value, "negative", "subtract", "multiply", "divide")
+    if made is None or not depth:
         return False
     if made.op.name == "negative":
         return is_nonnegative(made.operands[0])
-    for one, other in (made.operands, made.operands[::-1]):
-        number, opposite = number_of(one), made_by(one, "negative")
-        if number is not None:
-            return number < 0 and is_nonnegative(other)
-        if opposite is not None and opposite.operands[0] is other:
-            return True
-    return False
+    first, second = made.operands
+    if is_nonpositive(first, depth - 1) and is_nonnegative(second):
+        return True
+    if made.op.name != "multiply":
+        return False
+    if is_nonpositive(second, depth - 1) and is_nonnegative(first):
+        return True
+    opposites = made_by(first, "negative"), made_by(second, "negative")
+    return any(
+        opposite is not None and opposite.operands[0] is other
+        for opposite, other in zip(opposites, (second, first), strict=True)
+    )
 
 
 Operands = tuple[Value, ...]
