@@ -220,6 +220,12 @@ def test_numbers_are_added() -> None:
         assert operations(new) == ["tanh x", "add z 2.5", "multiply v1 v2", "add v3 x"]
 
 
+def test_numbers_take_signs() -> None:
+    nodes = A + "b T[N] = multiply a -3.0; c T[N] = multiply z a; y T[N] = subtract b c"
+    new = verify(drop_dead(take_out_factors(graph_of(INPUTS, nodes))))
+    assert operations(new) == ["tanh x", "subtract -3.0 z", "multiply v1 v2"]
+
+
 def deep_squares(depth: int) -> str:
     """A product of two to the power of `depth` factors."""
     return A + "".join(f"a{k} T[N] = multiply a{k - 1} a{k - 1};" for k in range(1, depth))

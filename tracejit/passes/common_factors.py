@@ -313,20 +313,25 @@ class _Rewriting:
         their sum times it."""
         firsts = {min(shared.rests): shared for shared in found.shared}
         within = {number for shared in found.shared for number in shared.rests}
+        is_added_to = any(t.sign > 0 for n, t in enumerate(found.terms) if n not in within)
         for number, term in enumerate(found.terms):
             if number in firsts:
-                yield self._taken_out(new, node, found.terms, firsts[number])
+                yield self._taken_out(new, node, found.terms, firsts[number], is_added_to)
             elif number not in within:
                 yield term.sign, self.known[term.value]
 
-    def _taken_out(self, new: Graph, node: Node, terms: list[Term], shared: Shared) -> Signed:
-        """A factor times the sum of what it is multiplied by, numbers as one."""
+    def _taken_out(
+        self, new: Graph, node: Node, terms: list[Term], shared: Shared, is_added_to: bool
+    ) -> Signed:
+        """A factor times the sum of what it is multiplied by, numbers as one: where that is not
+        added to anything, the number has a sign."""
         factor = shared.factor
         rests = [self._left(new, terms[n], factor, rest) for n, rest in shared.rests.items()]
         number = sum(sign * (number_of(value) or 0.0) for sign, value in rests)
         rests = [(sign, value) for sign, value in rests if number_of(value) is None]
         if number or not rests:
-            rests.append((math.copysign(1.0, number), new.constant(abs(number))))
+            sign = math.copysign(1.0, number) if is_added_to else 1.0
+            rests.append((sign, new.constant(sign * number)))
         sign = max(sign for sign, _ in rests)
         value = added_up(new, node, [(sign * other, rest) for other, rest in rests])
         if factor.divides:
