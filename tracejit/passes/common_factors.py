@@ -148,7 +148,7 @@ class _Search:
         inner = inner_sums(sums, self._is_inner)
         found: dict[Node, Found] = {}
         for node in sums:
-            if node.results[0] not in inner:
+            if node.results[0] not in inner and _has_products(node):
                 terms = self._terms(node)
                 shared = self._shared(terms, node)
                 if shared:
@@ -173,9 +173,8 @@ class _Search:
         dtype = value.type.dtype
         while pending:
             one = pending.pop()
-            made = made_by(one, *PRODUCTS)
-            apart = made is not None and self._is_inner(one, reader) and one.type.dtype == dtype
-            if made is None or not apart or len(steps) >= MOST_FACTORS:
+            made = made_by(one, *PRODUCTS) if len(steps) < MOST_FACTORS else None
+            if made is None or not self._is_inner(one, reader) or one.type.dtype != dtype:
                 factors[Factor(one)] += 1
                 continue
             steps.add(one)
@@ -382,6 +381,12 @@ def _product(new: Graph, node: Node, first: Value, second: Value) -> Value:
     return emit(new, node, "multiply", (first, second))
 
 
+def _has_products(node: Node) -> bool:
+    """Whether two terms of a sum may be products."""
+    names = [value.node.op.name if value.node else "" for value in node.operands]
+    return names[0] in SUMS or names[1] in SUMS or (names[0] in PRODUCTS and names[1] in PRODUCTS)
+
+
 def _has_factor(value: Value, factor: Factor, steps: Iterable[Value]) -> bool:
     """Whether a value, if it is one of the steps, has a factor."""
     pending = [value]
@@ -403,11 +408,12 @@ def _spelled(value: Value, node: Node) -> Product:
     while pending:
         one = pending.pop()
         made = made_by(one, "multiply", "negative")
-        known = number_of(one)
-        apart = _has_dtype(one, value) and is_beside(one, node)
+        known = number_of(one) if one.node is None else None
         if known is not None:
             number *= known
-        elif made is None or not apart or steps == MOST_FACTORS:
+        elif made is None or steps == MOST_FACTORS or not is_beside(one, node):
+            factors[one] += 1
+        elif one.type.dtype != value.type.dtype:
             factors[one] += 1
         else:
             steps += 1
