@@ -51,6 +51,19 @@ LIKE_TERMS = (
     "{1} - {0} * {1} * 0.5 - {1} * 0.25 * {0}", "2.0 * {0} * {1} - 0.5 * ({1} * {0}) + {0}",
     "np.tanh(0.1 * ({0} * {0} * {0} * {1} + {1} * {0}))",
 )  # fmt: skip
+COMMON_FACTORS = (
+    "np.tanh({0}) * {1} + 0.5 * np.tanh({0})", "np.sin({0}) * {1} - {0} * np.sin({0}) + {1}",
+    "{0} / (1.0 + np.exp({1})) - 2.0 * {1} / (1.0 + np.exp({1}))",
+    "(t := np.tanh({0}), e := np.cos({1}), t * e * {1} - 2.0 * t * t * e * {0} + t * e)[2]",
+    "(t := 1.0 / (1.0 + np.exp({0})), {1} * t * 0.5 - t * np.sin({1}) - t * t)[1]",
+    "np.mean((np.tanh({0} * {1}) - 1.0 / (1.0 + np.exp(-{1}))) ** 2 * np.exp(-({1} * {1})))",
+)  # fmt: skip
+WEIGHTED = (
+    "(d := {0} - 0.5, np.sum((np.sign({1}) + 2.0) * (d * d)))[1]",
+    "(d := np.sin({0}), np.sum((np.rint({1}) + 2.0) * (d * d), axis=-1) * 0.5)[1]",
+    "(d := np.sin({0}) + {1}, w := np.sign({1}), (d * d * w) * np.sin(w * d))[2]",
+    "(w := np.sign({1}) - 0.5, np.mean(({0} * {0}) * w) + np.sum(0.25 * {0} * w, axis=0))[1]",
+)
 FACTORS = (
     "2.0 * ({0} * (0.5 * {1}))", "{0} + (-{1}) * {0}", "3.0 * {0} - 3.0 * {1}", "-(-{0} - {1})",
     "0.5 * ({0} - 2.0 * (-{1}))", "{0} * (1.0 / ({1} * {1} + 1.0))", "np.sum(0.25 * (-{0}))",
@@ -225,7 +238,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
-like_terms = of(LIKE_TERMS)
+like_terms, common_factors, weighted = of(LIKE_TERMS), of(COMMON_FACTORS), of(WEIGHTED, 1)
 matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
@@ -237,8 +250,8 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
-    matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved,
-    contracted, factored, stencils, spread, diagonals,
+    matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
+    contracted, factored, stencils, spread, diagonals, common_factors,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

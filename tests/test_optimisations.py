@@ -42,6 +42,7 @@ from tracejit.passes import (
 )
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
@@ -55,6 +56,7 @@ from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
+from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
 
@@ -122,6 +124,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     ),
     "collect_like_terms": Optimisation(
         with_elementwise(patterns.like_terms), passes=[collect_like_terms]
+    ),
+    "take_out_factors": Optimisation(
+        with_elementwise(patterns.common_factors), passes=[take_out_factors]
+    ),
+    "share_weights": Optimisation(
+        with_elementwise(patterns.weighted), SQUARES, passes=[share_weights], least=4
     ),
     "gather_factors": Optimisation(
         (patterns.factors, patterns.factors, patterns.elementwise), passes=[gather_factors]

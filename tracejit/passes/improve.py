@@ -15,15 +15,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
+from tracejit.passes.addends import SUMS
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits
 from tracejit.passes.column_sums import sum_columns_first
+from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
-from tracejit.passes.like_terms import SUMS, collect_like_terms
+from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import (
     MATRIX_PRODUCTS,
@@ -40,13 +42,16 @@ from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
+from tracejit.passes.weighted_squares import share_weights
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
     strengthen,
     collect_like_terms,
     sum_columns_first,
+    take_out_factors,
     gather_factors,
+    share_weights,
     take_sums_apart,
     keep_edges,
     solve_together,
@@ -67,7 +72,9 @@ ALONG_A_WAY = frozenset(
     (
         collect_like_terms,
         sum_columns_first,
+        take_out_factors,
         gather_factors,
+        share_weights,
         take_sums_apart,
         keep_edges,
         solve_together,
@@ -84,6 +91,7 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     contract: ("einsum",),
     collect_like_terms: SUMS,
     sum_columns_first: ("sum",),
+    take_out_factors: SUMS,
     take_sums_apart: ("sum",),
     keep_edges: ("concatenate", "add_slice"),
     solve_together: SOLVES,

@@ -38,6 +38,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.addends import SUMS, added_up, addends_of, inner_sums, is_beside, is_step
 from tracejit.passes.emission import (
     emit,
     for_decisions,
@@ -50,7 +51,6 @@ from tracejit.passes.factors import LARGEST, SMALLEST
 from tracejit.passes.rebuild import rebuild
 
 MOST_FACTORS = 16
-SUMS = ("add", "subtract")
 PRODUCTS = ("multiply", "negative")
 
 
@@ -78,13 +78,10 @@ class _Collecting:
     def __init__(self, graph: Graph) -> None:
         self.before = readers_of(graph)
         self.kept = for_decisions(graph)
-        self.inner = {
-            value
-            for node in graph.nodes
-            if self._is_sum(node)
-            for value in node.operands
-            if made_by(value, *SUMS) and self.before[value] == 1 and _is_step(value, node)
-        }
+        self.inner = inner_sums(
+            filter(self._is_sum, graph.nodes),
+            lambda value, node: self.before[value] == 1 and is_step(value, node),
+        )
         self.readers: dict[Value, int] = {}
 
     def rewrite(
@@ -95,36 +92,25 @@ class _Collecting:
             self.readers[value] = max(self.before[old], self.readers.get(value, 0))
         if not self._is_sum(node) or node.results[0] in self.inner:
             return None
-        addends = self._addends(node, operands)
+        addends = addends_of(node, operands, lambda value: self._is_inner(value, node))
         if sum([made_by(value, *PRODUCTS) is not None for _, value in addends]) < 2:
             return None
         terms = [self._term(sign, value, node) for sign, value in addends]
         if sum([bool(term.nodes) for term in terms]) < 2:
             return None
         collected = self._collected(new, node, terms)
-        return (self._sum(new, node, collected),) if len(collected) < len(terms) else None
+        if len(collected) == len(terms):
+            return None
+        return (added_up(new, node, [(term.sign, term.value) for term in collected]),)
 
     def _is_sum(self, node: Node) -> bool:
         return node.op.name in SUMS and node not in self.kept and is_real(node.results[0])
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
         """Whether nothing but `reader` reads a value."""
-        return self.readers.get(value, 0) <= 1 and _is_step(value, reader)
+        return self.readers.get(value, 0) <= 1 and is_step(value, reader)
 
     # Taking apart
-
-    def _addends(self, last: Node, operands: tuple[Value, ...]) -> list[tuple[float, Value]]:
-        """What is added and subtracted, in order, with its sign."""
-        addends: list[tuple[float, Value]] = []
-        pending = _signed(last, operands, 1.0)[::-1]
-        while pending:
-            sign, value = pending.pop()
-            made = made_by(value, *SUMS)
-            if made is not None and self._is_inner(value, last):
-                pending += _signed(made, made.operands, sign)[::-1]
-            else:
-                addends.append((sign, value))
-        return addends
 
     def _term(self, sign: float, value: Value, reader: Node) -> Term:
         multiple, base = 1.0, value
@@ -183,22 +169,6 @@ class _Collecting:
         sign = stays.sign if stays.multiple > 0 else -stays.sign
         return stays._replace(sign=sign, value=value)
 
-    def _sum(self, new: Graph, node: Node, terms: list[Term]) -> Value:
-        """The terms added up in order, from the first that is not subtracted on."""
-        first = max(terms, key=lambda term: term.sign)
-        total = first.value if first.sign > 0 else emit(new, node, "negative", (first.value,))
-        for term in terms:
-            if term is not first:
-                step = "add" if term.sign > 0 else "subtract"
-                total = emit(new, node, step, (total, term.value))
-        return total
-
-
-def _signed(node: Node, operands: tuple[Value, ...], sign: float) -> list[tuple[float, Value]]:
-    """The operands of a sum or difference that has a sign, each with its own."""
-    other = sign if node.op.name == "add" else -sign
-    return list(zip((sign, other), operands, strict=True))
-
 
 def _multiple(value: Value) -> tuple[float, Value] | None:
     """A value as a number times another of its type."""
@@ -214,20 +184,6 @@ def _multiple(value: Value) -> tuple[float, Value] | None:
     return None
 
 
-def _is_step(value: Value, reader: Node) -> bool:
-    """Whether a value without a name is computed beside its reader."""
-    return not value.label and _is_beside(value, reader)
-
-
 def _is_like(factor: Value, base: Value, reader: Node) -> bool:
     """Whether a factor of `base` may be taken apart with it."""
-    return factor.type.dtype == base.type.dtype and _is_beside(factor, reader)
-
-
-def _is_beside(value: Value, reader: Node) -> bool:
-    """Whether a value is computed in the same part of the function as its reader."""
-    node = value.node
-    if node is None or not is_real(value):
-        return False
-    place = reader.region, reader.segment, reader.tapes
-    return (node.region, node.segment, node.tapes) == place
+    return factor.type.dtype == base.type.dtype and is_beside(factor, reader)
