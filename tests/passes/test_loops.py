@@ -109,13 +109,13 @@ def test_few_steps_stay_as_they_are() -> None:
 
 
 def test_large_products_stay_as_they_are() -> None:
-    """One of 2 * 64 * 200 * 200 operations is no small one."""
+    """One of 2 * 64 * 400 * 400 operations is no small one."""
 
     def loss(u: Any, x: Any) -> Any:
         return sum(np.sum(np.tanh(x[t] @ u)) for t in range(5))
 
     rng = np.random.default_rng(0)
-    u, x = rng.normal(size=(200, 200)), rng.normal(size=(5, 64, 200))
+    u, x = rng.normal(size=(400, 400)), rng.normal(size=(5, 64, 400))
     assert source(loss, u, x, argnums=(0,)).count("@ u") == 5
 
 
