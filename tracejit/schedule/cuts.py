@@ -21,7 +21,7 @@ from tracejit.schedule.regime import product_of
 TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
 """The ufunc that combines what a reduction over all rows gives for each part; products add."""
 WITHIN_ROWS = frozenset((*TOTALS, "prod", "any", "all"))
-LARGEST_FACTOR = 64
+LARGEST_FACTOR = 32
 """With so many multiplications for each element that is read or made, a product is left to the
 BLAS."""
 LONGEST_VECTOR = 32
