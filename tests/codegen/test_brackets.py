@@ -100,6 +100,10 @@ def test_what_modules_are_made_of_is_read(statement: str) -> None:
     assert without_needless(statement) == by_astor(statement)
 
 
+def test_imaginary_numbers_stay() -> None:
+    assert without_needless("x = ((a) + 1j) * 0.5j") == "x = (a + 1j) * 0.5j"
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -111,7 +115,7 @@ def test_what_modules_are_made_of_is_read(statement: str) -> None:
         "x = [a for b in c]",
         "x = 1_000 + a",
         "x = 0x10",
-        "x = 2j",
+        "x = 2.0j",
         "x = 1.50",
         "x = 5 .real",
         "x = (a := b)",

@@ -1,7 +1,8 @@
 """Statements without the brackets that they do not need, as astor prints them: those of names,
 numbers, arithmetic, comparisons, calls, items and tuples. It takes a quarter of astor's time.
 
-A target that is a tuple of one has brackets, so that it is seen.
+A target that is a tuple of one has brackets, so that it is seen, and 1j stays what it is, which
+astor writes 1.0j.
 
 >>> without_needless("x = ((a) * (b)) - (c - (d[(1):]))")
 'x = a * b - (c - d[1:])'
@@ -209,7 +210,8 @@ def _is_as_written(constant: str) -> bool:
     """Whether Python writes a constant so."""
     if constant in _CONSTANTS:
         return True
+    kind = int if constant.isdigit() else complex if constant.endswith("j") else float
     try:
-        return repr(int(constant) if constant.isdigit() else float(constant)) == constant
+        return repr(kind(constant)) == constant
     except ValueError:
         return False

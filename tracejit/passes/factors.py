@@ -95,7 +95,7 @@ class _Gathering:
             self._forget(operands)
             self._note_factors(new.nodes[start:])
         else:
-            copy = new.copy_node(node, operands)
+            copy = new.take(node, operands)
             results = copy.results
             self._note_factors((copy,))
         if results is not node.results:
