@@ -163,7 +163,7 @@ class Store:
         if self.path is None or not self._usable():
             return None
         try:
-            return self.load(name, key)
+            return self.load(name, key) if os.path.lexists(self._file(name)) else None
         except KernelError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 _warn_once(f"{self.path} {name}", str(error))

@@ -8,6 +8,7 @@ does, to the bit. A name says the value where that is short.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from typing import Any
@@ -20,6 +21,8 @@ from tracejit.schedule.plan import Plan
 NUMBER_BELOW = 16_384
 """Elements of an array below which a number in front of it is worth a name."""
 EXACT_INT = 2**24
+LARGEST = {2: 65504.0, 4: 3.4028234663852886e38, 8: sys.float_info.max}
+"""The largest number of a floating dtype, by the bytes it takes."""
 LONGEST_NAME = 8
 
 # Ufuncs that compute in the dtype of their array, and choices. Powers take a number by another way.
@@ -169,7 +172,7 @@ def _is_floating(dtype: np.dtype[Any]) -> bool:
 
 def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
     """Whether `number` becomes one of `dtype` in the one way there is, without a warning."""
-    largest = float(np.finfo(dtype).max)
+    largest = LARGEST[dtype.itemsize]
     if type(number) is int:
         return abs(number) <= min(EXACT_INT, largest)
     return not math.isfinite(number) or abs(number) <= largest

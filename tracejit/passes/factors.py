@@ -107,7 +107,7 @@ class _Gathering:
         """Keep in mind which of the results of `nodes` may have a factor in their expression."""
         for node in nodes:
             if node.op.name in SPLITS and self._has_factor(node):
-                self.factored.update(node.results)
+                self.factored.add(node.results[0])
 
     def _has_factor(self, node: Node) -> bool:
         """Whether there may be a factor in the expression of `node`."""
