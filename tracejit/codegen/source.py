@@ -30,7 +30,7 @@ from tracejit.parsing import parse
 _INDENT = "    "
 _NAME = re.compile(r"((?<![\w.])[A-Za-z_]\w*)")
 _KEYWORDS = frozenset(keyword.kwlist)
-_PLACE = re.compile(r"\b_(\d+)_\b")
+_PLACE = re.compile(r"\b_\b")
 _WITHOUT_EXPRESSION = ("else:", "try:", "finally:")
 _NOTHING_TO_DROP = ("except ", "from ")
 _OF_A_FUNCTION = ("def ", "class ")
@@ -86,17 +86,9 @@ def _printed(statement: str, indent: str) -> list[str]:
 
 @lru_cache(4096)
 def _form(shape: str) -> str:
-    """The text of statements with names in the places of `_`, which are {0}, {1}, ... in it."""
-    parts = _NAME.split(shape)
-    parts[1::2] = [
-        name if name in _KEYWORDS else f"_{number}_" for number, name in enumerate(parts[1::2])
-    ]
-    known = [part for part in parts[1::2] if part not in _KEYWORDS]
-    numbers = {part: number for number, part in enumerate(known)}
-    statement = "".join(parts)
-    text = without_needless(statement) or "\n".join(_by_astor(statement, 0))
-    text = text.replace("{", "{{").replace("}", "}}")
-    return _PLACE.sub(lambda found: f"{{{numbers[found[0]]}}}", text)
+    """The text of statements with names in the places of `_`, which are {} in it."""
+    text = without_needless(shape) or "\n".join(_by_astor(shape, 0))
+    return _PLACE.sub("{}", text.replace("{", "{{").replace("}", "}}"))
 
 
 def _by_astor(statement: str, depth: int) -> list[str]:
