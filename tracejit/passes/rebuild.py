@@ -68,7 +68,7 @@ def rebuild(
                 result.take_name(old)
         if results is not node.results:
             known.update(zip(node.results, results, strict=True))
-    if new.takes_nodes and not known:
+    if new.takes_nodes and not known and new.nodes == graph.nodes:
         return graph
     new.outputs = list(replace_values(graph.outputs, known))
     new.complete_names()
