@@ -45,6 +45,7 @@ class Constants:
         self.arrays: dict[str, Constant] = {}
         self.numbers: dict[str, Any] = {}
         self._names: dict[tuple[Any, ...], str] = {}
+        self._alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
         self._places: dict[tuple[Node, int], str] = {}
         self._taken = {
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
@@ -82,6 +83,16 @@ class Constants:
         self.arrays[constant.name] = constant
 
     def _enter_numbers(self, node: Node) -> None:
+        read = [value if isinstance(value, Constant) else value.type for value in node.operands]
+        alike = node.op.name, *read, *[value.type for value in node.results]
+        if alike not in self._alike:
+            self._alike[alike] = self._numbers_of(node)
+        for position, name in self._alike[alike]:
+            self._places[node, position] = name
+
+    def _numbers_of(self, node: Node) -> list[tuple[int, str]]:
+        """The positions at which `node` reads numbers that have names, and these."""
+        found = []
         for position, value in enumerate(node.operands):
             dtype = dtype_at(node, position)
             if dtype is None:
@@ -92,7 +103,8 @@ class Constants:
             if name is None:
                 self._names[key] = name = self._free(short_name(number), dtype)
                 self.numbers[name] = np.asarray(number)
-            self._places[node, position] = name
+            found.append((position, name))
+        return found
 
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
         """`base`, with the dtype or a number where it is taken; "c" always has a number."""

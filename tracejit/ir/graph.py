@@ -420,7 +420,10 @@ class Graph:
     def complete_names(self) -> None:
         """Name the values that a pass has added: after their base, else after their op."""
         unnamed = [(n, value) for n in self.nodes for value in n.results if not value.name]
-        names = Names({value.name for value in self.values()} if unnamed else set())
+        if not unnamed:
+            return
+        taken = {value.name for node in self.nodes for value in node.results}
+        names = Names(taken.union([value.name for value in self.inputs]))
         for node, value in unnamed:
             names.give(value, value.base or node.op.name, numbered=True)
 
