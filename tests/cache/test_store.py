@@ -222,6 +222,42 @@ def test_a_bad_file_is_a_miss_with_one_warning(store, folder, damage, problem):
         store.load(NAME)
 
 
+def lose_the_end(file):
+    content = file.read_bytes()
+    kept = len(content) // 2
+    file.write_bytes(content[:kept] + bytes(len(content) - kept))
+
+
+@pytest.mark.parametrize("suffix", [".py", ".npz"])
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(bytes(file.stat().st_size)),
+        lambda file: file.write_bytes(file.read_bytes()[:-1]),
+        lambda file: file.write_bytes(b"\xa5" * file.stat().st_size),
+        lose_the_end,
+    ],
+    ids=["empty", "zeros", "short", "garbage", "half"],
+)
+def test_what_a_power_cut_leaves_is_made_again(store, folder, cut, suffix):
+    store.put(NAME, WEIGHTED, WEIGHTS)
+    cut(folder / f"{NAME}{suffix}")
+    assert refused(store, "not a kernel|not UTF-8|changed after|were changed")
+    whole = store.put(NAME, WEIGHTED, WEIGHTS)
+    again = store.get(NAME, KEY)
+    assert again is not None and np.array_equal(again.forward(2), whole.forward(2))
+
+
+def test_the_cache_does_not_wait_for_the_disk(store, monkeypatch, tmp_path):
+    waited = []
+    monkeypatch.setattr(os, "fsync", waited.append)
+    store.put(NAME, WEIGHTED, WEIGHTS)
+    assert waited == []
+    save(seal(PLAIN), None, tmp_path / "loss.py")
+    assert len(waited) == 1
+
+
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
@@ -371,8 +407,8 @@ def failing(number):
 @pytest.mark.parametrize(
     ("owner", "function", "number"),
     [
-        (os, "fsync", errno.ENOSPC),
         (os, "fdopen", errno.EMFILE),
+        (Path, "replace", errno.ENOSPC),
         (Path, "replace", errno.EACCES),
         (Path, "mkdir", errno.EROFS),
         (os, "open", errno.EROFS),

@@ -40,6 +40,12 @@ def test_needless_brackets_go() -> None:
     assert to_source("return_ = (a - (b - c))\n") == "return_ = a - (b - c)\n"
 
 
+def test_names_with_underscores_stay() -> None:
+    source = "_x_ = (linalg.matrix_power(a_1, (3))) + a_._b.c_d(k_=_)\n"
+    assert to_source(source) == "_x_ = linalg.matrix_power(a_1, 3) + a_._b.c_d(k_=_)\n"
+    assert to_source("x = a_b ** (c_d.e_f) - 1_000\n") == "x = a_b ** c_d.e_f - 1000\n"
+
+
 def test_a_tuple_of_one_is_visible() -> None:
     assert to_source("x, = residuals\n") == "(x,) = residuals\n"
 

@@ -94,13 +94,13 @@ class _Rolling:
         self.recording.graph = new
         operands = tuple([self._row(node, value) for value in operands])
         if node in self.inner:
-            results = new.copy_node(node, operands).results
+            results = new.take(node, operands).results
             self.within.update(results)
             return results
         whole = self._rolled(node, operands) if not node.region else None
         if whole is not None and whole.type is node.results[0].type:
             return (whole,)
-        return new.copy_node(node, operands).results
+        return new.take(node, operands).results
 
     def _emit(self, like: Node, op: str, *operands: Value, **params: object) -> Value:
         return emit(self.recording.graph, like, op, operands, **params)

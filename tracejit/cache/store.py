@@ -6,8 +6,10 @@ for. What runs is the very text that was verified. The seal finds damage and edi
 users stand owner and mode, because anybody can compute a SHA-256.
 
 Readers and writers take no locks. Constants are in place before the text that names their hash,
-each put there by one rename; two processes that write one name write the same bytes. Whatever goes
-wrong on the disk, `get` is a miss and `put` a kernel in memory, with one `CacheWarning`.
+each put there by one rename; two processes that write one name write the same bytes. Nobody waits
+for the disk: after a power cut a file may be empty or in parts, which its seal shows, and is made
+again. What a user saves is on the disk before `save` returns. Whatever goes wrong on the disk,
+`get` is a miss and `put` a kernel in memory, with one `CacheWarning`.
 """
 
 from __future__ import annotations
@@ -127,7 +129,7 @@ def save(text: str, npz: bytes | None, path: str | os.PathLike[str]) -> None:
     if problem is not None:
         raise _refusal(file.stem, problem, _FIX_SAVED)
     file.parent.mkdir(parents=True, exist_ok=True)
-    _write_kernel(file, text, npz, mode=0o666)
+    _write_kernel(file, text, npz, mode=0o666, is_lasting=True)
 
 
 def default_path() -> Path | None:
@@ -161,7 +163,7 @@ class Store:
         if self.path is None or not self._usable():
             return None
         try:
-            return self.load(name, key)
+            return self.load(name, key) if os.path.lexists(self._file(name)) else None
         except KernelError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 _warn_once(f"{self.path} {name}", str(error))
@@ -362,22 +364,26 @@ def _words(error: OSError) -> str:
     return f"it cannot be read ({error.strerror})" if error.errno else str(error)
 
 
-def _write_kernel(path: Path, text: str, npz: bytes | None, *, mode: int) -> None:
+def _write_kernel(
+    path: Path, text: str, npz: bytes | None, *, mode: int, is_lasting: bool = False
+) -> None:
     """Constants first: a text on disk always finds those it was sealed with."""
     if npz is not None:
-        _replace(path.with_suffix(".npz"), npz, mode)
-    _replace(path, text.encode(), mode)
+        _replace(path.with_suffix(".npz"), npz, mode, is_lasting)
+    _replace(path, text.encode(), mode, is_lasting)
 
 
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    """Put `data` at `path` at once: readers see the old file or the new, also after a power cut."""
+def _replace(path: Path, data: bytes, mode: int, is_lasting: bool) -> None:
+    """Put `data` at `path` at once: readers see the old file or the new; if `is_lasting`, also
+    after a power cut."""
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with os.fdopen(os.open(draft, flags, mode), "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if is_lasting:
+                file.flush()
+                os.fsync(file.fileno())
         draft.replace(path)
     except BaseException:
         _remove(draft)

@@ -8,6 +8,7 @@ does, to the bit. A name says the value where that is short.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from typing import Any
@@ -20,6 +21,8 @@ from tracejit.schedule.plan import Plan
 NUMBER_BELOW = 16_384
 """Elements of an array below which a number in front of it is worth a name."""
 EXACT_INT = 2**24
+LARGEST = {2: 65504.0, 4: 3.4028234663852886e38, 8: sys.float_info.max}
+"""The largest number of a floating dtype, by the bytes it takes."""
 LONGEST_NAME = 8
 
 # Ufuncs that compute in the dtype of their array, and choices. Powers take a number by another way.
@@ -42,6 +45,7 @@ class Constants:
         self.arrays: dict[str, Constant] = {}
         self.numbers: dict[str, Any] = {}
         self._names: dict[tuple[Any, ...], str] = {}
+        self._alike: dict[tuple[Any, ...], list[tuple[int, str]]] = {}
         self._places: dict[tuple[Node, int], str] = {}
         self._taken = {
             word for plan in plans for value in _values(plan) for word in (value.base, value.name)
@@ -79,6 +83,16 @@ class Constants:
         self.arrays[constant.name] = constant
 
     def _enter_numbers(self, node: Node) -> None:
+        read = [value if isinstance(value, Constant) else value.type for value in node.operands]
+        alike = node.op.name, *read, *[value.type for value in node.results]
+        if alike not in self._alike:
+            self._alike[alike] = self._numbers_of(node)
+        for position, name in self._alike[alike]:
+            self._places[node, position] = name
+
+    def _numbers_of(self, node: Node) -> list[tuple[int, str]]:
+        """The positions at which `node` reads numbers that have names, and these."""
+        found = []
         for position, value in enumerate(node.operands):
             dtype = dtype_at(node, position)
             if dtype is None:
@@ -89,7 +103,8 @@ class Constants:
             if name is None:
                 self._names[key] = name = self._free(short_name(number), dtype)
                 self.numbers[name] = np.asarray(number)
-            self._places[node, position] = name
+            found.append((position, name))
+        return found
 
     def _free(self, base: str, dtype: np.dtype[Any]) -> str:
         """`base`, with the dtype or a number where it is taken; "c" always has a number."""
@@ -169,7 +184,7 @@ def _is_floating(dtype: np.dtype[Any]) -> bool:
 
 def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
     """Whether `number` becomes one of `dtype` in the one way there is, without a warning."""
-    largest = float(np.finfo(dtype).max)
+    largest = LARGEST[dtype.itemsize]
     if type(number) is int:
         return abs(number) <= min(EXACT_INT, largest)
     return not math.isfinite(number) or abs(number) <= largest

@@ -31,6 +31,7 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
+from tracejit.ops.op import literal
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.sweeps import TILES
 
@@ -207,12 +208,11 @@ def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
     seen: set[tuple[Any, ...]] = set()
     for body in bodies:
         for node in (*body.plan.statements, *body.plan.inlined):
-            if not node.params:
-                used = [v if isinstance(v, Constant) else v.type for v in node.operands]
-                spelled = node.op.name, *used, *(value.type for value in node.results)
-                if spelled in seen:
-                    continue
-                seen.add(spelled)
+            used = [v if isinstance(v, Constant) else v.type for v in node.operands]
+            spelled = node.op.name, _named(node), *used, *(value.type for value in node.results)
+            if spelled in seen:
+                continue
+            seen.add(spelled)
             types = [value.type for value in node.operands]
             if any(isinstance(value, Constant) for value in node.operands):
                 spell.operands(node)
@@ -223,6 +223,14 @@ def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
                 spell.bind(node.op.template(types, node.params))
                 spell.bind(node.op.inplace_template(types, node.params))
     return spell.imports
+
+
+def _named(node: Node) -> tuple[str, ...]:
+    """The parameters that names in the spelling of a node may depend on."""
+    op, params = node.op, [*node.params.values()]
+    if op.statements is None and isinstance(op.source, str) and isinstance(op.inplace, str):
+        params = [one for one in params if isinstance(one, np.dtype)]
+    return tuple(map(literal, params))
 
 
 def _loop_names(bodies: Sequence[Body]) -> set[str]:

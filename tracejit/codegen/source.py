@@ -1,9 +1,9 @@
 """Statements to text, through astor, in lines that fit the page.
 
-Statements come one a line, with any brackets, and go through a syntax tree of their own. How astor
-prints one does not depend on its names: what has the shape of an earlier one is printed as that
-was, so that a function of 10,000 lines makes a few dozen trees. One operation or call, with no
-brackets in it, is plain: astor would print it as it stands.
+Statements come one a line, with any brackets, and go through a syntax tree of their own, unless
+`codegen/brackets.py` knows what astor makes of them. That does not depend on names: what has the
+shape of an earlier one is printed as that was, so that of a function of 10,000 lines a few dozen
+are looked at.
 
 Comments stay as they are; `#` alone is a blank line.
 """
@@ -23,18 +23,16 @@ with warnings.catch_warnings():
     from astor.code_gen import SourceGenerator
     from astor.string_repr import pretty_string
 
+from tracejit.codegen.brackets import without_needless
 from tracejit.codegen.lines import broken
 from tracejit.parsing import parse
 
 _INDENT = "    "
 _NAME = re.compile(r"((?<![\w.])[A-Za-z_]\w*)")
 _KEYWORDS = frozenset(keyword.kwlist)
-_PLAIN = re.compile(
-    r"(?:_(?:, _)* = |_ [-+*/@]= )?[\w.]+(?: [-+*/@] [\w.]+|\([\w.]+(?:, [\w.=]+)*\))?"
-    r"|return [\w.]+(?:, [\w.]+)*|from _ import _(?:, _)*|def _\([\w.]+(?:, [\w.=]+)*\):"
-)
-_PLACE = re.compile(r"\b_(\d+)_\b")
+_PLACE = re.compile(r"\b_\b")
 _WITHOUT_EXPRESSION = ("else:", "try:", "finally:")
+_NOTHING_TO_DROP = ("except ", "from ")
 _OF_A_FUNCTION = ("def ", "class ")
 
 
@@ -88,22 +86,14 @@ def _printed(statement: str, indent: str) -> list[str]:
 
 @lru_cache(4096)
 def _form(shape: str) -> str:
-    """The text of statements with names in the places of `_`, which are {0}, {1}, ... in it."""
-    parts = _NAME.split(shape)
-    parts[1::2] = [
-        name if name in _KEYWORDS else f"_{number}_" for number, name in enumerate(parts[1::2])
-    ]
-    known = [part for part in parts[1::2] if part not in _KEYWORDS]
-    numbers = {part: number for number, part in enumerate(known)}
-    statement = "".join(parts)
-    text = statement if _PLAIN.fullmatch(shape) else "\n".join(_by_astor(statement, 0))
-    text = text.replace("{", "{{").replace("}", "}}")
-    return _PLACE.sub(lambda found: f"{{{numbers[found[0]]}}}", text)
+    """The text of statements with names in the places of `_`, which are {} in it."""
+    text = without_needless(shape) or "\n".join(_by_astor(shape, 0))
+    return _PLACE.sub("{}", text.replace("{", "{{").replace("}", "}}"))
 
 
 def _by_astor(statement: str, depth: int) -> list[str]:
     """The lines of one statement, or of what opens a block, `depth` deep, however long."""
-    if statement in _WITHOUT_EXPRESSION or statement.startswith("except "):
+    if statement in _WITHOUT_EXPRESSION or statement.startswith(_NOTHING_TO_DROP):
         return [_INDENT * depth + statement]
     opens = statement.endswith(":")
     generator = SourceGenerator(_INDENT, False, _double_quoted)

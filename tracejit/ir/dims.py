@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+_WITHOUT_SIZES = frozenset((int, str, type(None)))
 ESTIMATE: Final = 256
 """What planners take a free dimension for, whatever the call: the text must not depend on it."""
 
@@ -349,10 +350,10 @@ def spelled(value: Any) -> str:
     """A parameter of a node, in which sizes may stand, as source."""
     if type(value) is Dim:
         return code_text(value)
-    if type(value) in (tuple, FreeShape):
-        words = ", ".join(map(spelled, value))
-        return f"({words},)" if len(value) == 1 else f"({words})"
-    return repr(value)
+    if type(value) not in (tuple, FreeShape) or _WITHOUT_SIZES.issuperset(map(type, value)):
+        return repr(value)
+    words = ", ".join(map(spelled, value))
+    return f"({words},)" if len(value) == 1 else f"({words})"
 
 
 def dims_in(value: Any) -> Iterator[Dim]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tracejit.ir.dims import resolved, spelled
+from tracejit.ir.naming import Names
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, type_of
 
@@ -151,7 +152,7 @@ class Node:
         op: Any,
         operands: tuple[Value, ...],
         params: dict[str, Any],
-        types: Iterable[ArrayType],
+        types: Sequence[ArrayType],
         where: Location | None,
         region: int,
         tapes: tuple[int, ...],
@@ -165,7 +166,10 @@ class Node:
         self.region = region
         self.tapes = tapes
         self.segment = segment
-        self.results = tuple([Value(type, self, index) for index, type in enumerate(types)])
+        if len(types) == 1:
+            self.results: tuple[Value, ...] = (Value(types[0], self),)
+        else:
+            self.results = tuple([Value(type, self, index) for index, type in enumerate(types)])
 
     @classmethod
     def of(
@@ -220,7 +224,8 @@ class Graph:
     part of the printed form, of equality or of any key. `branches` say which way through the
     function each segment of the nodes is on, where there are several. `sizes` knows the free
     dimensions, if there are any. Of a graph that `is_passing` nobody but the next pass holds
-    anything: nodes that this does not change are those of the next graph, too, which `takes_nodes`.
+    anything: nodes that this leaves are those of the next graph, too, which `takes_nodes`, with
+    their operands there.
     """
 
     def __init__(self, name: str) -> None:
@@ -268,7 +273,7 @@ class Graph:
         op: Operation,
         operands: tuple[Value, ...],
         params: dict[str, Any],
-        types: Iterable[ArrayType],
+        types: Sequence[ArrayType],
         where: Location | None,
         region: int = 0,
         tapes: tuple[int, ...] = (),
@@ -277,9 +282,7 @@ class Graph:
         """The node that applies `op`: an equal one that is there, or a new one at the end."""
         if self.sizes is not None:
             params = {name: resolved(value) for name, value in params.items()}
-        if self._keyless:
-            self._consed.update((self._key_of(node), node) for node in self.nodes)
-            self._keyless = 0
+        self._give_keys()
         key = (op.name, operands, self._spelled(params) if params else "", region, tapes)
         known = None if op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, segment):
@@ -289,20 +292,33 @@ class Graph:
         self._consed[key] = node
         return node
 
-    def take(self, node: Node) -> Node:
-        """A node of the graph before, or an equal one that is there already. No two of that graph
-        are equal: until there is another they need no keys."""
-        if self._keyless == len(self.nodes):
-            self._keyless += 1
+    def take(self, node: Node, operands: tuple[Value, ...]) -> Node:
+        """`node` of the graph before applied to `operands`: itself where this one `takes_nodes`,
+        else a copy, or an equal one that is there already. Its names are kept."""
+        if not self.takes_nodes:
+            return self.copy_node(node, operands)
+        if operands != node.operands:
+            node.operands = operands
+        elif self._keyless == len(self.nodes):
+            self._keyless += 1  # no two of that graph are equal
             self.nodes.append(node)
             return node
+        self._give_keys()
         key = self._key_of(node)
         known = None if node.op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, node.segment):
+            for old, result in zip(node.results, known.results, strict=True):
+                result.take_name(old)
             return known
         self.nodes.append(node)
         self._consed[key] = node
         return node
+
+    def _give_keys(self) -> None:
+        """Make keys for the nodes that have none yet."""
+        if self._keyless:
+            self._consed.update((self._key_of(node), node) for node in self.nodes)
+            self._keyless = 0
 
     def _key_of(self, node: Node) -> tuple[Any, ...]:
         """What equal nodes have in common."""
@@ -345,17 +361,13 @@ class Graph:
     def copy_node(self, node: Node, operands: tuple[Value, ...], **changes: Any) -> Node:
         """`node` applied to `operands` in this graph, its names kept; `changes` replace its other
         parts."""
-        if self.takes_nodes and not changes and operands == node.operands:
-            new = self.take(node)
-        else:
-            types = [value.type for value in node.results]
-            place: Any = node.where, node.region, node.tapes, node.segment
-            if changes:
-                place = [changes.get(name, old) for name, old in zip(PLACE, place, strict=True)]
-            new = self.emit(node.op, operands, node.params, types, *place)
-        if new is not node:
-            for old, result in zip(node.results, new.results, strict=True):
-                result.take_name(old)
+        types = [value.type for value in node.results]
+        place: Any = node.where, node.region, node.tapes, node.segment
+        if changes:
+            place = [changes.get(name, old) for name, old in zip(PLACE, place, strict=True)]
+        new = self.emit(node.op, operands, node.params, types, *place)
+        for old, result in zip(node.results, new.results, strict=True):
+            result.take_name(old)
         return new
 
     def adopt(self, other: Graph) -> None:
@@ -387,7 +399,7 @@ class Graph:
         if self.sizes is not None:
             taken = {value.name for value in self.inputs} | {node.op.name for node in self.nodes}
             self.sizes.assign_names(taken)
-        names = _Names({value.name for value in self.inputs})
+        names = Names({value.name for value in self.inputs})
         for _, statement in groupby(self.nodes, key=attrgetter("where")):
             temporaries: list[Value] = []
             for value in (value for node in statement for value in node.results):
@@ -408,7 +420,10 @@ class Graph:
     def complete_names(self) -> None:
         """Name the values that a pass has added: after their base, else after their op."""
         unnamed = [(n, value) for n in self.nodes for value in n.results if not value.name]
-        names = _Names({value.name for value in self.values()} if unnamed else set())
+        if not unnamed:
+            return
+        taken = {value.name for node in self.nodes for value in node.results}
+        names = Names(taken.union([value.name for value in self.inputs]))
         for node, value in unnamed:
             names.give(value, value.base or node.op.name, numbered=True)
 
@@ -426,22 +441,6 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"
-
-
-class _Names:
-    """The names given so far, and the last number of each base."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self.taken = taken
-        self.counters: dict[str, int] = {}
-
-    def give(self, value: Value, base: str, numbered: bool = False) -> None:
-        value.base = value.name = base
-        while numbered or value.name in self.taken:
-            self.counters[base] = self.counters.get(base, 0) + 1
-            value.name = f"{base}_{self.counters[base]}"
-            numbered = False
-        self.taken.add(value.name)
 
 
 def replace_values(values: Sequence[Value], known: Mapping[Value, Value]) -> tuple[Value, ...]:

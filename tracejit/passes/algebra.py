@@ -64,8 +64,8 @@ def strengthen(graph: Graph) -> Graph:
         known = pairs.get(pair)
         if known is not None and new.branches.precedes(known.segment, node.segment):
             return known.results
-        pairs[pair] = copy = new.copy_node(node, operands)
-        return copy.results
+        pairs[pair] = known = new.take(node, operands)
+        return known.results
 
     return rebuild(graph, rewrite, ops={*RULES, *COMMUTATIVE})
 

@@ -44,5 +44,6 @@ def needed_nodes(
     for node in reversed(nodes):
         if node in wanted or (node.op.effect and not there.issuperset(node.results)):
             kept.append(node)
-            wanted.update([value.node for value in node.operands if value not in there])
+            read = [v for v in node.operands if v not in there] if there else node.operands
+            wanted.update([value.node for value in read])
     return kept[::-1]

@@ -43,20 +43,22 @@ def read_diagonals(graph: Graph) -> Graph:
         if node.op.name == "matmul":
             for key in _product_keys(node):
                 products.setdefault(key, node)
-    chosen: dict[Node, Node] = {}
+    chosen: dict[Node, tuple[Sequence[Value], Sequence[tuple[Value, Value]]]] = {}
     for node in graph.nodes if products else ():
         if node.op.name == "sum" and node not in kept and (key := _sum_key(node)) in products:
-            chosen[node] = products[key]
+            summed = node.operands[0].node
+            assert summed is not None
+            factors = [(value, turned_value(value)) for value in products[key].operands]
+            chosen[node] = summed.operands, factors
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node not in chosen:
             return None
-        old, made = node.operands[0].node, operands[0].node
-        assert old is not None and made is not None
-        known = dict(zip(old.operands, made.operands, strict=True))
+        (summed, wanted), made = chosen[node], operands[0].node
+        assert made is not None
+        known = dict(zip(summed, made.operands, strict=True))
         factors = tuple(
-            known.get(value) or turn(new, node, known[turned_value(value)])
-            for value in chosen[node].operands
+            known.get(value) or turn(new, node, known[turned]) for value, turned in wanted
         )
         product = emit(new, node, "matmul", factors)
         ndim = product.type.ndim

@@ -95,7 +95,7 @@ class _Gathering:
             self._forget(operands)
             self._note_factors(new.nodes[start:])
         else:
-            copy = new.copy_node(node, operands)
+            copy = new.take(node, operands)
             results = copy.results
             self._note_factors((copy,))
         if results is not node.results:
@@ -107,7 +107,7 @@ class _Gathering:
         """Keep in mind which of the results of `nodes` may have a factor in their expression."""
         for node in nodes:
             if node.op.name in SPLITS and self._has_factor(node):
-                self.factored.update(node.results)
+                self.factored.add(node.results[0])
 
     def _has_factor(self, node: Node) -> bool:
         """Whether there may be a factor in the expression of `node`."""
@@ -127,9 +127,11 @@ class _Gathering:
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
         name = node.op.name
-        if node in self.kept or not is_real(node.results[0]):
+        if node in self.kept or not node.results[0].type.is_real:
             return None
         is_scaled = name == "negative" or _has_constant(operands)
+        if is_scaled and name == "multiply" and self._is_apart(node, operands):
+            return self._quotient(new, node, operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
             factored = [value for value in operands if value in self.factored]
             is_scaled = any([self._is_inner(value, node) for value in factored])
@@ -144,6 +146,13 @@ class _Gathering:
         if name == "multiply":
             return self._quotient(new, node, operands)
         return None
+
+    def _is_apart(self, node: Node, operands: tuple[Value, ...]) -> bool:
+        """Whether `node` multiplies by a number what others read, too: nothing is cheaper."""
+        number, value = number_of(operands[0]), operands[1]
+        if number is None:
+            number, value = number_of(operands[1]), operands[0]
+        return number not in (None, 1.0) and not self._is_inner(value, node)
 
     def _negative_shared(self, new: Graph, node: Node, value: Value) -> Value | None:
         """-(a * b) is (-a) * b, to the bit, where -a is there anyway."""

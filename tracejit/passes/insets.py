@@ -55,23 +55,31 @@ def keep_edges(graph: Graph) -> Graph:
     insets = _Search(graph).insets()
     if not insets:
         return graph
+    changes = {node: _change(inset) for node, inset in insets.items()}
     known: dict[Value, Value] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         known.update(zip(node.operands, operands, strict=True))
-        inset = insets.get(node)
-        return None if inset is None else (_updated(new, node, inset, known),)
+        if node not in insets:
+            return None
+        return (_updated(new, node, insets[node], changes[node], known),)
 
     return rebuild(graph, rewrite)
 
 
-def _updated(graph: Graph, node: Node, inset: Inset, known: dict[Value, Value]) -> Value:
-    """The value that an inset is, where `known` are the values of the new graph."""
+def _updated(
+    graph: Graph,
+    node: Node,
+    inset: Inset,
+    change: tuple[str, Value] | None,
+    known: dict[Value, Value],
+) -> Value:
+    """The value that an inset is, where `known` are the values of the new graph and `change` is
+    what the part that was there before is changed by."""
     base, inside = known[inset.base], inset.inside
     index = index_of(inset.area, base.type.shape)
     name = "set_item"
     value = graph.constant(base.type.dtype.type(0)) if inside is None else known[inside]
-    change = None if inside is None else _change(inside, inset)
     if change is not None:
         name, value = change[0], known[change[1]]
     whole = emit(graph, node, name, (base, value), index=index, unique=True)
@@ -81,10 +89,11 @@ def _updated(graph: Graph, node: Node, inset: Inset, known: dict[Value, Value]) 
     return whole
 
 
-def _change(inside: Value, inset: Inset) -> tuple[str, Value] | None:
-    """What `inside` adds to or subtracts from the part that was there before."""
-    made = made_by(inside, "add", "subtract")
-    if made is None:
+def _change(inset: Inset) -> tuple[str, Value] | None:
+    """What the inside adds to or subtracts from the part that was there before."""
+    inside = inset.inside
+    made = None if inside is None else made_by(inside, "add", "subtract")
+    if inside is None or made is None:
         return None
     name = f"{made.op.name}_item"
     for before, value in (made.operands, made.operands[::-1])[: 1 + (made.op.name == "add")]:

@@ -207,7 +207,7 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
                     if value not in done:
                         total = emit(new, node, "add", (total, value))
                 return (total,)
-        results = new.copy_node(node, operands).results
+        results = new.take(node, operands).results
         if len(results) == 1 and uses[node.results[0]] == 1:
             once.update(results)
             within.update(results if node in partial else ())

@@ -6,6 +6,10 @@ graph, and answers the values that stand for the node's results, or None to copy
 into the new graph hash-conses, so what a rewrite makes equal becomes one node. A rewrite of few
 `ops` names them, and is not asked about others.
 
+Nodes of a graph that is passing go over to the new one as the rewrite leaves them: its rules look
+at the node that they are given and at the new graph. What they have to know of others is found
+out before.
+
 IR in -> IR out, for a rewrite that drops every tanh:
 
 >>> from tracejit.ir.printer import parse_graph, print_graph
@@ -58,15 +62,13 @@ def rebuild(
             operands = replace_values(operands, known)
         results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
         if results is None:
-            if not known and new.takes_nodes and new.take(node) is node:
-                continue
-            results = new.copy_node(node, operands).results
+            results = new.take(node, operands).results
         elif results is not node.results:
             for old, result in zip(node.results, results, strict=True):
                 result.take_name(old)
         if results is not node.results:
             known.update(zip(node.results, results, strict=True))
-    if new.takes_nodes and not known:
+    if new.takes_nodes and not known and new.nodes == graph.nodes:
         return graph
     new.outputs = list(replace_values(graph.outputs, known))
     new.complete_names()

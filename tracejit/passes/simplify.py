@@ -42,6 +42,8 @@ PRODUCTS = (
     "vector_dot",
 )
 
+SPREADING = ("broadcast_to", "as_scalar")
+
 
 def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
     """`graph` simplified; the inputs in `substitutes` become constants first."""
@@ -66,7 +68,7 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
 def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
     """Operands of an elementwise op before broadcasting or typing, where the op does that
     itself."""
-    if node.op.batch != "elementwise":
+    if node.op.batch != "elementwise" or not any([_may_be_spread(value) for value in operands]):
         return operands
     sources = [_unbroadcast(graph, node, value) for value in operands]
     if not any(sources):
@@ -84,11 +86,18 @@ def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -
     return tuple(kept)
 
 
+def _may_be_spread(value: Value) -> bool:
+    """Whether a value may be made of another by broadcasting or by a cast."""
+    if value.node is None:
+        return value.data is not None and value.type.form == "array"
+    return value.node.op.name in SPREADING
+
+
 def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
     """What `value` is made of by broadcasting, or by the cast that `node` makes anyway."""
     if isinstance(value, Constant):
         return _one_number_of(graph, value)
-    made = made_by(value, "broadcast_to", "as_scalar")
+    made = made_by(value, *SPREADING)
     if made is None:
         return None
     source = made.operands[0]

@@ -49,7 +49,7 @@ def solve_together(graph: Graph) -> Graph:
         known.update(zip(node.operands, operands, strict=True))
         if node in groups:
             made.update(_solved(new, groups[node], known))
-        results = (made[node],) if node in made else new.copy_node(node, operands).results
+        results = (made[node],) if node in made else new.take(node, operands).results
         known.update(zip(node.results, results, strict=True))
         return results
 

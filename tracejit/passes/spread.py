@@ -69,7 +69,7 @@ def spread_once(graph: Graph) -> Graph:
             value if readers[old, shape] < READERS else _spread(new, node, value, shape)
             for old, value in zip(node.operands, operands, strict=True)
         )
-        return new.copy_node(node, changed).results
+        return new.take(node, changed).results
 
     return rebuild(graph, rewrite)
 

@@ -32,6 +32,6 @@ def keep_freed_memory() -> None:
         np.empty(LARGEST, np.uint8)
         set_option = None
         if sys.platform == "linux":
-            set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # not every C library has it
+            set_option = getattr(ctypes.pythonapi, "mallopt", None)  # not every C library has it
         if set_option is not None:
             set_option(M_TRIM_THRESHOLD, KEPT)
