@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
@@ -295,6 +295,8 @@ class _Rewriting:
     def __init__(self, found: dict[Node, Found]) -> None:
         self.found = found
         self.known: dict[Value, Value] = {}
+        steps = [step for one in found.values() for term in one.terms for step in term.steps]
+        self.operands = {step: step.node.operands for step in steps if step.node is not None}
 
     def rewrite(
         self, new: Graph, node: Node, operands: tuple[Value, ...]
@@ -340,7 +342,7 @@ class _Rewriting:
     def _left(self, new: Graph, term: Term, factor: Factor, rest: Rest) -> Signed:
         """What is left of a term, with its sign."""
         if rest.factors is None:
-            return term.sign, self._without(new, term.value, factor, term.steps)
+            return term.sign, self._without(new, term.value, factor)
         sign = rest.sign
         value: Value = new.constant(sign * rest.number)
         assert term.value.node is not None
@@ -348,24 +350,38 @@ class _Rewriting:
             value = _product(new, term.value.node, value, self.known[one])
         return sign * term.sign, value
 
-    def _without(self, new: Graph, value: Value, factor: Factor, steps: Iterable[Value]) -> Value:
-        """A product of `steps` without the factor, which is one of its own."""
+    def _without(self, new: Graph, value: Value, factor: Factor) -> Value:
+        """A product of steps without the factor, which is one of its own."""
         if value is factor.value and not factor.divides:
             return new.constant(1.0)
-        node = value.node
+        node, operands = value.node, self.operands[value]
         assert node is not None
-        first, second = node.operands[0], node.operands[-1]
+        first, second = operands[0], operands[-1]
         if node.op.name == "negative":
-            return _product(new, node, new.constant(-1.0), self._without(new, first, factor, steps))
+            return _product(new, node, new.constant(-1.0), self._without(new, first, factor))
         if factor == Factor(second, divides=node.op.name == "divide"):
             return self.known[first]
         if node.op.name == "divide":
-            left = self._without(new, first, factor, steps)
+            left = self._without(new, first, factor)
             return emit(new, node, "divide", (left, self.known[second]))
-        if _has_factor(first, factor, steps):
-            left = self._without(new, first, factor, steps)
-            return _product(new, node, left, self.known[second])
-        return _product(new, node, self.known[first], self._without(new, second, factor, steps))
+        if self._has_factor(first, factor):
+            return _product(new, node, self._without(new, first, factor), self.known[second])
+        return _product(new, node, self.known[first], self._without(new, second, factor))
+
+    def _has_factor(self, value: Value, factor: Factor) -> bool:
+        """Whether a value, if it is one of the steps, has a factor."""
+        pending = [value]
+        while pending:
+            one = pending.pop()
+            if one is factor.value and not factor.divides:
+                return True
+            if one in self.operands and one.node is not None:
+                operands = self.operands[one]
+                is_quotient = one.node.op.name == "divide"
+                if is_quotient and factor == Factor(operands[1], divides=True):
+                    return True
+                pending += operands[:1] if is_quotient else operands
+        return False
 
 
 def _product(new: Graph, node: Node, first: Value, second: Value) -> Value:
@@ -385,20 +401,6 @@ def _has_products(node: Node) -> bool:
     """Whether two terms of a sum may be products."""
     names = [value.node.op.name if value.node else "" for value in node.operands]
     return names[0] in SUMS or names[1] in SUMS or (names[0] in PRODUCTS and names[1] in PRODUCTS)
-
-
-def _has_factor(value: Value, factor: Factor, steps: Iterable[Value]) -> bool:
-    """Whether a value, if it is one of the steps, has a factor."""
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if one is factor.value and not factor.divides:
-            return True
-        if one in steps and one.node is not None:
-            if one.node.op.name == "divide" and factor == Factor(one.node.operands[1], True):
-                return True
-            pending += one.node.operands[:1] if one.node.op.name == "divide" else one.node.operands
-    return False
 
 
 def _spelled(value: Value, node: Node) -> Product:
