@@ -44,8 +44,10 @@ def forward(u, c):
     around = u[1:3479] + u[121:3599]
     around += u[60:3538]
     around += u[62:3540]
+    del u_2
     # heat_flow:3  u = u.copy()
     u = u.copy()
+    del u_flat
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
     u_2 = subtract(around, c4 * u[61:3539], around)
     u_3 = c_flat * u_2
@@ -83,6 +85,7 @@ def backward(residuals, out_bar=1.0):
     c_bar_rows[:3478] = c_bar
     c_bar = c_bar_rows.reshape((58, 60))[:, :58]
     u_bar_1 = u_bar_1 * c_flat
+    del u_bar_2
     u_bar_2 = c_minus_4 * u_bar_1
     u_bar_2[:3420].reshape(57, 60)[:, 58:] = -0.0
     u_bar[61:3539] += u_bar_2
@@ -121,6 +124,7 @@ def value_and_grad(u, c):
     around += u[62:3540]
     # heat_flow:3  u = u.copy()
     u = u.copy()
+    del u_flat, u_2
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
     u_2 = subtract(around, c4 * u[61:3539], around)
     u_3 = c_flat * u_2
@@ -133,6 +137,7 @@ def value_and_grad(u, c):
     u_bar_1 = u_bar[61:3539]
     c_bar = multiply(u_bar_1, u_2, u_2)
     u_bar_1 = u_bar_1 * c_flat
+    del u_3
     u_bar_2 = c_minus_4 * u_bar_1
     u_bar_2[:3420].reshape(57, 60)[:, 58:] = -0.0
     u_bar[61:3539] += u_bar_2
@@ -149,6 +154,7 @@ def value_and_grad(u, c):
     c_bar_rows = zeros(3480)
     c_bar_rows[:3478] = c_bar
     c_bar = c_bar_rows.reshape((58, 60))[:, :58]
+    del around, u_1, u_2, u_bar_2, c_bar_1
     u_bar_1 = u_bar_1 * c_flat
     u_bar_2 = c_minus_4 * u_bar_1
     u_bar_2[:3420].reshape(57, 60)[:, 58:] = -0.0
@@ -161,4 +167,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 ca2788c8574a7b3fd7e4cefd26d489677622667cc6ee35c2bc0f4cf7b72d8e96
+# tracejit sha256 a3bd766e12b5ed6fe117ef9152535c411ea3e9c7b4ce6a630beade5257f6c349

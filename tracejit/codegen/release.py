@@ -3,7 +3,8 @@
 A name holds its array until it is bound again or the function returns, also when nothing reads it
 any more. Where that would push what is held above what the program needs at its fullest, the dead
 names are deleted before the statement that allocates; elsewhere, and among small arrays, nothing
-is: a body whose names are reused as it goes has no `del` at all.
+is: a body whose names are reused as it goes has no `del` at all. Every `del` frees a good part of
+what is needed, so there are few.
 """
 
 from __future__ import annotations
@@ -16,9 +17,15 @@ from tracejit.schedule.buffers import Storages
 from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import Plan
 
-WORTH = 1 << 20
-LEAST_SLACK = 1 << 18
-SLACK = 16
+SMALL = 1 << 12
+"""Arrays of up to so many bytes stay: letting them go takes as long as they do."""
+WORTH = 1 << 14
+"""Bytes that a body allocates in all, from which on it is looked at."""
+SLACK = 10
+"""Such a part of what is needed may be held besides."""
+LITTLE = 32
+PART = 4
+"""It may be no more than a LITTLE-th where arrays each larger than that hold a PART-th."""
 
 
 class _Step(NamedTuple):
@@ -55,6 +62,19 @@ class _Holders:
         if name in self.values:
             self._drop(self.values.pop(name))
 
+    def dead(self, last_use: Mapping[Value, int], number: int, least: int) -> dict[str, Value]:
+        """The names whose values statement `number` and those after it do not read, each with the
+        array of more than so many bytes that it holds, and no name that is read holds."""
+        roots = {name: self._storages.root(value) for name, value in self.values.items()}
+        needed = {
+            root for name, root in roots.items() if last_use.get(self.values[name], -1) >= number
+        }
+        return {
+            name: root
+            for name, root in roots.items()
+            if root not in needed and root.type.estimated_bytes > least
+        }
+
     def _drop(self, value: Value) -> None:
         root = self._storages.root(value)
         self._counts[root] -= 1
@@ -66,13 +86,15 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     """The names to delete, by the number of the statement before which they are."""
     storages = plan.storages
     nodes = (*plan.statements, *plan.inlined)
-    if sum(value.type.estimated_bytes for node in nodes for value in node.results) <= WORTH:
+    sizes = [value.type.estimated_bytes for node in nodes for value in node.results]
+    if sum(sizes) <= WORTH or max(sizes) <= SMALL:
         return {}
     steps = list(_steps(plan, storages))
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}
     fullest = _fullest(plan, steps, storages)
-    allowed = fullest + max(fullest // SLACK, LEAST_SLACK)
+    slack, little, part = fullest // SLACK, fullest // LITTLE, fullest // PART
+    limit = little
     holders = _Holders(storages)
     deleted: dict[int, list[str]] = {}
     precedes = plan.branches.precedes
@@ -83,17 +105,16 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
             for name, value in list(holders.values.items()):
                 if value.node is not None and not precedes(value.node.segment, here):
                     holders.release(name)
-        if holders.bytes + step.new + step.passing > allowed:
-            dead = [
-                name
-                for name, value in holders.values.items()
-                if plan.last_use.get(value, -1) < number
-                and storages.root(value).type.estimated_bytes
-            ]
-            if dead:
-                deleted[number] = dead
+        besides = holders.bytes + step.new + step.passing - fullest
+        if besides > limit:
+            least, worth = (SMALL, slack) if besides > slack else (max(SMALL, little), part)
+            dead = holders.dead(plan.last_use, number, least)
+            limit = besides + little
+            if sum(root.type.estimated_bytes for root in set(dead.values())) >= worth:
+                deleted[number] = list(dead)
                 for name in dead:
                     holders.release(name)
+                limit = little
         for value in step.results:
             if storages.is_ours(value):
                 holders.bind(names[value], value)
