@@ -93,7 +93,7 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}
     fullest = _fullest(plan, steps, storages)
-    slack, little, part = fullest // SLACK, fullest // LITTLE, fullest // PART
+    slack, little = (max(SMALL, fullest // part) for part in (SLACK, LITTLE))
     limit = little
     holders = _Holders(storages)
     deleted: dict[int, list[str]] = {}
@@ -107,7 +107,7 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
                     holders.release(name)
         besides = holders.bytes + step.new + step.passing - fullest
         if besides > limit:
-            least, worth = (SMALL, slack) if besides > slack else (max(SMALL, little), part)
+            least, worth = (SMALL, slack) if besides > slack else (little, fullest // PART)
             dead = holders.dead(plan.last_use, number, least)
             limit = besides + little
             if sum(root.type.estimated_bytes for root in set(dead.values())) >= worth:
