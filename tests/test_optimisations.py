@@ -40,7 +40,7 @@ from tracejit.passes import (
     spread,
 )
 from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
@@ -186,6 +186,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=TURNED,
         passes=[put_long_axis_last],
     ),
+    "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, passes=[step_by_sign]),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),
         limits=[(choices, "LEAST_ELEMENTS", 1)],
@@ -256,7 +257,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         patterns.EVERY,
         SQUARES,
         [(release, "WORTH", 1 << 60)],
-        [(release, "WORTH", -1), (release, "LEAST_SLACK", 0), (release, "SLACK", 1 << 60)],
+        [(release, "WORTH", -1), (release, "SMALL", 0), (release, "SLACK", 1 << 60)],
         least=4,
     ),
     "memory budget": Optimisation(

@@ -3,22 +3,23 @@
     user code    tests.test_golden.auxiliary(w, x)
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
-    residuals    x y_1 y (2400 bytes)
-    key          8deb4d392ffff4055448c3bca4bccb313ad59a84be982efcc96e5a382897aea4
+    residuals    x y_1 (1200 bytes)
+    key          4128f32d6b6bbc72eb6a331634c6ff4033d0cfdcd852477cf0aa0a0ecee075bf
     made for     numpy 2.4, ir 5
 """
-from numpy import add, array, maximum, ones, where
+from numpy import add, array, fmax, maximum, ones, sign, where
 
 SIGNATURE = {
     "inputs": {"w": "f8[4,3]", "x": "f8[50,4]"},
     "outputs": ("f8", "i8[3]", "f8[50,3]"),
     "gradient": ("w",),
-    "residuals": {"x": "f8[50,4]", "y_1": "f8[50,3]", "y": "f8[50,3]"},
+    "residuals": {"x": "f8[50,4]", "y_1": "f8[50,3]"},
 }
 
 c0 = array(0.0)
+c_minus_1 = array(-1.0)
+c1 = array(1.0)
 c_1 = array(0.0033333333333333335)
-c_2 = array(0.006666666666666667)
 ones_150 = ones(150)
 
 
@@ -31,16 +32,16 @@ def forward(w, x):
     loss = y.ravel().dot(ones_150) / 150
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
     out_1_active = add.reduce(y > c0, axis=0)
-    return (loss, out_1_active, y.copy()), (x, y_1, y)
+    return (loss, out_1_active, y), (x, y_1)
 
 
 def backward(residuals, out_bar=1.0):
     """Return w_bar, the gradients, from forward's residuals."""
-    x, y_1, y = residuals
+    x, y_1 = residuals
     # auxiliary:2  loss = np.mean(y)
     loss_bar = out_bar / 150
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0))
+    w_bar = x.T.dot(where(y_1 >= c0, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0))
     return w_bar
 
 
@@ -54,6 +55,6 @@ def value_and_grad(w, x):
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
     out_1_active = add.reduce(y > c0, axis=0)
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, c_1, c_2), c0))
+    w_bar = x.T.dot(c_1 * (fmax(sign(y_1), c_minus_1) + c1))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 6557fa302791fe9948419fdc51b850be282871c34eabb3baffcc40cf611c2820
+# tracejit sha256 b5f774b1f3f82f14fd4dc22a0fda32ae13c860f083f63fe85163be8c10935802

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
 from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
 from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
@@ -57,6 +57,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     arrange_reductions,
     lower,
     dot_small,
+    step_by_sign,
     choose_by_bits,
     spread_once,
 )
@@ -91,6 +92,7 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     arrange_reductions: REDUCTIONS,
     lower: ("sum",),
     dot_small: DOTS,
+    step_by_sign: CHOICES,
     choose_by_bits: ("where",),
 }
 """Operations without any of which a pass has nothing to do."""
