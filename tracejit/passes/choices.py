@@ -7,7 +7,7 @@ minimum and of clip are computed. An infinite or undefined cotangent stays where
 
 A number where x is above zero, half of it where x is zero, and zero elsewhere, as the derivative of
 the maximum of x and zero, is half the number times `fmax(sign(x), -1) + 1`, to the bit: `fmax`
-takes -1 for nan. That takes half of the time of two choices, and no array besides; the sign is often
+takes -1 for nan. That is half of the time of two choices, and no array besides; the sign is often
 there.
 
 IR in -> IR out:
