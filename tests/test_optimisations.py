@@ -167,6 +167,8 @@ OPTIMISATIONS: dict[str, Optimisation] = {
             (lower, "LONG_ROW", 2),
             (lower, "SHORT_ROW", 2),
             (lower, "LEAST_ROWS", 1),
+            (lower, "WIDE_ROW", 4),
+            (lower, "LEAST_EINSUM_ELEMENTS", 1),
         ],
         passes=[lower.lower],
     ),
