@@ -53,6 +53,11 @@ STEPS = (
     "np.where(0.0 <= {0}, np.where(0.0 == {0}, 1.5, 3.0), 0.0) - {1}",
     "np.where(0 >= {0}, np.where({0} == 0, 1.0, 2.0), 0) * np.sign({0})",
 )  # fmt: skip
+SOFTPLUS = (
+    "np.log1p(np.exp(-np.abs({0})))", "np.log1p(np.exp(-({0} * {0}))) * {1}",
+    "np.mean(np.maximum({0}, 0.0) + np.log1p(np.exp(-np.abs({0}))))",
+    "np.log1p(np.exp(-np.abs({0} - {1}))) + {0}", "np.log1p(np.exp(-np.square({0} + {1})))",
+)  # fmt: skip
 LIKE_TERMS = (
     "{0} * {1} * {1} + {1} * ({0} * {1})", "{0} + 0.5 * {0} * {0} * {0}",
     "np.tanh({0} + 0.25 * {1} * {1} * {1})", "{0} * ({0} * {0}) + {0} * {0} * {0} + {1}",
@@ -224,7 +229,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
-like_terms, steps = of(LIKE_TERMS), of(STEPS, 1)
+like_terms, steps, softplus = of(LIKE_TERMS), of(STEPS, 1), of(SOFTPLUS, 1)
 matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
@@ -237,7 +242,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
-    contracted, factored, stencils, spread, diagonals, steps,
+    contracted, factored, stencils, spread, diagonals, steps, softplus,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -49,6 +49,7 @@ from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
+from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
@@ -187,6 +188,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         TALL,
         limits=TURNED,
         passes=[put_long_axis_last],
+    ),
+    "keep_logarithms": Optimisation(
+        with_elementwise(patterns.softplus), ROWS, passes=[keep_logarithms]
     ),
     "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, passes=[step_by_sign]),
     "choose_by_bits": Optimisation(

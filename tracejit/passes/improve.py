@@ -33,6 +33,7 @@ from tracejit.passes.loops import (
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
+from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
@@ -42,6 +43,7 @@ from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
     strengthen,
+    keep_logarithms,
     collect_like_terms,
     gather_factors,
     take_sums_apart,
@@ -79,6 +81,7 @@ ALONG_A_WAY = frozenset(
 )
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     contract: ("einsum",),
+    keep_logarithms: LOGARITHMS,
     collect_like_terms: SUMS,
     take_sums_apart: ("sum",),
     keep_edges: ("concatenate", "add_slice"),
