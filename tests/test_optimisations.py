@@ -263,7 +263,10 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         patterns.EVERY,
         SQUARES,
         [(release, "WORTH", 1 << 60)],
-        [(release, "WORTH", -1), (release, "SMALL", 0), (release, "SLACK", 1 << 60)],
+        [
+            *[(release, name, 0) for name in ("WORTH", "SMALL", "LARGE")],
+            *[(release, name, 1 << 60) for name in ("SLACK", "LITTLE", "PART")],
+        ],
         least=4,
     ),
     "memory budget": Optimisation(

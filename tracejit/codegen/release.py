@@ -9,7 +9,7 @@ what is needed, so there are few.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Value
@@ -26,6 +26,9 @@ SLACK = 10
 LITTLE = 32
 PART = 4
 """It may be no more than a LITTLE-th where arrays each larger than that hold a PART-th."""
+LARGE = 1 << 20
+LINES = 16
+"""Where less than LARGE is needed, more may be held rather than a `del` in so many statements."""
 
 
 class _Step(NamedTuple):
@@ -87,15 +90,32 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     storages = plan.storages
     nodes = (*plan.statements, *plan.inlined)
     sizes = [value.type.estimated_bytes for node in nodes for value in node.results]
-    if sum(sizes) <= WORTH or max(sizes) <= SMALL:
+    if sum(sizes) <= WORTH or max(sizes, default=0) <= SMALL:
         return {}
     steps = list(_steps(plan, storages))
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}
     fullest = _fullest(plan, steps, storages)
-    slack, little = (max(SMALL, fullest // part) for part in (SLACK, LITTLE))
+    slack = max(SMALL, fullest // SLACK)
+    little = max(SMALL, fullest // LITTLE)
+    while True:
+        deleted = _deleted(plan, names, steps, fullest, slack, little)
+        if fullest >= LARGE or len(deleted) * LINES <= len(steps):
+            return deleted
+        little = slack = 2 * slack
+
+
+def _deleted(
+    plan: Plan,
+    names: Mapping[Value, str],
+    steps: Sequence[_Step],
+    fullest: int,
+    slack: int,
+    little: int,
+) -> dict[int, list[str]]:
+    """The names to delete where no more than `slack` may be held besides what is needed."""
     limit = little
-    holders = _Holders(storages)
+    holders = _Holders(plan.storages)
     deleted: dict[int, list[str]] = {}
     precedes = plan.branches.precedes
     here = 0
@@ -116,7 +136,9 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
                     holders.release(name)
                 limit = little
         for value in step.results:
-            if storages.is_ours(value):
+            if not plan.readers[value]:
+                continue  # what nobody reads has no name
+            if plan.storages.is_ours(value):
                 holders.bind(names[value], value)
             else:
                 holders.release(names[value])
