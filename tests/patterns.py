@@ -166,6 +166,12 @@ FACTORED = (
     FACTOR + "), np.sin(np.linalg.solve(l.mT, np.linalg.solve(l, {1}))))[2]",
     FACTOR + "), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
 )
+SCALED = (
+    "np.sum({0}, axis=-1)[..., None] * {1} + np.tril({0}, -1) @ {1}",
+    "{0} @ np.tril({1}, -1).mT + np.exp({1}[..., :1].mT) * {0}",
+    "np.tanh(np.triu({0}, 1) @ {1} + {1} * np.sin({0})[..., -1:])",
+    "{0}[..., :1, :] * {1} + {1} @ np.triu({0}, 1)",
+)  # fmt: skip
 LIKELIHOODS = (
     FACTOR + "), np.log1p(np.sum(np.linalg.solve(l, {1}) ** 2)) + {0})[2]",
     FACTOR + "), w := np.linalg.solve(l, {1}[0]), np.log1p(w @ w) - {0})[3]",
@@ -233,7 +239,7 @@ like_terms, steps, softplus = of(LIKE_TERMS), of(STEPS, 1), of(SOFTPLUS, 1)
 matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
-stencils = of(STENCILS, 2)
+stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted = of(CONTRACTED, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
@@ -242,7 +248,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, hoisted, joined, rolled, updated, edged, solved,
-    contracted, factored, stencils, spread, diagonals, steps, softplus,
+    contracted, factored, stencils, spread, diagonals, steps, softplus, scaled,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

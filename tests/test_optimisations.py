@@ -37,6 +37,7 @@ from tracejit.passes import (
     long_axis,
     lower,
     reductions,
+    scaled_products,
     spread,
 )
 from tracejit.passes.algebra import strengthen
@@ -49,6 +50,7 @@ from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
+from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
 from tracejit.passes.spread import spread_once
@@ -198,6 +200,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=[(choices, "LEAST_ELEMENTS", 1)],
         passes=[choose_by_bits],
         least=4,
+    ),
+    "scale_once": Optimisation(
+        (patterns.scaled, patterns.scaled, patterns.elementwise),
+        SQUARES,
+        limits=[(scaled_products, "LEAST_ELEMENTS", 1)],
+        passes=[strengthen, scale_once],
     ),
     "read_diagonals": Optimisation(
         (patterns.diagonals, patterns.diagonals, patterns.elementwise),

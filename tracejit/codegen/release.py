@@ -127,14 +127,17 @@ def _deleted(
                     holders.release(name)
         besides = holders.bytes + step.new + step.passing - fullest
         if besides > limit:
-            least, worth = (SMALL, slack) if besides > slack else (little, fullest // PART)
-            dead = holders.dead(plan.last_use, number, least)
             limit = besides + little
-            if sum(root.type.estimated_bytes for root in set(dead.values())) >= worth:
-                deleted[number] = list(dead)
-                for name in dead:
-                    holders.release(name)
-                limit = little
+            is_much = besides > slack
+            worth = slack if is_much else fullest // PART
+            for least in (little, SMALL) if is_much else (little,):
+                dead = holders.dead(plan.last_use, number, least)
+                if sum(root.type.estimated_bytes for root in set(dead.values())) >= worth:
+                    deleted[number] = list(dead)
+                    for name in dead:
+                        holders.release(name)
+                    limit = little
+                    break
         for value in step.results:
             if not plan.readers[value]:
                 continue  # what nobody reads has no name

@@ -33,6 +33,7 @@ from tracejit.passes.loops import (
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
+from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
@@ -55,6 +56,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     join_sums,
     lay_in_stretches,
     put_long_axis_last,
+    scale_once,
     read_diagonals,
     arrange_reductions,
     lower,
@@ -75,6 +77,7 @@ ALONG_A_WAY = frozenset(
         join_sums,
         lay_in_stretches,
         put_long_axis_last,
+        scale_once,
         read_diagonals,
         spread_once,
     )
@@ -91,6 +94,7 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
     join_sums: SUMMANDS,
     lay_in_stretches: ("getitem",),
+    scale_once: ("matmul",),
     read_diagonals: ("matmul",),
     arrange_reductions: REDUCTIONS,
     lower: ("sum",),

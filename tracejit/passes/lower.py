@@ -63,8 +63,7 @@ def lower(graph: Graph) -> Graph:
     """`graph` with its sums lowered."""
     readers = readers_of(graph)
     kept = for_decisions(graph)
-    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
-    tiled = {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
+    tiled = tiled_rows(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node in kept:
@@ -73,6 +72,12 @@ def lower(graph: Graph) -> Graph:
         return None if value is None else (value,)
 
     return rebuild(graph, rewrite, ops=("sum",))
+
+
+def tiled_rows(graph: Graph) -> set[Any]:
+    """The numbers of rows of the arrays that tiles go through."""
+    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+    return {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
 
 def is_tiled(value: Value) -> bool:
