@@ -45,6 +45,19 @@ POWERS = (
     "np.reciprocal({0} * {0} + 2.0)", "(2.0 + {0} * {0}) ** -1", "np.square({0} - 1.0)",
     "{0} * {1} + {1} * {0}", "np.logaddexp(np.sin({0}), 1.5)", "({0} + 40.0) ** 0.5",
 )  # fmt: skip
+STEPS = (
+    "np.mean(np.maximum({0}, 0.0))", "np.sum(np.minimum(0.0, {0})) / 3.0",
+    "np.sum(np.maximum({0}, 0.0) - {0} * 0.3 + np.log1p(np.exp(-np.abs({0}))))",
+    "np.where({0} >= 0, np.where({0} == 0, 0.5, 1.0), 0.0) * {0}",
+    "{0} - np.where({0} <= 0.0, np.where({0} == 0.0, 0.125, 0.25), 0.0)",
+    "np.where(0.0 <= {0}, np.where(0.0 == {0}, 1.5, 3.0), 0.0) - {1}",
+    "np.where(0 >= {0}, np.where({0} == 0, 1.0, 2.0), 0) * np.sign({0})",
+)  # fmt: skip
+SOFTPLUS = (
+    "np.log1p(np.exp(-np.abs({0})))", "np.log1p(np.exp(-({0} * {0}))) * {1}",
+    "np.mean(np.maximum({0}, 0.0) + np.log1p(np.exp(-np.abs({0}))))",
+    "np.log1p(np.exp(-np.abs({0} - {1}))) + {0}", "np.log1p(np.exp(-np.square({0} + {1})))",
+)  # fmt: skip
 LIKE_TERMS = (
     "{0} * {1} * {1} + {1} * ({0} * {1})", "{0} + 0.5 * {0} * {0} * {0}",
     "np.tanh({0} + 0.25 * {1} * {1} * {1})", "{0} * ({0} * {0}) + {0} * {0} * {0} + {1}",
@@ -175,6 +188,12 @@ FACTORED = (
     FACTOR + "), np.sin(np.linalg.solve(l.mT, np.linalg.solve(l, {1}))))[2]",
     FACTOR + "), np.log(np.linalg.diagonal(l)) - np.linalg.solve(l, {1}))[2]",
 )
+SCALED = (
+    "np.sum({0}, axis=-1)[..., None] * {1} + np.tril({0}, -1) @ {1}",
+    "{0} @ np.tril({1}, -1).mT + np.exp({1}[..., :1].mT) * {0}",
+    "np.tanh(np.triu({0}, 1) @ {1} + {1} * np.sin({0})[..., -1:])",
+    "{0}[..., :1, :] * {1} + {1} @ np.triu({0}, 1)",
+)  # fmt: skip
 LIKELIHOODS = (
     FACTOR + "), np.log1p(np.sum(np.linalg.solve(l, {1}) ** 2)) + {0})[2]",
     FACTOR + "), w := np.linalg.solve(l, {1}[0]), np.log1p(w @ w) - {0})[3]",
@@ -239,10 +258,11 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms, common_factors, weighted = of(LIKE_TERMS), of(COMMON_FACTORS), of(WEIGHTED, 1)
+steps, softplus = of(STEPS, 1), of(SOFTPLUS, 1)
 matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
-stencils = of(STENCILS, 2)
+stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted, columns = of(CONTRACTED, 2), of(COLUMNS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
@@ -251,7 +271,7 @@ scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
-    contracted, factored, stencils, spread, diagonals, common_factors,
+    contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

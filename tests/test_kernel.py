@@ -54,6 +54,20 @@ def test_the_kernel_for_a_call_is_made_once_and_not_run() -> None:
     assert len(compiled.kernels) == 1
 
 
+def test_a_large_constant_is_held_once() -> None:
+    first, second = np.eye(40), np.ones((40, 40))
+    second[0, 0] = -0.0
+    compiled = tj.function(lambda x: x @ first + x @ second + np.eye(40), exact=True)
+    x = np.linspace(0.0, 1.0, 1600).reshape(40, 40)
+    for _ in range(2):
+        kernel = compiled.kernel(x)
+        held = [one for one in vars(kernel.module).values() if isinstance(one, np.ndarray)]
+        constants = [constant.data for constant in kernel.graph.constants()]
+        assert held and all(any(one is data for data in constants) for one in held)
+        assert_same(compiled(x), compiled.python(x))
+        compiled = tj.function(compiled.python, exact=True)  # from disk
+
+
 def test_specs_describe_other_kernels() -> None:
     compiled = tj.function(lambda x, k: x * k)
     single = compiled.kernel(tj.TensorSpec((4,), np.float32), 2.0)

@@ -38,10 +38,11 @@ from tracejit.passes import (
     long_axis,
     lower,
     reductions,
+    scaled_products,
     spread,
 )
 from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
@@ -51,6 +52,8 @@ from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
+from tracejit.passes.scaled_products import scale_once
+from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
@@ -184,6 +187,8 @@ OPTIMISATIONS: dict[str, Optimisation] = {
             (lower, "LONG_ROW", 2),
             (lower, "SHORT_ROW", 2),
             (lower, "LEAST_ROWS", 1),
+            (lower, "WIDE_ROW", 4),
+            (lower, "LEAST_EINSUM_ELEMENTS", 1),
         ],
         passes=[lower.lower],
     ),
@@ -203,11 +208,21 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=TURNED,
         passes=[put_long_axis_last],
     ),
+    "keep_logarithms": Optimisation(
+        with_elementwise(patterns.softplus), ROWS, passes=[keep_logarithms]
+    ),
+    "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, passes=[step_by_sign]),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),
         limits=[(choices, "LEAST_ELEMENTS", 1)],
         passes=[choose_by_bits],
         least=4,
+    ),
+    "scale_once": Optimisation(
+        (patterns.scaled, patterns.scaled, patterns.elementwise),
+        SQUARES,
+        limits=[(scaled_products, "LEAST_ELEMENTS", 1)],
+        passes=[strengthen, scale_once],
     ),
     "read_diagonals": Optimisation(
         (patterns.diagonals, patterns.diagonals, patterns.elementwise),
@@ -282,7 +297,10 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         patterns.EVERY,
         SQUARES,
         [(release, "WORTH", 1 << 60)],
-        [(release, "WORTH", -1), (release, "LEAST_SLACK", 0), (release, "SLACK", 1 << 60)],
+        [
+            *[(release, name, 0) for name in ("WORTH", "SMALL", "LARGE")],
+            *[(release, name, 1 << 60) for name in ("SLACK", "LITTLE", "PART")],
+        ],
         least=4,
     ),
     "memory budget": Optimisation(

@@ -26,6 +26,7 @@ from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 
 ENTRIES = ("forward", "backward", "value_and_grad")
+SHARED_BYTES = 4096
 
 
 class Kernel:
@@ -180,7 +181,29 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
         if notice:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         module = store.put(name, text, constants)
+    share_constants(module, recorded.graph)
     return Kernel(module, recorded.graph, options.threads, options.recycle)
+
+
+def share_constants(module: ModuleType, graph: Graph) -> None:
+    """Let the large arrays at the head of `module` be those of its `graph` where these are the same
+    to the bit: they are held once."""
+    known: dict[Any, list[np.ndarray]] = {}
+    for constant in graph.constants():
+        if is_shared(constant.data):
+            known.setdefault((constant.data.dtype, constant.data.shape), []).append(constant.data)
+    for name, array in list(vars(module).items()) if known else ():
+        if is_shared(array):
+            for data in known.get((array.dtype, array.shape), ()):
+                if data.ravel().view("u1").data == array.ravel().view("u1").data:
+                    setattr(module, name, data)
+
+
+def is_shared(data: Any) -> bool:
+    """Whether it is a large array of numbers in C order."""
+    if not isinstance(data, np.ndarray) or data.nbytes < SHARED_BYTES:
+        return False
+    return bool(data.flags.c_contiguous and data.dtype.kind in "biufc")
 
 
 def unpickled(

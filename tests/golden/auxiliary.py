@@ -3,22 +3,23 @@
     user code    tests.test_golden.auxiliary(w, x)
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
-    residuals    x y_1 y (2400 bytes)
-    key          1aba758717e3069360aadb4a42f40c13197d0a8b1d263eadbcda3a3baeb4c575
+    residuals    x y_1 (1200 bytes)
+    key          1fe38ed740973cfc3cb117626a66b269c3d7118887823cf37591f93d9aaed7a7
     made for     numpy 2.4, ir 6
 """
-from numpy import add, array, maximum, ones, where
+from numpy import add, array, fmax, maximum, ones, sign, where
 
 SIGNATURE = {
     "inputs": {"w": "f8[4,3]", "x": "f8[50,4]"},
     "outputs": ("f8", "i8[3]", "f8[50,3]"),
     "gradient": ("w",),
-    "residuals": {"x": "f8[50,4]", "y_1": "f8[50,3]", "y": "f8[50,3]"},
+    "residuals": {"x": "f8[50,4]", "y_1": "f8[50,3]"},
 }
 
 c0 = array(0.0)
+c_minus_1 = array(-1.0)
+c1 = array(1.0)
 c_1 = array(0.0033333333333333335)
-c_2 = array(0.006666666666666667)
 ones_150 = ones(150)
 
 
@@ -31,16 +32,16 @@ def forward(w, x):
     loss = y.ravel().dot(ones_150) / 150
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
     out_1_active = add.reduce(y > c0, axis=0)
-    return (loss, out_1_active, y.copy()), (x, y_1, y)
+    return (loss, out_1_active, y), (x, y_1)
 
 
 def backward(residuals, out_bar=1.0):
     """Return w_bar, the gradients, from forward's residuals."""
-    x, y_1, y = residuals
+    x, y_1 = residuals
     # auxiliary:2  loss = np.mean(y)
     loss_bar = out_bar / 150
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0))
+    w_bar = x.T.dot(where(y_1 >= c0, where(y_1 == c0, 0.5 * loss_bar, loss_bar), c0))
     return w_bar
 
 
@@ -54,6 +55,6 @@ def value_and_grad(w, x):
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
     out_1_active = add.reduce(y > c0, axis=0)
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T.dot(where(y_1 == y, where(y_1 == c0, c_1, c_2), c0))
+    w_bar = x.T.dot(c_1 * (fmax(sign(y_1), c_minus_1) + c1))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 17ae2338537a0c1866de53d87e24052412a3415ab313cb3054562f05701b3da8
+# tracejit sha256 2fcd119ec0e8f712d590111c9b56ef9f97634ebf9b5d4baff264eb37f83c58ed

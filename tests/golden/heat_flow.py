@@ -46,6 +46,7 @@ def forward(u, c):
     around += u[62:3540]
     # heat_flow:3  u = u.copy()
     u = u.copy()
+    del u_flat
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
     u_2 = subtract(around, c4 * u[61:3539], around)
     u_3 = c_flat * u_2
@@ -83,6 +84,7 @@ def backward(residuals, out_bar=1.0):
     c_bar_rows[:3478] = c_bar
     c_bar = c_bar_rows.reshape((58, 60))[:, :58]
     u_bar_1 = u_bar_1 * c_flat
+    del u_bar_2
     u_bar_2 = c_minus_4 * u_bar_1
     u_bar_2[:3420].reshape(57, 60)[:, 58:] = -0.0
     u_bar[61:3539] += u_bar_2
@@ -121,6 +123,7 @@ def value_and_grad(u, c):
     around += u[62:3540]
     # heat_flow:3  u = u.copy()
     u = u.copy()
+    del u_flat, u_2
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
     u_2 = subtract(around, c4 * u[61:3539], around)
     u_3 = c_flat * u_2
@@ -133,6 +136,7 @@ def value_and_grad(u, c):
     u_bar_1 = u_bar[61:3539]
     c_bar = multiply(u_bar_1, u_2, u_2)
     u_bar_1 = u_bar_1 * c_flat
+    del u_3
     u_bar_2 = c_minus_4 * u_bar_1
     u_bar_2[:3420].reshape(57, 60)[:, 58:] = -0.0
     u_bar[61:3539] += u_bar_2
@@ -149,6 +153,7 @@ def value_and_grad(u, c):
     c_bar_rows = zeros(3480)
     c_bar_rows[:3478] = c_bar
     c_bar = c_bar_rows.reshape((58, 60))[:, :58]
+    del around, u_1, u_2, u_bar_2, c_bar_1
     u_bar_1 = u_bar_1 * c_flat
     u_bar_2 = c_minus_4 * u_bar_1
     u_bar_2[:3420].reshape(57, 60)[:, 58:] = -0.0
@@ -161,4 +166,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 9621d3cc38081fb43b9f19cdbc5cf8bceda8f6f31be8c2739f417a36738033c0
+# tracejit sha256 3407789bb920691a29df54d44e3bc21211b873604b5f405aa721797d0e43bacb

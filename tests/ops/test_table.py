@@ -51,6 +51,7 @@ WITHOUT_SAMPLES = {
     "directions": "written by Jacobians alone, tested in test_creation.py",
     "above_minus_infinity": "written by the rules of logaddexp alone",
     "einsum_if_not_finite": "written by the contract pass alone, tested in test_contract.py",
+    "scaled_if_not_finite": "written by one pass alone, tested in test_scaled_products.py",
     "dot_in_rows": "written by the lower pass alone, tested in test_lower.py",
     "substitute": "written by the triangles pass alone, tested in test_triangles.py",
     "fill_gaps": "written by the stretches pass alone, tested in test_stretches.py",

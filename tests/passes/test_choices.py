@@ -13,7 +13,8 @@ import tracejit as tj
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
 from tracejit.ir.verify import verify
-from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.choices import choose_by_bits, step_by_sign
+from tracejit.passes.dce import drop_dead
 
 EDGES = [0.0, -0.0, 1.0, 1e300, -1e300, 1e-300, np.inf, -np.inf, np.nan]
 CHOICES = {
@@ -65,6 +66,79 @@ def test_bits(case: str, dtype: str, special: list[float], random: Any) -> None:
     assert "where" not in ops_of(chosen)
     (found,) = interpret(chosen, x, y)
     assert_same_bits(found, CHOICES[case](x, y))
+
+
+STEPS = {
+    "above": lambda x, c: np.where(x >= 0.0, np.where(x == 0.0, 0.5 * c, c), 0.0),
+    "below": lambda x, c: np.where(x <= 0.0, np.where(x == 0.0, 0.5 * c, c), 0.0),
+    "above, turned": lambda x, c: np.where(0 <= x, np.where(0 == x, 0.5 * c, c), 0),
+    "below, turned": lambda x, c: np.where(0.0 >= x, np.where(0.0 == x, 0.5 * c, c), 0.0),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(sorted(STEPS)),
+    st.sampled_from(["f4", "f8"]),
+    st.sampled_from([1.0, 2.0, 0.75, 2.0**-30, 1e-45]),
+    st.lists(st.sampled_from(EDGES), max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_steps(case: str, dtype: str, c: float, special: list[float], random: Any) -> None:
+    x = numbers(dtype, special, random)[0]
+    height = x.dtype.type(c)
+    f = STEPS[case]
+    stepped = drop_dead(step_by_sign(record(lambda x: f(x, height), x)[0]))
+    verify(stepped)
+    is_exact = x.dtype.type(0.5) * height * 2 == height
+    assert ("sign" if is_exact else "where") in ops_of(stepped)
+    assert ("where" if is_exact else "sign") not in ops_of(stepped)
+    (found,) = interpret(stepped, x)
+    assert_same_bits(found, f(x, height))
+
+
+NO_STEPS = {
+    "two arrays": lambda x: np.where(x >= x[0], np.where(x == x[0], 0.5, 1.0), 0.0),
+    "a negative number": lambda x: np.where(x >= 0.0, np.where(x == 0.0, -0.5, -1.0), 0.0),
+    "all at the tie": lambda x: np.where(x >= 0.0, np.where(x == 0.0, 1.0, 1.0), 0.0),
+    "infinity": lambda x: np.where(x >= 0.0, np.where(x == 0.0, np.inf, np.inf), 0.0),
+    "a negative zero": lambda x: np.where(x >= 0.0, np.where(x == 0.0, 0.5, 1.0), -0.0),
+    "another tie": lambda x: np.where(x >= 0.0, np.where(x + 1.0 == 0.0, 0.5, 1.0), 0.0),
+    "wider numbers": lambda x: np.where(
+        x.astype("f4") >= 0, np.where(x.astype("f4") == 0, 0.5, 1.0), 0.0
+    ),
+    "a wider array": lambda x: np.where(x[0] >= 0.0, np.where(x == 0.0, 0.5, 1.0), 0.0),
+    "numbers at both ends": lambda x: np.where(x >= 0.0, np.where(x == 0.0, 0.5, 1.0), 0.25),
+    "whole numbers": lambda x: np.where(
+        x.astype(int) >= 0, np.where(x.astype(int) == 0, 0.5, 1.0), 0.0
+    ),
+    "half precision": lambda x: np.where(
+        x.astype("f2") >= 0, np.where(x.astype("f2") == 0, np.float16(0.5), np.float16(1.0)), 0.0
+    ),
+}
+
+
+@pytest.mark.parametrize("f", NO_STEPS.values(), ids=NO_STEPS)
+def test_no_steps(f: Any) -> None:
+    graph = record(f, normal(*SHAPE))[0]
+    assert "sign" not in ops_of(step_by_sign(graph))
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (3, 0), (7,), (5, 4), (40, 60)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("which", [np.maximum, np.minimum])
+def test_the_gradient_of_a_hinge_has_no_choice(which: Any, dtype: str, shape: Any) -> None:
+    def loss(x: Any) -> Any:
+        return np.sum(which(0.0, x) + np.log1p(np.exp(-np.abs(x))))
+
+    x = normal(*shape, dtype=dtype)
+    if x.size:
+        x.reshape(-1)[:: max(x.size // 3, 1)] = 0.0
+    improved = tj.value_and_grad(tj.function(loss, cache=False))
+    found, exact = improved(x), tj.value_and_grad(tj.function(loss, exact=True, cache=False))(x)
+    assert not x.size or "where(" not in improved.source.partition("def value_and_grad")[2]
+    np.testing.assert_allclose(found[1], exact[1], rtol=10 * np.finfo(dtype).eps, atol=0)
+    assert (found[1].dtype, found[1].shape) == (exact[1].dtype, exact[1].shape)
 
 
 STAYS = {

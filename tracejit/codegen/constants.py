@@ -117,8 +117,8 @@ class Constants:
 
 
 def is_identity(data: Any) -> bool:
-    """Whether an array is an identity matrix of floats, to the bit."""
-    if data.ndim != 2 or data.shape[0] != data.shape[1] or data.dtype.kind != "f":
+    """Whether an array is an identity matrix of floats or truth values, to the bit."""
+    if data.ndim != 2 or data.shape[0] != data.shape[1] or data.dtype.kind not in "fb":
         return False
     if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
         return False

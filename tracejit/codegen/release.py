@@ -3,12 +3,13 @@
 A name holds its array until it is bound again or the function returns, also when nothing reads it
 any more. Where that would push what is held above what the program needs at its fullest, the dead
 names are deleted before the statement that allocates; elsewhere, and among small arrays, nothing
-is: a body whose names are reused as it goes has no `del` at all.
+is: a body whose names are reused as it goes has no `del` at all. Every `del` frees a good part of
+what is needed, so there are few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Value
@@ -16,9 +17,18 @@ from tracejit.schedule.buffers import Storages
 from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import Plan
 
-WORTH = 1 << 20
-LEAST_SLACK = 1 << 18
-SLACK = 16
+SMALL = 1 << 12
+"""Arrays of up to so many bytes stay: letting them go takes as long as they do."""
+WORTH = 1 << 14
+"""Bytes that a body allocates in all, from which on it is looked at."""
+SLACK = 10
+"""Such a part of what is needed may be held besides."""
+LITTLE = 32
+PART = 4
+"""It may be no more than a LITTLE-th where arrays each larger than that hold a PART-th."""
+LARGE = 1 << 20
+LINES = 16
+"""Where less than LARGE is needed, more may be held rather than a `del` in so many statements."""
 
 
 class _Step(NamedTuple):
@@ -55,6 +65,19 @@ class _Holders:
         if name in self.values:
             self._drop(self.values.pop(name))
 
+    def dead(self, last_use: Mapping[Value, int], number: int, least: int) -> dict[str, Value]:
+        """The names whose values statement `number` and those after it do not read, each with the
+        array of more than so many bytes that it holds, and no name that is read holds."""
+        roots = {name: self._storages.root(value) for name, value in self.values.items()}
+        needed = {
+            root for name, root in roots.items() if last_use.get(self.values[name], -1) >= number
+        }
+        return {
+            name: root
+            for name, root in roots.items()
+            if root not in needed and root.type.estimated_bytes > least
+        }
+
     def _drop(self, value: Value) -> None:
         root = self._storages.root(value)
         self._counts[root] -= 1
@@ -66,14 +89,33 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     """The names to delete, by the number of the statement before which they are."""
     storages = plan.storages
     nodes = (*plan.statements, *plan.inlined)
-    if sum(value.type.estimated_bytes for node in nodes for value in node.results) <= WORTH:
+    sizes = [value.type.estimated_bytes for node in nodes for value in node.results]
+    if sum(sizes) <= WORTH or max(sizes, default=0) <= SMALL:
         return {}
     steps = list(_steps(plan, storages))
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}
     fullest = _fullest(plan, steps, storages)
-    allowed = fullest + max(fullest // SLACK, LEAST_SLACK)
-    holders = _Holders(storages)
+    slack = max(SMALL, fullest // SLACK)
+    little = max(SMALL, fullest // LITTLE)
+    while True:
+        deleted = _deleted(plan, names, steps, fullest, slack, little)
+        if fullest >= LARGE or len(deleted) * LINES <= len(steps):
+            return deleted
+        little = slack = 2 * slack
+
+
+def _deleted(
+    plan: Plan,
+    names: Mapping[Value, str],
+    steps: Sequence[_Step],
+    fullest: int,
+    slack: int,
+    little: int,
+) -> dict[int, list[str]]:
+    """The names to delete where no more than `slack` may be held besides what is needed."""
+    limit = little
+    holders = _Holders(plan.storages)
     deleted: dict[int, list[str]] = {}
     precedes = plan.branches.precedes
     here = 0
@@ -83,19 +125,23 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
             for name, value in list(holders.values.items()):
                 if value.node is not None and not precedes(value.node.segment, here):
                     holders.release(name)
-        if holders.bytes + step.new + step.passing > allowed:
-            dead = [
-                name
-                for name, value in holders.values.items()
-                if plan.last_use.get(value, -1) < number
-                and storages.root(value).type.estimated_bytes
-            ]
-            if dead:
-                deleted[number] = dead
-                for name in dead:
-                    holders.release(name)
+        besides = holders.bytes + step.new + step.passing - fullest
+        if besides > limit:
+            limit = besides + little
+            is_much = besides > slack
+            worth = slack if is_much else fullest // PART
+            for least in (little, SMALL) if is_much else (little,):
+                dead = holders.dead(plan.last_use, number, least)
+                if sum(root.type.estimated_bytes for root in set(dead.values())) >= worth:
+                    deleted[number] = list(dead)
+                    for name in dead:
+                        holders.release(name)
+                    limit = little
+                    break
         for value in step.results:
-            if storages.is_ours(value):
+            if not plan.readers[value]:
+                continue  # what nobody reads has no name
+            if plan.storages.is_ours(value):
                 holders.bind(names[value], value)
             else:
                 holders.release(names[value])

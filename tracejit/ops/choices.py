@@ -88,12 +88,20 @@ def _share(g: Any, z: Any, x: Any, y: Any) -> Any:
     return np.where(x == y, 0.5 * g, g)
 
 
+_LARGER: tuple[Rule, ...] = (
+    lambda g, z, x, y: np.where(x >= y, _share(g, z, x, y), 0.0),
+    lambda g, z, x, y: np.where(y >= x, _share(g, z, x, y), 0.0),
+)
+_SMALLER: tuple[Rule, ...] = (
+    lambda g, z, x, y: np.where(x <= y, _share(g, z, x, y), 0.0),
+    lambda g, z, x, y: np.where(y <= x, _share(g, z, x, y), 0.0),
+)
 _CHOSEN: tuple[Rule, ...] = (
     lambda g, z, x, y: np.where(x == z, _share(g, z, x, y), 0.0),
     lambda g, z, x, y: np.where(y == z, _share(g, z, x, y), 0.0),
 )
-maximum = elementwise(np.maximum, vjp=_CHOSEN, out="out={out}", cost=3)
-minimum = elementwise(np.minimum, vjp=_CHOSEN, out="out={out}", cost=3)
+maximum = elementwise(np.maximum, vjp=_LARGER, out="out={out}", cost=3)
+minimum = elementwise(np.minimum, vjp=_SMALLER, out="out={out}", cost=3)
 fmax = elementwise(np.fmax, vjp=_CHOSEN, cost=3)
 fmin = elementwise(np.fmin, vjp=_CHOSEN, cost=3)
 heaviside = elementwise(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
 from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import choose_by_bits
+from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.contract import contract
@@ -37,6 +37,8 @@ from tracejit.passes.loops import (
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
+from tracejit.passes.scaled_products import scale_once
+from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
@@ -47,6 +49,7 @@ from tracejit.passes.weighted_squares import share_weights
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
     strengthen,
+    keep_logarithms,
     collect_like_terms,
     sum_columns_first,
     take_out_factors,
@@ -61,10 +64,12 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     join_sums,
     lay_in_stretches,
     put_long_axis_last,
+    scale_once,
     read_diagonals,
     arrange_reductions,
     lower,
     dot_small,
+    step_by_sign,
     choose_by_bits,
     spread_once,
 )
@@ -83,12 +88,14 @@ ALONG_A_WAY = frozenset(
         join_sums,
         lay_in_stretches,
         put_long_axis_last,
+        scale_once,
         read_diagonals,
         spread_once,
     )
 )
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     contract: ("einsum",),
+    keep_logarithms: LOGARITHMS,
     collect_like_terms: SUMS,
     sum_columns_first: ("sum",),
     take_out_factors: SUMS,
@@ -100,10 +107,12 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
     join_sums: SUMMANDS,
     lay_in_stretches: ("getitem",),
+    scale_once: ("matmul",),
     read_diagonals: ("matmul",),
     arrange_reductions: REDUCTIONS,
     lower: ("sum",),
     dot_small: DOTS,
+    step_by_sign: CHOICES,
     choose_by_bits: ("where",),
 }
 """Operations without any of which a pass has nothing to do."""

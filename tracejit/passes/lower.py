@@ -6,9 +6,12 @@ in another order than NumPy. It must not use threads meanwhile, for their number
 last bits: it does not up to BLAS_ELEMENTS, and above that sums are taken row by row (`vecdot`) or,
 where rows are short, in blocks of that many elements. What tiles go through is left to them.
 
+Products of long rows that are added up row by row, over the last axis but one, are for `einsum`,
+which makes no array of them either.
+
 Only the sign of a zero may change besides the last bits: a sum of nothing but -0.0 is 0.0. The
-BLAS rounds no product: where products overflow with either sign, their sum is an infinity or nan.
-Sums of free dimensions stay, and those that nothing but a decision reads.
+BLAS rounds no product, nor does einsum: where products overflow with either sign, their sum is an
+infinity or nan. Sums of free dimensions stay, and those that nothing but a decision reads.
 
 IR in -> IR out:
 
@@ -29,6 +32,7 @@ graph f(x: f8[3], y: f8[3]) -> s: f8, t: f8
 
 from __future__ import annotations
 
+import string
 from collections.abc import Container, Sequence
 from typing import Any
 
@@ -51,6 +55,7 @@ WIDE_ROW = 128
 LEAST_ROWS = 32
 LEAST_PRODUCT_ROWS = 8
 LEAST_PRODUCT_ELEMENTS = 1000
+LEAST_EINSUM_ELEMENTS = 8192
 FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 
 
@@ -58,8 +63,7 @@ def lower(graph: Graph) -> Graph:
     """`graph` with its sums lowered."""
     readers = readers_of(graph)
     kept = for_decisions(graph)
-    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
-    tiled = {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
+    tiled = tiled_rows(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node in kept:
@@ -68,6 +72,12 @@ def lower(graph: Graph) -> Graph:
         return None if value is None else (value,)
 
     return rebuild(graph, rewrite, ops=("sum",))
+
+
+def tiled_rows(graph: Graph) -> set[Any]:
+    """The numbers of rows of the arrays that tiles go through."""
+    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+    return {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
 
 def is_tiled(value: Value) -> bool:
@@ -119,7 +129,7 @@ class _Sum:
         elif self.axis == (0,) and type.size <= BLAS_ELEMENTS:
             value = self._of_stack()
         elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
-            value = self._of_multiples() or self._of_many_columns()
+            value = self._of_multiples() or self._of_many_columns() or self._of_long_rows()
         assert value is None or value.type is result, (self.node, value)
         return value
 
@@ -227,6 +237,19 @@ class _Sum:
             first = (*(FULL,) * (value.type.ndim - 2), 0)
             return value if self.keeps else self._emit("getitem", value, index=first)
         return None
+
+    def _of_long_rows(self) -> Value | None:
+        """Products of long rows are added up as they are made."""
+        type = self.x.type
+        if not (self.is_only and self.factors) or type.shape[0] in self.tiled or is_tiled(self.x):
+            return None
+        if type.size < LEAST_EINSUM_ELEMENTS or type.shape[-1] < WIDE_ROW:
+            return None
+        letters = string.ascii_lowercase[: type.ndim]
+        left = letters[:-2] + letters[-1]
+        return self._kept(
+            self._emit("einsum", *self.factors, subscripts=f"{letters},{letters}->{left}")
+        )
 
     def _is_small_stack(self) -> bool:
         """Whether what is summed are matrices for one thread of the BLAS, without tiles."""
