@@ -22,7 +22,7 @@ SMALL = 1 << 12
 WORTH = 1 << 14
 """Bytes that a body allocates in all, from which on it is looked at."""
 SLACK = 10
-"""Such a part of what is needed may be held besides."""
+"""Such a part of what is needed may be held besides, up to LARGE."""
 LITTLE = 32
 PART = 4
 """It may be no more than a LITTLE-th where arrays each larger than that hold a PART-th."""
@@ -96,7 +96,7 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     if sum(step.new + step.passing for step in steps) <= WORTH:
         return {}
     fullest = _fullest(plan, steps, storages)
-    slack = max(SMALL, fullest // SLACK)
+    slack = max(SMALL, min(fullest // SLACK, LARGE))
     little = max(SMALL, fullest // LITTLE)
     while True:
         deleted = _deleted(plan, names, steps, fullest, slack, little)

@@ -23,9 +23,9 @@ IR in -> IR out:
 graph f(e: f8[2], t: f8[2,2], c: f8[2,18000]) -> y: f8[2,18000]
   below b1[2,2] = constant [[False,False],[True,False]]
    b1[2,2] = constant [[True,False],[False,True]]
-  t_1  f8[2,2]    = where below t 0.0
-  e_1  f8[2,1]    = expand_dims e  axis=(1,)
-  y_1  f8[2,2]    = where  e_1 t_1
+  t_1  f8[2,2]     = where below t 0.0
+  e_1  f8[2,1]     = expand_dims e  axis=(1,)
+  y_1  f8[2,2]     = where  e_1 t_1
   y_2  f8[2,18000] = matmul y_1 c
   y    f8[2,18000] = scaled_if_not_finite y_2 e_1 c t_1  is_left=True
 """

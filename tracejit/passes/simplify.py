@@ -301,10 +301,10 @@ def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | N
     shape, index = node.params["shape"], node.params["index"]
     if len(operands) > 1 or operands[0].type.form != "array":
         return None
+    if not all(type(entry) is int or entry == FULL for entry in index):
+        return None
     added = [axis for axis, entry in enumerate(index) if type(entry) is int]
     if not all(shape[axis] == 1 for axis in added):
-        return None
-    if not all(type(entry) is int or entry == FULL for entry in index):
         return None
     return emit(graph, node, "expand_dims", operands, axis=tuple(added)) if added else None
 

@@ -150,7 +150,7 @@ class Cuts:
     def _part(self, node: Node) -> Cut | None:
         """A part of each row."""
         axis, index = self.axis(node.operands[0]), node.params["index"]
-        if axis is None or len(node.operands) > 1:
+        if axis is None or any(type(entry) is str for entry in index):
             return None
         place = axis + node.operands[0].type.ndim
         taken = [entry for entry in index if entry is not None]
