@@ -24,6 +24,7 @@ RANKS = {
     "errors": 0,
     "exceptions": 0,
     "parsing": 0,
+    "collection": 0,
     "ir": 1,
     "ops": 2,
     "passes": 3,

@@ -21,7 +21,7 @@ from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
 from tracejit.ir.printer import print_graph
 from tracejit.kernel import Kernel
-from tracejit.pipeline import Recorded, collection_paused, generate, key_of, name_of, optimise
+from tracejit.pipeline import Recorded, generate, key_of, name_of, optimise
 
 X, W = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.ones(3)
 
@@ -247,26 +247,6 @@ def test_every_value_shown_has_a_name(monkeypatch, capsys: Any) -> None:
     generate(recorded(lambda x: np.sum(np.mean(x, axis=0) ** 2) / 3.0, X), "0" * 64)
     lines = capsys.readouterr().err.splitlines()[2:]
     assert lines and all(line.strip() and line[2] != " " for line in lines if line)
-
-
-def test_garbage_is_collected_again_afterwards() -> None:
-    assert gc.isenabled()
-    with collection_paused():
-        assert not gc.isenabled()
-        with collection_paused():
-            pass
-        assert not gc.isenabled()
-    assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), collection_paused():
-        _ = 1 / 0
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        with collection_paused():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
 
 
 def test_modules_of_value_and_gradient() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
+from tracejit.collection import collection_paused
 from tracejit.errors import fail
 from tracejit.ir.graph import NOWHERE, Node
 from tracejit.ir.types import ArrayType
@@ -134,7 +135,7 @@ def run(
         leaves, structure = flatten(map_tree(read_leaf, result))
         return Answer(leaves, structure, [], LEAF, [], None)
     # At the top there is no line of the user's between here and the call, which is not recorded.
-    with recording.at(NOWHERE if top else recording.where):
+    with recording.at(NOWHERE if top else recording.where), collection_paused():
         return _derived(result, sources, structures, request, name, recording, top=top)
 
 

@@ -3,12 +3,9 @@ in its order."""
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +14,7 @@ from tracejit.autodiff.rolled import roll_up
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, Memory
 from tracejit.codegen.module import Composed, Module, render
+from tracejit.collection import collection_paused
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
@@ -123,37 +121,6 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
             verify(graph)
     dump("plan", lambda: print_graph(graph))
     return graph
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """No garbage collection meanwhile: graphs and syntax trees are many objects without garbage,
-    and every full collection walks them all."""
-    enabled = gc.isenabled()
-    if enabled:
-        _paused_by.add(threading.get_ident())
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            _paused_by.discard(threading.get_ident())
-            gc.enable()
-
-
-_paused_by: set[int] = set()  # threads that will go on with it
-
-
-def _go_on_in_child() -> None:
-    """Go on with the collection in a forked child that has none of the threads that would."""
-    mine = _paused_by & {threading.get_ident()}
-    if _paused_by - mine:
-        _paused_by.intersection_update(mine)
-        gc.enable()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_go_on_in_child)
 
 
 @collection_paused()
