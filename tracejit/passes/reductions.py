@@ -92,8 +92,8 @@ def _over_one_axis(graph: Graph, node: Node, x: Value) -> Value | None:
 
 def _of_columns(graph: Graph, node: Node, x: Value) -> Value | None:
     """The extremes of short rows as those of the columns of a copy."""
-    shape = x.type.shape
-    if sorted(node.params["axis"]) != [len(shape) - 1] or not 1 < shape[-1] <= SHORT_ROW:
+    shape, axis = x.type.shape, list(node.params["axis"])
+    if len(shape) < 2 or axis != [len(shape) - 1] or not 1 < shape[-1] <= SHORT_ROW:
         return None
     x = _shaped(graph, node, x, (x.type.size // shape[-1], shape[-1]))
     x = emit(graph, node, "transpose", (x,), axes=(1, 0))
