@@ -5,9 +5,9 @@
 
 Every workload of tests/benchmarks/workloads on every engine: one process for each engine, and turns
 of some 20 ms, so that all see the same phases of the machine. It prints the medians and minima of
-warm calls with their ratios, first calls in new processes, and peaks of memory; `--write` puts the
-tables into docs/performance.md. Results of all engines are compared, and the exit code is 1 where
-they do not agree. `--only` takes names of workloads or what they begin with.
+warm calls with their ratios, medians of first calls in new processes, and peaks of memory;
+`--write` puts the tables into docs/performance.md. Results of all engines are compared, and the
+exit code is 1 where they do not agree. `--only` takes names of workloads or what they begin with.
 
 Environments of peers come from `python -m tests.benchmarks.setup_peers`.
 """
@@ -35,6 +35,7 @@ from tests.benchmarks.report import Comparison, Figures
 from tests.benchmarks.workloads import WORKLOADS
 
 PAGE = ROOT / "docs" / "performance.md"
+FIRST_CALLS = 3
 PAUSE = 0.12  # seconds until OpenBLAS's threads of the turn before have stopped spinning
 
 
@@ -112,24 +113,34 @@ def alone(engine: str, environment: dict[str, str], request: str, name: str) -> 
 
 
 def first_calls(name: str, figures: dict[str, Figures]) -> None:
-    """First calls and memory of one workload, each in a new process."""
+    """First calls of one workload, each in a new process, the engines in turn; medians."""
+    peers = [e for e, figure in figures.items() if e not in OURS and figure.median is not None]
+    taken: dict[str, list[float]] = {engine: [] for engine in ("tracejit", "from disk", *peers)}
+    for _ in range(FIRST_CALLS):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"TRACEJIT_CACHE_DIR": folder}
+            for what in ("tracejit", "from disk"):
+                taken[what] += seconds(alone("tracejit", environment, "first", name))
+        for engine in peers:
+            taken[engine] += seconds(alone(engine, {}, "first", name))
+    medians = {what: statistics.median(times) for what, times in taken.items() if times}
+    figures["tracejit"].first_from_disk = medians.pop("from disk", None)
+    for engine, median in medians.items():
+        figures[engine].first = median
+
+
+def memory(name: str, figures: dict[str, Figures]) -> None:
+    """Memory that one workload takes, in a new process."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {"TRACEJIT_CACHE_DIR": folder}
-        ours = figures["tracejit"]
-        ours.first = seconds(alone("tracejit", environment, "first", name))
-        ours.first_from_disk = seconds(alone("tracejit", environment, "first", name))
         for engine in OURS:
-            found = alone(engine, environment, "memory", name)
+            found = alone(engine, {"TRACEJIT_CACHE_DIR": folder}, "memory", name)
             if isinstance(found, Memory):
                 figures[engine].held, figures[engine].peak = found
-    for engine, figure in figures.items():
-        if engine not in OURS and figure.median is not None:
-            figure.first = seconds(alone(engine, {}, "first", name))
 
 
-def seconds(answer: object) -> float | None:
+def seconds(answer: object) -> list[float]:
     """A time, if it is one."""
-    return answer if isinstance(answer, float) else None
+    return [answer] if isinstance(answer, float) else []
 
 
 def import_time(engine: str) -> float:
@@ -178,6 +189,7 @@ def compare(
         comparison.imports = {engine: import_time(engine) for engine in engines if engine != "hand"}
         for name in names:
             first_calls(name, comparison.figures[name])
+            memory(name, comparison.figures[name])
             keep(comparison)
     return comparison
 
