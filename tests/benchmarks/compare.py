@@ -4,7 +4,7 @@
         [--rounds N] [--no-first] [--json FILE] [--write]
 
 Every workload of tests/benchmarks/workloads on every engine: one process for each engine, and turns
-of some 20 ms, so that all see the same phases of the machine. It prints the medians and minima of
+of some 0.1 s, so that all see the same phases of the machine. It prints the medians and minima of
 warm calls with their ratios, medians of first calls in new processes, and peaks of memory;
 `--write` puts the tables into docs/performance.md. Results of all engines are compared, and the
 exit code is 1 where they do not agree. `--only` takes names of workloads or what they begin with.
