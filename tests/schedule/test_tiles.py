@@ -23,7 +23,7 @@ SOME, FEWER = settings(FEW, max_examples=60), settings(FEW, max_examples=25)
 @pytest.fixture(scope="class")
 def tiny() -> Iterator[None]:
     """Everything is worth tiles of a few numbers."""
-    limits = {"LEAST_BYTES": 0, "LEAST_COST": 0, "LEAST_OPERATIONS": 1, "TILE_BYTES": 40}
+    limits = {"LEAST_BYTES": 0, "LEAST_COST": 0, "LEAST_OPERATIONS": 1, "TILE_BYTES": 320}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in limits.items():
             patch.setattr(tiles, name, value)
@@ -144,20 +144,44 @@ def test_the_last_tile_may_be_small(size: int) -> None:
     assert_as_exact(elementwise, *arrays(size), argnums=(0, 1))
 
 
+def rows_of_a_tile(source: str, name: str) -> int:
+    """The rows that a module gives a tile at once."""
+    found = re.search(rf"in_turn\(\s*{name}, \d+, (\d+),", source)
+    assert found is not None, source
+    return int(found[1])
+
+
+def test_a_tile_has_the_rows_of_which_all_that_is_there_at_once_fits() -> None:
+    def few(x: Array) -> Any:
+        return np.sum(np.tanh(np.exp(x) * x) * x)
+
+    def many(x: Array) -> Any:
+        parts = [np.tanh(number * x) for number in range(1, 13)]
+        return np.sum(sum(part * other for part, other in zip(parts, parts[::-1], strict=True)))
+
+    x = np.linspace(0.0, 1.0, 3_000_000)
+    rows = []
+    for function in (few, many):
+        source = tj.function(function, cache=False).kernel(x).source
+        rows.append(rows_of_a_tile(source, "tile_1"))
+    assert rows[1] < rows[0] < 1_000_000
+    assert rows[1] * 8 * 13 <= tiles.TILE_BYTES
+
+
 def test_sums_of_products_are_taken_in_rows_that_tiles_have_a_whole_number_of() -> None:
     args = arrays(1_000_000)
     source = assert_as_exact(elementwise, *args, argnums=(0, 1)).kernel(*args).source
     assert re.search(
         r"add.reduce\(\s*vecdot\(\w+.reshape\(-1, 8000\), \w+.reshape\(-1, 8000\)\)", source
     )
-    assert "in_turn(tile_3, 1000000, 64000, " in source
+    assert rows_of_a_tile(source, "tile_3") % 8000 == 0
 
 
 def test_a_number_of_rows_without_such_divisors_is_summed_as_it_is() -> None:
     args = arrays(1_000_003)
     source = assert_as_exact(elementwise, *args, argnums=(0, 1)).kernel(*args).source
     assert "vecdot" not in source
-    assert "in_turn(tile_3, 1000003, 65536, " in source
+    assert rows_of_a_tile(source, "tile_3") < 200_000
 
 
 def test_free_sizes_down_to_none() -> None:

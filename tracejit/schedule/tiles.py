@@ -7,8 +7,8 @@ Sums over all rows are added tile by tile. A *sweep* is such a chain with everyt
 when it begins; what needs a sum over all rows waits for the next sweep. Where only sums lie between
 forward and backward they are one sweep. Rows lie along the axis that lets most be done in one.
 
-The size of a tile is fixed: TILE_BYTES of the widest rows. So the order of every sum is, whoever
-runs the tiles.
+The size of a tile is fixed: TILE_BYTES of all that is there at once. So the order of every sum is,
+whoever runs the tiles.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
@@ -30,9 +31,11 @@ from tracejit.schedule.cuts import Cut, Cuts, ufunc_of
 from tracejit.schedule.regime import cost_of, is_for_one_blas_thread
 from tracejit.schedule.sweeps import TILES, Sweep, SweepBody, ones_of
 
-TILE_BYTES = 1 << 19
+TILE_BYTES = 6 << 20
 LEAST_BYTES = TILED_BYTES
 LEAST_OPERATIONS = 4
+ARRAYS_AT_ONCE = 8
+"""So many are thought to be there at once before it is known."""
 MANY_TILES = 8
 LEAST_RUN = 128
 """So many elements of a tile at least are next to each other."""
@@ -88,7 +91,8 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
                 continue
             first.setdefault(key_of(type.shape[0]), type.shape[0])
             for axis, size in enumerate(type.shape):
-                step = estimated((size,)) * TILE_BYTES // max(type.estimated_bytes, 1)
+                bytes_at_once = ARRAYS_AT_ONCE * max(type.estimated_bytes, 1)
+                step = estimated((size,)) * TILE_BYTES // bytes_at_once
                 run = step * estimated(type.shape[axis + 1 :])
                 if step and (not axis or run >= LEAST_RUN):
                     long.setdefault(key_of(size), size)
@@ -275,14 +279,32 @@ class _Sweeps:
     def _step(self, chain: Sequence[Node]) -> tuple[int, int]:
         """The rows of a tile, and of how many they are a multiple. Few tiles are an even number,
         for two threads."""
-        most = max(self._row_bytes(self._widest_value(node)) for node in chain)
-        step = max(1, TILE_BYTES // most)
+        row = self._row_bytes_at_once(chain)
+        step = max(1, TILE_BYTES // row)
         unit = _unit(chain, step)
         step -= step % unit
-        count = -(-estimated((self.rows,)) // step)
-        if 1 < count < MANY_TILES and unit == 1:
-            step = -(-estimated((self.rows,)) // (count + count % 2))
+        rows = estimated((self.rows,))
+        count = -(-rows // step)
+        if TILE_BYTES // 2 < rows * row and count < MANY_TILES and unit == 1:
+            step = -(-rows // (count + count % 2))
         return step, unit
+
+    def _row_bytes_at_once(self, chain: Sequence[Node]) -> int:
+        """The bytes of a row of all that is there at once, at most, while `chain` runs."""
+        inside = set(chain)
+        begin: dict[Value, int] = {}
+        end: dict[Value, int] = {}
+        for number, node in enumerate(chain):
+            rows = [value for value in node.operands if self._cuts(value, node)]
+            for value in (*rows, *node.results) if self._makes_rows(node) else rows:
+                begin.setdefault(value, number)
+                is_stored = value.node in inside and self._is_read_outside(value, inside)
+                end[value] = len(chain) if is_stored else number
+        changes = [0] * (len(chain) + 2)
+        for value, number in begin.items():
+            changes[number] += self._row_bytes(value)
+            changes[end[value] + 1] -= self._row_bytes(value)
+        return max(accumulate(changes))
 
     def _axis(self, value: Value) -> int:
         axis = self.cuts.axis(value)
