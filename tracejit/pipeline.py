@@ -41,7 +41,7 @@ from tracejit.ways import (
     ways_of,
 )
 
-IR_VERSION = 6
+IR_VERSION = 7
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
 
 

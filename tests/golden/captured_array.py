@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          96527ace39eb7f5bf71e2fd651afcf5761c2972a9ebd4c346e8624270a8da36b
-    made for     numpy 2.4, ir 6
+    key          eb4a10cc5e197a8070e5d6059ef649a4cc000f3ee41e4e88be249894fe9cc7f9
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -48,4 +48,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 a961310c95ec984fdd73e91a3efa6260086f1f2a49228e641d51cdd467a6908b
+# tracejit sha256 4c69703b092c90f30b1a0b2c67960d5fb0c8a37674566c79674f85b98f8988a0

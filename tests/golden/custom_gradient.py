@@ -5,8 +5,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          89d1a8796fc301f5d0dff8ed0f0e5b851cbf96eb4d9b744e83b849186cd829a9
-    made for     numpy 2.4, ir 6
+    key          a86a0b7f7b956ec9b5fac47f547bb62d1ef76fb7cbb0827b9258519635a4c4e3
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, exp, log
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 76dcff16386864867e8017d77242952d740eee7f045ac97ddbe63256c6f7593f
+# tracejit sha256 2daa437653dad892700e2a76916be5b0d54d96ad52196a449dda3ee33e5a2e23

@@ -4,8 +4,8 @@
     signature    table f8[6,5]  rows i8[4]  ->  f8
     gradient     table                (rows not differentiated)
     residuals    rows chosen (160 bytes)
-    key          f52250645728d3460d1eccc5c498caefa56d932d217cd3015dbc8a78c3729b3f
-    made for     numpy 2.4, ir 6
+    key          25278adea0f6ca52c824467394e19e010bf91a8eb761a7040c46bdfa911bafc8
+    made for     numpy 2.4, ir 7
 """
 from numpy import add, array, vdot, zeros
 
@@ -60,4 +60,4 @@ def value_and_grad(table, rows):
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 99c7eb919aee3af1984927915a5fa07471d3fdcc77ed4be1ee591b93ac3c17aa
+# tracejit sha256 21f62fc676a8883fb336abff387d55dafaa80dcca8ac8d37e59d59d53f543cc7

@@ -4,8 +4,8 @@
     signature    u f8[60,60]  c f8[58,58]  ->  f8
     gradient     u, c
     residuals    u_1 c_rows u_2 u (112288 bytes)
-    key          e3b640f887eadb9da0b76faba715014b291f4511a826afeea06aa06bb2d7bf7b
-    made for     numpy 2.4, ir 6
+    key          746f7c5897cbf18215147f820fe351c38417e033329fd3c4b0909f689c590cdb
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, multiply, subtract, zeros
 
@@ -166,4 +166,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 3407789bb920691a29df54d44e3bc21211b873604b5f405aa721797d0e43bacb
+# tracejit sha256 fe9dc4ae42e40f2162a2e44c71394772476375b0433c147d9b38fb4713575bf1

@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          31b11661e68d4f0d850388134c5886ad4b140e178f0b7b1e411b30a7d237f22a
-    made for     numpy 2.4, ir 6
+    key          df61a440eff09e965dce63fdcd83415ba6bcad5a1ed95b52f776f75f2d5d0754
+    made for     numpy 2.4, ir 7
 """
 from numpy import array
 
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 6eeaa4b2cc97173f720411289bc4dcd8c7852563b04d387fbfbd0d8a0977ff51
+# tracejit sha256 a2cfc282f2313f205f8c01c810ec5d9be455bfc73f9119d3e6e62319bf2a84ac

@@ -5,8 +5,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          9149307b5a7378d5887a5f8ec46ff770d6db1f06d846dae9767dba254e45dfa2
-    made for     numpy 2.4, ir 6
+    key          d7eadd95fc6a7f3f15b951a95880a88630346628f738150908465df0f735df55
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, exp, log1p, ones
 
@@ -56,4 +56,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 6a72d2af1cd45bb3cff4cb62c751e793e75f3c1f992af024c99279a24c5ea703
+# tracejit sha256 1bccd98b3f660a971511ff12d5420d216aaa82306c526fd37b8bd6003d5cacfa

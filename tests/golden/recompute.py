@@ -4,8 +4,8 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h (4096 bytes)
-    key          526fcc5c97ee470a63cce4dd08960071e40a0e0d2977554d6e66713950ab2137
-    made for     numpy 2.4, ir 6
+    key          f6812eda88ea9c1f17999d5174ccadbc3d58b58385ca568851e99826825cd4ae
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, exp, multiply, ones, subtract, tanh
 
@@ -125,4 +125,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = c2 * x.T.dot(a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 6d3177e04ba4622328d749063875714c9b853cb8edf76b1d8bfcb93b2f028c10
+# tracejit sha256 553bf3522e73a7fdfda46e8fe11b3d1da6fdf0cd4d6574d8fb1f113700601706

@@ -4,8 +4,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          2c250ad08bb035bfc18b1290a313c536e842e546ea5610a30887aa53a8dcb977
-    made for     numpy 2.4, ir 6
+    key          a788df837fb51536c19c07be0821640ee862294305ef9f61a359747947ca3ba8
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
 
@@ -101,4 +101,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 9fbd55996fd0ff190d3175c3d012a175f1707f6a33ed0e6e7a4d4c55b478b0a5
+# tracejit sha256 e13290d47bb7c9cdb2797181fd8ca58daa9751ea9c8f6e586199f0391b7d6c2d

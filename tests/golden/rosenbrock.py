@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1 (128 bytes)
-    key          1156a3d1a07ffedcd9ac99367e531036cfd889ef7164bd91c3b96b01bd9ad3e4
-    made for     numpy 2.4, ir 6
+    key          3d3db367e6c3f2949e6dc33db313502f2e467e9a4fe4bf10544c9b2e084ca34c
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, zeros
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 299ad390366a22e6dcd0f54319fcd96c7173639cccc28452d5c8003d1ebabcff
+# tracejit sha256 8596cc8d946f8381445c745e371c2bb166cc34f229c13a5666dfd6215fa3785d

@@ -4,8 +4,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          017c79cd0fcab1293d6e574b47d0942ec7a5217d5cdb4a45034fd95a89166bb1
-    made for     numpy 2.4, ir 6
+    key          fa5066e019a8263757ba5dbe50bdad46323e71642b87f699ae593c9094772741
+    made for     numpy 2.4, ir 7
 """
 
 SIGNATURE = {
@@ -49,4 +49,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 760bb50da26bf9aa52fb93a2d09b25f10cd16b1ff4d5b2ad6d166b611535fd7d
+# tracejit sha256 a1bc3fe54ac87626aa5c52de73282b91c9b97e409ff6020a9c4a73c5c8615578

@@ -5,8 +5,8 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2 (1760 bytes)
-    key          6134f33c6b0d7948083d01c7f0c75db1640038e976c948e46a97c2423f1318f4
-    made for     numpy 2.4, ir 6
+    key          c795550c33cf9a28bb1d2535719ca33fd47bae5a1c0081acae2448f3254b9503
+    made for     numpy 2.4, ir 7
 """
 from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
 
@@ -65,4 +65,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
     logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 c0318ed755f8d491d3597a50150a8d3fe9d8844ec2ed39c62eebe935c67ba2d4
+# tracejit sha256 5f07adbd20ac495d0e151dca7050f15a97ec8928826e224157f1b59accf5ddcb

@@ -160,7 +160,7 @@ def test_sizes_of_terms(scale: float) -> None:
 
 def test_float32_keeps_its_digits() -> None:
     """Long columns have a smaller error than NumPy's row after row."""
-    x = (1.0 + np.random.default_rng(0).random((16, 1000, 16))).astype("f4")
+    x = (1.0 + np.random.default_rng(0).random((16, 700, 16))).astype("f4")
     wide = x.astype("f8").sum((0, 1))
     found = tj.function(lambda x: np.sum(x, axis=(0, 1)), cache=False)(x)
     assert np.abs(found - wide).max() < 0.2 * np.abs(np.sum(x, axis=(0, 1)) - wide).max()

@@ -45,7 +45,7 @@ from tracejit.passes.rebuild import rebuild
 
 BLAS_ELEMENTS = 8192
 """Up to as many elements OpenBLAS adds up what it is given on one thread."""
-TILED_BYTES = 1 << 20
+TILED_BYTES = 3 << 18
 """From as many bytes on an array is gone through tile by tile, and all with as many rows."""
 STACK_ELEMENTS = 65_536
 SHORT_ROW = 32

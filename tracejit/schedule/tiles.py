@@ -285,9 +285,9 @@ class _Sweeps:
         step -= step % unit
         rows = estimated((self.rows,))
         count = -(-rows // step)
-        if TILE_BYTES // 2 < rows * row and count < MANY_TILES and unit == 1:
+        if TILE_BYTES // 2 < rows * row and count < MANY_TILES:
             step = -(-rows // (count + count % 2))
-        return step, unit
+        return step + -step % unit, unit
 
     def _row_bytes_at_once(self, chain: Sequence[Node]) -> int:
         """The bytes of a row of all that is there at once, at most, while `chain` runs."""
