@@ -101,6 +101,7 @@ TILES = (
     (tiles, "LEAST_COST", 0),
     (tiles, "LEAST_OPERATIONS", 1),
     (tiles, "TILE_BYTES", 320),
+    (tiles, "LEAST_TILE_BYTES", 0),
     (tiles, "LEAST_RUN", 1),
 )
 TALL = patterns.some(patterns.TALL, alike=True)

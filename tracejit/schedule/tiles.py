@@ -7,8 +7,8 @@ Sums over all rows are added tile by tile. A *sweep* is such a chain with everyt
 when it begins; what needs a sum over all rows waits for the next sweep. Where only sums lie between
 forward and backward they are one sweep. Rows lie along the axis that lets most be done in one.
 
-The size of a tile is fixed: TILE_BYTES of all that is there at once. So the order of every sum is,
-whoever runs the tiles.
+The size of a tile is fixed: TILE_BYTES of all that is there at once, but no less of an array than
+LEAST_TILE_BYTES. So the order of every sum is, whoever runs the tiles.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from tracejit.schedule.sweeps import TILES, Sweep, SweepBody, ones_of
 TILE_BYTES = 6 << 20
 LEAST_BYTES = TILED_BYTES
 LEAST_OPERATIONS = 4
+LEAST_TILE_BYTES = 1 << 18
+"""So much of the widest array at least: threads with shorter operations get in each other's way."""
 ARRAYS_AT_ONCE = 8
 """So many are thought to be there at once before it is known."""
 MANY_TILES = 8
@@ -279,8 +281,9 @@ class _Sweeps:
     def _step(self, chain: Sequence[Node]) -> tuple[int, int]:
         """The rows of a tile, and of how many they are a multiple. Few tiles are an even number,
         for two threads."""
+        widest = max(self._row_bytes(self._widest_value(node)) for node in chain)
         row = self._row_bytes_at_once(chain)
-        step = max(1, TILE_BYTES // row)
+        step = max(TILE_BYTES // row, LEAST_TILE_BYTES // widest, 1)
         unit = _unit(chain, step)
         step -= step % unit
         rows = estimated((self.rows,))
