@@ -32,6 +32,9 @@ IN_PRODUCT = 0.1
 IN_VECTOR_PRODUCT = 0.5
 IN_EINSUM = 2.0
 PER_ELEMENT = 6
+PER_ROW = 12
+GATHERED = 3
+GATHERING = ("take_at",)
 
 FACTORIZATIONS = frozenset(
     (
@@ -69,9 +72,19 @@ def elements_of(node: Node, widest: ArrayType) -> int:
 def cost_of(node: Node, widest: ArrayType) -> int:
     """What a node costs, in elements of a plain operation; `widest` is what it goes over."""
     product = product_of(node)
+    if node.op.name in GATHERING:
+        return GATHERED * widest.estimated_size
     if product is None:
-        return elements_of(node, widest)
+        return max(elements_of(node, widest), _cost_of_rows(node, widest))
     return max(int(product.multiplications * product.cost), widest.estimated_size)
+
+
+def _cost_of_rows(node: Node, widest: ArrayType) -> int:
+    """What it costs that NumPy goes row by row, where an operand is spread along the rows."""
+    shapes = [value.type.shape for value in node.operands]
+    if widest.ndim < 2 or not any(len(s) > 1 and s[-1] == 1 != widest.shape[-1] for s in shapes):
+        return 0
+    return PER_ROW * _estimated(widest, slice(-1))
 
 
 class Product(NamedTuple):

@@ -19,6 +19,8 @@ from tracejit.ops.op import OPS, Op
 from tracejit.schedule.cuts import Cut, Cuts
 
 SHORT_ROW = 128
+SHORT_PRODUCT = 8
+"""Up to so many numbers in a row, all rows are multiplied before they are added up."""
 SUMMING = ("vecdot", "dot", "dot_vector", "vector_dot", "vectors_matmul", "matmul_vector")
 
 
@@ -85,7 +87,7 @@ TILES = Op(name="tiles", infer=_no_types, statements=lambda types, sweep: ())
 
 
 class SweepBody:
-    """The nodes of a sweep as they are for one tile; `rows` and `whole` map what they read and
+    """The `nodes` of a sweep as they are for one tile; `rows` and `whole` map what they read and
     make."""
 
     def __init__(self, graph: Graph, cuts: Cuts, step: int, unit: int) -> None:
@@ -94,6 +96,7 @@ class SweepBody:
         self.cuts = cuts
         self.rows: dict[Value, Value] = {}
         self.whole: dict[Value, Value] = {}
+        self.nodes: list[Node] = []
         self._step, self._unit = step, unit
 
     def row_input(self, value: Value) -> Value:
@@ -110,8 +113,8 @@ class SweepBody:
         self.whole[value] = made = _named_like(value, Value(value.type))
         return made
 
-    def add(self, node: Node, cut: Cut) -> Node:
-        """`node` for one tile."""
+    def add(self, node: Node, cut: Cut) -> None:
+        """Do for one tile what `node` does."""
         ones = ones_of(node, cut)
         operands = tuple(
             self.rows[value] if value in cut.operands else self.whole.get(value, value)
@@ -125,16 +128,42 @@ class SweepBody:
         elif op.name == "dot_in_rows":
             params = {"rows": self._in_units(node)}
         if op.name == "sum" and not cut.makes_rows and _are_short(operands[0].type, params):
-            op, params, operands = SUM_OF_ROWS, {}, (self._ones(operands[0].type), *operands)
-        types = op.result_types([value.type for value in operands], params)
-        made = Node(op, operands, params, types, node.where, 0, ())
+            op, params = SUM_OF_ROWS, {}
+            operands = (self._ones(self._step, operands[0].type), *operands)
+        if op.name == "vecdot" and cut.makes_rows:
+            op, operands = self._products_of_rows(node, operands)
+        made = self._applied(op, operands, params, node)
         for old, new in zip(node.results, made.results, strict=True):
             self.rows[old] = _named_like(old, new)
+
+    def _products_of_rows(
+        self, node: Node, operands: tuple[Value, ...]
+    ) -> tuple[Op, tuple[Value, ...]]:
+        """The products of rows, by a matrix and a vector where that is faster: the BLAS has one
+        thread for a tile, and NumPy goes to it for each row."""
+        first, second = sorted(operands, key=lambda value: -value.type.ndim)
+        is_plain = first.type.ndim == 2 and first.type.dtype.kind == "f"
+        if is_plain and second.type.ndim == 1 and second.type.dtype == first.type.dtype:
+            return OPS["dot_vector"], (first, second)
+        if not is_plain or first.type is not second.type:
+            return node.op, operands
+        length = first.type.shape[1]
+        if type(length) is not int or length > SHORT_PRODUCT:
+            return node.op, operands
+        product = self._applied(OPS["multiply"], operands, {}, node).results[0]
+        return OPS["dot_vector"], (product, self._ones(length, first.type))
+
+    def _applied(
+        self, op: Op, operands: tuple[Value, ...], params: dict[str, Any], node: Node
+    ) -> Node:
+        types = op.result_types([value.type for value in operands], params)
+        made = Node(op, operands, params, types, node.where, 0, ())
+        self.nodes.append(made)
         return made
 
-    def _ones(self, type: ArrayType) -> Value:
-        """As many ones as a tile has rows."""
-        return self._graph.constant(np.ones(self._step, type.dtype))
+    def _ones(self, count: int, type: ArrayType) -> Value:
+        """So many ones."""
+        return self._graph.constant(np.ones(count, type.dtype))
 
     def _in_units(self, node: Node) -> tuple[int, int] | None:
         """The shape of a tile's elements whose products a node adds up; None if it is not known."""

@@ -259,7 +259,8 @@ class _Sweeps:
         body = SweepBody(self.graph, self.cuts, step, unit)
         inputs = [body.row_input(value) for value in cut]
         inputs += [body.whole_input(value) for value in whole]
-        nodes = [body.add(node, self.cut[node]) for node in chain]
+        for node in chain:
+            body.add(node, self.cut[node])
         sweep = Sweep(
             name=name,
             rows=self.rows,
@@ -267,7 +268,7 @@ class _Sweeps:
             inputs=inputs,
             sliced=len(cut),
             axes=[self._axis(value) for value in (*cut, *stored)],
-            nodes=needed_nodes(nodes, [body.rows[value] for value in (*stored, *totals)]),
+            nodes=needed_nodes(body.nodes, [body.rows[value] for value in (*stored, *totals)]),
             stored=[body.rows[value] for value in stored],
             places=[node and node.params["index"] for node in placings],
             totals=[body.rows[value] for value in totals],
