@@ -38,6 +38,7 @@ from tracejit.passes import (
     long_axis,
     lower,
     reductions,
+    runs,
     scaled_products,
     spread,
 )
@@ -105,6 +106,7 @@ TILES = (
     (tiles, "LEAST_RUN", 1),
 )
 TALL = patterns.some(patterns.TALL, alike=True)
+STACKS = patterns.some(patterns.STACKS, alike=True)
 TURNED = (
     (long_axis, "LONG_ROW", 2),
     (long_axis, "LONGER", 0),
@@ -236,6 +238,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         TALL,
         limits=[(spread, "READERS", 1)],
         passes=[spread_once],
+    ),
+    "lengthen_runs": Optimisation(
+        (patterns.spread, patterns.spread, patterns.sums, patterns.elementwise),
+        STACKS,
+        limits=[(runs, "LEAST_ELEMENTS", 1), (runs, "SHARE", 1)],
+        passes=[runs.lengthen_runs],
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

@@ -153,10 +153,10 @@ def rows_of_a_tile(source: str, name: str) -> int:
 
 
 def test_a_tile_has_the_rows_of_which_all_that_is_there_at_once_fits() -> None:
-    def few(x: Array) -> Any:
+    def few(x: Any) -> Any:
         return np.sum(np.tanh(np.exp(x) * x) * x)
 
-    def many(x: Array) -> Any:
+    def many(x: Any) -> Any:
         parts = [np.tanh(number * x) for number in range(1, 13)]
         return np.sum(sum(part * other for part, other in zip(parts, parts[::-1], strict=True)))
 
@@ -168,7 +168,7 @@ def test_a_tile_has_the_rows_of_which_all_that_is_there_at_once_fits() -> None:
     assert rows[1] < rows[0] < 1_000_000
     assert rows[1] * 8 * 13 <= tiles.TILE_BYTES
 
-    def most(x: Array) -> Any:
+    def most(x: Any) -> Any:
         parts = [np.tanh(number * x) for number in range(1, 60)]
         return np.sum(sum(part * other for part, other in zip(parts, parts[::-1], strict=True)))
 

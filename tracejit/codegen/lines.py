@@ -86,7 +86,7 @@ def _opened(start: str, body: str, width: int) -> tuple[str, list[str], str]:
     brackets = [(first, last) for first, last in _brackets(body) if last - first > 1]
     if not brackets:
         return "", [], ""
-    first, last = brackets[-1]
+    first, last = max(brackets[::-1], key=lambda bracket: bracket[1] - bracket[0])
     opening, inside, closing = body[: first + 1], body[first + 1 : last], body[last:]
     loops = _split(inside, " for ")
     if len(loops) > 1:

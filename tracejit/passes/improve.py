@@ -37,6 +37,7 @@ from tracejit.passes.loops import (
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
+from tracejit.passes.runs import lengthen_runs
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
@@ -72,6 +73,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     step_by_sign,
     choose_by_bits,
     spread_once,
+    lengthen_runs,
 )
 ALONG_A_WAY = frozenset(
     (
@@ -91,6 +93,7 @@ ALONG_A_WAY = frozenset(
         scale_once,
         read_diagonals,
         spread_once,
+        lengthen_runs,
     )
 )
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
