@@ -61,6 +61,7 @@ STAYS = {
     "one element": ((50, 30, 8), (1, 1, 1)),
     "a large part of the result": ((4, 600, 8), (8,)),
     "nothing": ((0, 30, 8), (8,)),
+    "what tiles go through": ((20, 30, 40, 8), (8,)),
 }
 
 

@@ -4,7 +4,7 @@ NumPy's loops go along the last axes, as far as all operands lie there as one. A
 over a stack of images makes a loop of 16 elements for each of thousands of pixels, which takes
 three times as long as long loops. Repeated for the pixels of a line, or of an image, it makes one
 for each line. The copy is a small part of what is computed with it; basic arithmetic keeps every
-bit.
+bit. What tiles go through is left to them.
 
 IR in -> IR out:
 
@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import Shape
 from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.lower import is_tiled
 from tracejit.passes.rebuild import rebuild
 
 LEAST_ELEMENTS = 8192
@@ -58,6 +59,8 @@ def _axes(node: Node) -> int:
     """Along how many of the last axes operands are to be repeated; 0 where it is not worth it."""
     type = node.results[0].type
     if type.sizes is not None or type.ndim < 3 or type.size < LEAST_ELEMENTS:
+        return 0
+    if is_tiled(node.results[0]):
         return 0
     shape = type.shape
     arrays = [value.type for value in node.operands if value.type.size > 1]
