@@ -274,3 +274,20 @@ def test_rosenbrock_reads_like_written_by_hand() -> None:
     x = np.linspace(-1.0, 2.0, 10)
     source = tj.value_and_grad(rosenbrock).kernel(x).source
     assert "c_minus_2 * (out_3 + out_bar * out_1)" in source.split("def value_and_grad")[1]
+
+
+def test_a_sign_leaves_what_is_gathered_and_scattered() -> None:
+    """Rows that are taken away are not negated before they are added up."""
+
+    def energy(p: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return np.sum(np.sin(p[i] - p[j]))
+
+    rng = np.random.default_rng(0)
+    args = rng.normal(size=(40, 3)), rng.integers(0, 40, 500), rng.integers(0, 40, 500)
+    both = tj.value_and_grad(tj.function(energy, cache=False))
+    exact = tj.value_and_grad(tj.function(energy, cache=False, exact=True))
+    (value, found), (number, expected) = both(*args), exact(*args)
+    source = both.kernels[-1].source.partition("def value_and_grad")[2]
+    assert "negative" not in source and "= -" not in source
+    np.testing.assert_allclose(value, number, rtol=1e-13)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)

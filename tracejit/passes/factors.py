@@ -44,8 +44,10 @@ SMALLEST, LARGEST = 2.0**-24, 2.0**24
 DEEPEST = 16
 LINEAR = (
     "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
-    "put_slice",
+    "put_slice", "take_at", "add_at",
 )  # fmt: skip
+INDEXED = ("take_at", "add_at")
+"""Linear in the first operand; the others say where."""
 SUMS = ("add", "subtract")
 SCALING = ("multiply", "divide", "where")
 REWRITTEN = frozenset((*SUMS, "multiply", "divide", "negative", "sum", *PRODUCTS))
@@ -352,14 +354,17 @@ class _Gathering:
 
     def _split_linear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A linear operation: a factor of the operand is one of the result."""
-        if len(operands) != 1 or not self._fits(operands[0], node) or "dtype" in node.params:
+        if len(operands) != 1 and node.op.name not in INDEXED:
+            return None
+        if not self._fits(operands[0], node) or "dtype" in node.params:
             return None
         inner = self._term(new, operands[0], node)
         outside = cost(node.results[0].type)
 
         def times(number: float) -> Value:
             within = number if inner.place < outside else 1.0
-            value = emit(new, node, node.op.name, (inner.times(within),), **node.params)
+            scaled = inner.times(within), *operands[1:]
+            value = emit(new, node, node.op.name, scaled, **node.params)
             return value if within == number else self._times(new, node, number, value)
 
         place = min(inner.place, outside)
