@@ -112,17 +112,28 @@ def plan_tile(sweep: Sweep) -> tuple[Plan, dict[Value, Value]]:
     plan.last_use.update(dict.fromkeys(buffers.values(), len(plan.statements)))
     late = dict(buffers)
     for value, buffer in buffers.items():
-        root = plan.storages.root(value)
-        node = root.node
-        if node not in plan.statements or node in plan.overwrites or not node.op.inplace:
-            continue
-        if root.type is value.type and node.op.statements is None:
-            plan.overwrites[node] = buffer
-            plan.storages.take_over(root, buffer)
+        made = _made_in_buffer(plan, value)
+        if made is not None and made.node is not None:
+            plan.overwrites[made.node] = buffer
+            plan.storages.take_over(made, buffer)
             plan.readers[buffer] = 1
             del late[value]
     late = {buffer: value for value, buffer in late.items()}
     return plan._replace(results=list(sweep.totals), copies=set()), late
+
+
+def _made_in_buffer(plan: Plan, value: Value) -> Value | None:
+    """What is computed in the buffer of `value`, which is stored: that of which it shows all, or it
+    itself in place of what it overwrites."""
+    root = plan.storages.root(value)
+    for made in (root, value):
+        node = made.node
+        if node not in plan.statements or made.type is not value.type:
+            continue
+        if node.op.inplace and node.op.statements is None:
+            if made is value or node not in plan.overwrites:
+                return made
+    return None
 
 
 def split(values: Sequence[Value], count: int) -> tuple[Sequence[Value], Sequence[Value]]:
