@@ -236,6 +236,14 @@ SPREAD = (
     "-np.max({0} * {1}[..., :1, :], axis=-1, keepdims=True) * {1}", "np.sum({0}, axis=()) * {1}",
     "np.sin(({0}.mT @ np.tanh({1} @ {0}.mT).mT).mT * 0.1) * {1}[..., :1, :]",
 )  # fmt: skip
+SLICED = (
+    "np.concatenate([{0}[..., :-2, :], {0}[..., 1:-1, :], {0}[..., 2:, :]], axis=-1) * 0.5",
+    "np.concatenate([{0}[..., 1:, :], {0}[..., :-1, :], {1}[..., 1:, :]], axis=-1)",
+    "np.sin(np.concatenate([{0}[1:, 1:], {1}[1:, :-1], {1}[1:, 1:], {1}[:-1, 1:]], axis=-1))",
+    "np.concatenate([{0}[i : i + 2, j : j + 2] for i in range(2) for j in range(2)], axis=-1)",
+    "np.sum(np.concatenate([{0}[..., :-1, :], {0}[..., 1:, :]], axis=-1), axis=-2)",
+    "np.tanh(np.concatenate([np.sin({0})[..., k : k + 2, :] for k in range(2)], axis=-1))",
+)  # fmt: skip
 DIAGONALS = (
     "((a @ b.mT) * np.sum(a * b, axis=-1)[..., None])",
     "((a.mT @ b) * np.sum(b * a, axis=-2, keepdims=True))",
@@ -268,16 +276,19 @@ stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted, columns = of(CONTRACTED, 2), of(COLUMNS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
+sliced = of(SLICED, 2)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
+    sliced,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))
 TALL = ((17, 5), (4, 4), (33, 2), (6, 3, 3), (5, 4, 2), (2, 9, 4))
+SLICED_SHAPES = ((6, 3, 3), (5, 4, 2), (4, 4, 1), (3, 3, 4, 2))
 STACKS = ((6, 3, 3), (5, 4, 2), (2, 9, 4), (2, 3, 4, 2))
 ROWS = ((40,), (17, 5), (33, 2), (40, 1), (9, 3, 4), (17, 5))
 

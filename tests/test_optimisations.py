@@ -41,6 +41,7 @@ from tracejit.passes import (
     runs,
     scaled_products,
     spread,
+    windows,
 )
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits, step_by_sign
@@ -244,6 +245,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         STACKS,
         limits=[(runs, "LEAST_ELEMENTS", 1), (runs, "SHARE", 1)],
         passes=[runs.lengthen_runs],
+    ),
+    "show_windows": Optimisation(
+        (patterns.sliced, patterns.sliced, patterns.elementwise, patterns.sums),
+        patterns.some(patterns.SLICED_SHAPES, alike=True),
+        limits=[(windows, "LEAST_ELEMENTS", 1), (windows, "CHANNELS", range(1, 99))],
+        passes=[windows.show_windows],
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

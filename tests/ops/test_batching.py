@@ -323,7 +323,7 @@ WITHOUT_RULES = {
     "einsum_if_not_finite": "is made by a pass over whole functions, after batching",
     "scaled_if_not_finite": "is made by a pass over whole functions, after batching",
     **dict.fromkeys(
-        ("dot_in_rows", "fill_gaps", "substitute"),
+        ("dot_in_rows", "fill_gaps", "substitute", "windows"),
         "is made by a pass over whole functions, which are not batched any more",
     ),
     "override": "is handed over with its rule, in autodiff/batch.py",

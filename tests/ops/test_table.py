@@ -55,6 +55,7 @@ WITHOUT_SAMPLES = {
     "dot_in_rows": "written by the lower pass alone, tested in test_lower.py",
     "substitute": "written by the triangles pass alone, tested in test_triangles.py",
     "fill_gaps": "written by the stretches pass alone, tested in test_stretches.py",
+    "windows": "written by the windows pass alone, tested in test_windows.py",
     "or_zero": "written by the choices pass alone, tested in test_choices.py",
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",

@@ -23,7 +23,7 @@ from tracejit.ir.printer import INLINE_ELEMENTS
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import literal
 
-_LIBRARY_NAME = re.compile(r"\b(np|scipy\.\w+)\.(\w+)")
+_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+)\.(\w+)")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 

@@ -124,6 +124,28 @@ concatenate = defop(
 )
 
 
+def _windows_type(x: ArrayType, size: int, first: int, step: int, count: int) -> ArrayType:
+    return ArrayType((*x.shape[:-1], count, size), x.dtype)
+
+
+def _windows_source(
+    types: Sequence[ArrayType], size: int, first: int, step: int, count: int
+) -> str:
+    stop = first + (count - 1) * step + 1
+    view = f"np.lib.stride_tricks.sliding_window_view({{0}}, {size}, axis=-1)"
+    return f"{view}[..., {first or ''}:{stop}:{step}, :]"
+
+
+windows = defop(
+    name="windows",
+    infer=_windows_type,
+    source=_windows_source,
+    alias=0,
+    cost=lambda *types, **params: 0,
+)
+"""`count` windows of `size` elements of the last axis, from `first` on, each a `step` further."""
+
+
 def _stack_call(
     arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -46,6 +46,7 @@ from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
+from tracejit.passes.windows import show_windows
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     contract,
@@ -64,6 +65,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     hoist_products,
     join_sums,
     lay_in_stretches,
+    show_windows,
     put_long_axis_last,
     scale_once,
     read_diagonals,
@@ -89,6 +91,7 @@ ALONG_A_WAY = frozenset(
         hoist_products,
         join_sums,
         lay_in_stretches,
+        show_windows,
         put_long_axis_last,
         scale_once,
         read_diagonals,
@@ -110,6 +113,7 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
     join_sums: SUMMANDS,
     lay_in_stretches: ("getitem",),
+    show_windows: ("concatenate",),
     scale_once: ("matmul",),
     read_diagonals: ("matmul",),
     arrange_reductions: REDUCTIONS,
