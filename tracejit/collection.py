@@ -34,7 +34,10 @@ def _leave_to_a_full_collection() -> None:
     somebody uses `gc.freeze`."""
     global _spared
     made = gc.get_count()[0]
-    if _spared + made > SPARED_OBJECTS or gc.get_freeze_count():
+    if _spared + made > SPARED_OBJECTS:
+        return
+    if gc.get_freeze_count():  # it counts them one by one: once is enough
+        _spared = SPARED_OBJECTS
         return
     _spared += made
     gc.freeze()
