@@ -28,7 +28,7 @@ def tile_1(start, stop, x, y, shift):
 def forward(x, shift):
     """Return (y, out_1, most)."""
     y = empty(400000)
-    parts = tuple(zip(*in_turn(tile_1, 400000, 200000, x, y, shift)))
+    parts = tuple(zip(*in_turn(tile_1, 400000, 100000, x, y, shift)))
     most = maximum.reduce(parts[0])
     out_1 = add.reduce(parts[1])
     return y, out_1, most

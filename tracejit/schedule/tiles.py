@@ -290,7 +290,10 @@ class _Sweeps:
         rows = estimated((self.rows,))
         count = -(-rows // step)
         if TILE_BYTES // 2 < rows * row and count < MANY_TILES:
-            step = -(-rows // (count + count % 2))
+            count += count % 2
+            if count == 2 and rows * widest >= 8 * LEAST_TILE_BYTES:
+                count = 4  # two threads with half of everything each hold all at once
+            step = -(-rows // count)
         return step + -step % unit, unit
 
     def _row_bytes_at_once(self, chain: Sequence[Node]) -> int:
