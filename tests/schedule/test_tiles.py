@@ -275,3 +275,26 @@ def test_products_of_matrices_keep_the_threads_of_the_blas() -> None:
     assert "in_turn(tile_" in source and "BLAS_THREADS" not in source
     alone = tj.function(elementwise, cache=False).kernel(*arrays(SIZE)).source
     assert "BLAS_THREADS = 1" in alone
+
+
+def test_what_is_stored_is_computed_in_its_place() -> None:
+    """Also where it is written over something that cannot be made there."""
+
+    def loss(p: Any, i: Any, j: Any) -> Any:
+        d = p[i] - p[j]
+        return np.sum(np.sqrt(1.0 + np.sum(d * d, axis=1)))
+
+    rng = np.random.default_rng(0)
+    args = rng.normal(size=(10_000, 3)), *rng.integers(0, 10_000, (2, 100_000))
+    both = assert_as_exact(loss, *args)
+    source = both.kernel(*args).source
+    assert "def tile_" in source and "[:] = " not in source.partition("tile_2")[2]
+    assert ".dot(ones_3)" in source and "vecdot(d" not in source
+
+
+def test_signs_are_not_written_over_what_they_are_of() -> None:
+    def f(x: Any) -> Any:
+        return np.sign(np.sin(x) * 2.0)
+
+    source = tj.function(f, cache=False).kernel(np.linspace(-1.0, 1.0, 5_000)).source
+    assert "= sign(" in source
