@@ -35,6 +35,8 @@ from tracejit.ways import (
     ended,
     forward_alone,
     forward_and_backward,
+    in_one,
+    is_for_halves,
     parts_of,
     repeating,
     tile_body,
@@ -160,11 +162,13 @@ def generate(
         if is_long(parts):
             long = LongWays(graph, given, ways, parts)
             bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
+        else:
+            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact, tiling)
+        if is_long(parts) or is_for_halves(graph, tiling):
             composed = [called_in_turn(given)]
         else:
-            bodies, residuals = forward_and_backward(
-                graph, given, ways, parts, whole, exact, tiling
-            )
+            seed = whole.inputs[place]
+            bodies.append(in_one(whole, given, seed, ways, exact, tiling))
     facts = Facts(
         graph.name,
         recorded.origin,

@@ -25,6 +25,9 @@ from tracejit.schedule.sweeps import Sweep
 from tracejit.schedule.tiles import Tiling
 
 
+MANY_NODES = 8_000
+
+
 class Way(NamedTuple):
     """One way through a graph: where it ends, its nodes and outputs as a graph, and how many of
     these are `results`, which a single one that `is_bare` is without a tuple."""
@@ -130,17 +133,25 @@ def repeating(
     return Repeating(*recompute(graph, late), most)
 
 
+def is_for_halves(graph: Graph, tiling: Tiling) -> bool:
+    """Whether a third text of `graph`, with both halves in one, would cost more than it saves.
+
+    It saves the tuple of residuals and a few products with a cotangent of one; among thousands of
+    statements that is a few hundredths of a call at most, and generating and compiling it would be
+    a third of the first call. Not so where tiles go through both halves at once.
+    """
+    return len(graph.nodes) > MANY_NODES and not tiling.sweeps
+
+
 def forward_and_backward(
     graph: Graph,
     given: Differentiated,
     ways: Sequence[Way],
     parts: dict[int, Partition],
-    whole: Graph,
     exact: bool,
     tiling: Tiling,
 ) -> tuple[list[Body], list[Value]]:
-    """The functions of a kernel that is, and all residuals. `whole` is the graph that they are in
-    one."""
+    """The functions of a kernel that is differentiated in two halves, and all residuals."""
     names = given.names
     gradients = len(given.bars), len(given.bars) == 1
     results = {way.path: (way.results, way.is_bare) for way in ways}
@@ -171,13 +182,27 @@ def forward_and_backward(
         )
         for way in ways
     ]
-    seed = whole.inputs[graph.inputs.index(given.seed)]
+    residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
+    return [forward, *backward], list(residuals)
+
+
+def in_one(
+    whole: Graph,
+    given: Differentiated,
+    seed: Value,
+    ways: Sequence[Way],
+    exact: bool,
+    tiling: Tiling,
+) -> Body:
+    """The function that is both halves of `whole`, where the cotangent `seed` is one."""
+    results = {way.path: (way.results, way.is_bare) for way in ways}
+    gradients = len(given.bars), len(given.bars) == 1
     fused = drop_dead(simplify(whole, {seed: given.one}))
     if not exact:
         fused = improve(fused)
-    both = Body(
+    return Body(
         "value_and_grad",
-        f"Return {{results}} and {names}, as forward and backward in one.",
+        f"Return {{results}} and {given.names}, as forward and backward in one.",
         plan_body(
             fused.inputs,
             tiling.of(fused.nodes, branches=fused.branches),
@@ -188,8 +213,6 @@ def forward_and_backward(
         ),
         {path: [count, gradients] for path, count in results.items()},
     )
-    residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
-    return [forward, *backward, both], list(residuals)
 
 
 def tile_body(sweep: Sweep) -> Body:
