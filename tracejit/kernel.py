@@ -14,6 +14,7 @@ import numpy as np
 from tracejit import pipeline
 from tracejit.cache.key import key_of
 from tracejit.cache.store import Store, default_path, load_file, load_sealed, save
+from tracejit.collection import collection_paused
 from tracejit.errors import TracejitError, TracejitWarning, without_frames
 from tracejit.ir.graph import Graph
 from tracejit.options import Options
@@ -147,6 +148,7 @@ def equipped(
     return functions
 
 
+@collection_paused()
 def make_kernel(recorded: pipeline.Recorded, options: Options = Options()) -> Kernel:  # noqa: B008
     """The kernel of a recorded function: from disk if its key is there, else generated.
 

@@ -14,7 +14,6 @@ from tracejit.autodiff.rolled import roll_up
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, Memory
 from tracejit.codegen.module import Composed, Module, render
-from tracejit.collection import collection_paused
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.printer import print_graph
@@ -125,7 +124,6 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     return graph
 
 
-@collection_paused()
 def generate(
     recorded: Recorded, key: str, exact: bool = False, memory_budget: int | None = None
 ) -> Module:

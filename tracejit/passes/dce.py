@@ -44,6 +44,7 @@ def needed_nodes(
     for node in reversed(nodes):
         if node in wanted or (node.op.effect and not there.issuperset(node.results)):
             kept.append(node)
-            read = [v for v in node.operands if v not in there] if there else node.operands
-            wanted.update([value.node for value in read])
+            for value in node.operands:
+                if value not in there:
+                    wanted.add(value.node)
     return kept[::-1]
