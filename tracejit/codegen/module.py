@@ -209,7 +209,8 @@ def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
     for body in bodies:
         for node in (*body.plan.statements, *body.plan.inlined):
             used = [v if isinstance(v, Constant) else v.type for v in node.operands]
-            spelled = node.op.name, _named(node), *used, *(value.type for value in node.results)
+            made = [value.type for value in node.results]
+            spelled = node.op.name, _named(node) if node.params else (), *used, *made
             if spelled in seen:
                 continue
             seen.add(spelled)

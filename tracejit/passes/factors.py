@@ -41,7 +41,7 @@ from tracejit.passes.simplify import PRODUCTS
 from tracejit.passes.terms import NUMBER, Term, cost
 
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
-DEEPEST = 16
+DEEPEST = 10
 LINEAR = (
     "sum", "reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem",
     "put_slice", "take_at", "add_at",

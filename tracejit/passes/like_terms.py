@@ -73,23 +73,23 @@ def collect_like_terms(graph: Graph) -> Graph:
 
 
 class _Collecting:
-    """One pass: how often each value is read, of the graph as it was and of the new one."""
+    """One pass: how often each value is read, one that is new as often as what it stands for."""
 
     def __init__(self, graph: Graph) -> None:
-        self.before = readers_of(graph)
+        self.readers = readers_of(graph)
         self.kept = for_decisions(graph)
         self.inner = inner_sums(
             filter(self._is_sum, graph.nodes),
-            lambda value, node: self.before[value] == 1 and is_step(value, node),
+            lambda value, node: self.readers[value] == 1 and is_step(value, node),
         )
-        self.readers: dict[Value, int] = {}
 
     def rewrite(
         self, new: Graph, node: Node, operands: tuple[Value, ...]
     ) -> Sequence[Value] | None:
         """The sum that `node` is the last step of, if terms of it are alike."""
-        for old, value in zip(node.operands, operands, strict=True):
-            self.readers[value] = max(self.before[old], self.readers.get(value, 0))
+        if operands is not node.operands:
+            for old, value in zip(node.operands, operands, strict=True):
+                self.readers[value] = max(self.readers[old], self.readers[value])
         if not self._is_sum(node) or node.results[0] in self.inner:
             return None
         addends = addends_of(node, operands, lambda value: self._is_inner(value, node))
@@ -108,7 +108,7 @@ class _Collecting:
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
         """Whether nothing but `reader` reads a value."""
-        return self.readers.get(value, 0) <= 1 and is_step(value, reader)
+        return self.readers[value] <= 1 and is_step(value, reader)
 
     # Taking apart
 
@@ -157,7 +157,7 @@ class _Collecting:
         def own(term: Term) -> int:
             """The multiplications of a term that nothing else but the group needs."""
             values = (one.results[0] for one in term.nodes)
-            return sum(self.readers.get(value, 0) <= max(within[value], 1) for value in values)
+            return sum(self.readers[value] <= max(within[value], 1) for value in values)
 
         stays = min(group, key=own)
         times = abs(stays.multiple) * sum(abs(term.number / stays.number) for term in group)
