@@ -100,3 +100,63 @@ def test_a_buffer_is_overwritten_by_its_last_reader_and_once(random: Random) -> 
             assert old.type is node.results[0].type
             assert old not in plan.inputs and old not in graph.outputs
             assert old.node not in plan.inlined
+
+
+ENSURED = {
+    "what others read": (
+        """  y  f8[2,2] = inv x
+  e  ~b1     = ensure y
+  z  f8[2,2] = exp y
+""",
+        ["exp"],
+        {"inv"},
+    ),
+    "a view of what others read": (
+        """  y  f8[2,2] = inv x
+  v  f8[2]   = getitem y index=(0,)
+  e  ~b1     = ensure v
+  z  f8[2,2] = exp y
+""",
+        ["exp"],
+        {"inv"},
+    ),
+    "an argument": (
+        """  v  f8[2]   = getitem x index=(0,)
+  e  ~b1     = ensure v
+  z  f8[2,2] = exp x
+""",
+        ["exp"],
+        set(),
+    ),
+    "what has a name": (
+        """  y  f8[2,2] = inv x  # f:1  y = np.linalg.inv(x)
+  z  f8[2,2] = exp x
+  e  ~b1     = ensure y
+""",
+        ["inv", "exp"],
+        set(),
+    ),
+    "what has none, twice": (
+        """  y  f8[2,2] = inv x
+  v  f8[2]   = getitem y index=(0,)
+  z  f8[2,2] = exp x
+  e  ~b1     = ensure y
+  e  ~b1     = ensure v
+""",
+        ["ensure", "exp"],
+        {"inv"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("nodes", "statements", "inlined"), ENSURED.values(), ids=ENSURED)
+def test_what_nothing_reads_is_computed_at_its_place(
+    nodes: str, statements: list[str], inlined: set[str]
+) -> None:
+    """Once, with no line that shows what is there anyway."""
+    graph = parse_graph(f"graph f(x: f8[2,2]) -> z: f8[2,2]\n{nodes}", OPS)
+    for value in graph.values():
+        value.label = value.label if value.name == "y" and "# f:1" in nodes else ""
+    plan = plan_body(graph.inputs, graph.nodes, graph.outputs)
+    assert [node.op.name for node in plan.statements] == statements
+    assert {node.op.name for node in plan.inlined} == inlined

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
-from tracejit.ops.branches import LEAVE
+from tracejit.ops.branches import ENSURE, LEAVE, may_raise
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
@@ -60,8 +60,10 @@ def plan_body(
     what is kept. With `in_place` False no statement overwrites a buffer: every array has the memory
     layout that NumPy gives it, which later sums may show in the last bit.
     """
-    ends = [node for node in nodes if node.op is LEAVE]
     returned = [*results, *kept]
+    if any([node.op is ENSURE for node in nodes]):
+        nodes = _without_ensure(nodes, returned)
+    ends = [node for node in nodes if node.op is LEAVE]
     inlined = inlined_nodes(nodes, [*returned, *[value for end in ends for value in end.operands]])
     for last_round in (False, True):
         statements = [node for node in nodes if node not in inlined]
@@ -94,6 +96,34 @@ def plan_body(
         leaves,
         branches,
     )
+
+
+def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[Node]:
+    """`nodes`, of which those that nothing reads ensure that they are computed: without a name of
+    the user's still by the operation for it, at their place."""
+    reads = Counter([*(value for node in nodes for value in node.operands), *returned])
+    idle: set[Node] = set()
+    ensured: dict[Node, Node] = {}
+    for node in nodes:
+        if node.op is not ENSURE:
+            continue
+        chain, value = [node], node.operands[0]
+        while (made := value.node) and reads[value] == 1 and _only_shows(made):
+            chain.append(made)
+            value = made.operands[made.op.alias]
+        idle.update(chain)
+        reads[value] -= 1
+        if made is not None and not reads[value] and not value.is_named:
+            types = [node.results[0].type]
+            place = made.where, made.region, made.tapes, made.segment
+            ensured[made] = Node(ENSURE, (value,), {}, types, *place)
+    kept = [node for node in nodes if node not in idle]
+    return [each for node in kept for each in (node, ensured.get(node)) if each is not None]
+
+
+def _only_shows(node: Node) -> bool:
+    """Whether a node is a view, and nothing that may raise an error."""
+    return node.op.alias is not None and not may_raise(node)
 
 
 def plan_tile(sweep: Sweep) -> tuple[Plan, dict[Value, Value]]:
