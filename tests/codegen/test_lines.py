@@ -90,6 +90,29 @@ def test_lines_are_indented_alike_and_fit(text: str, depth: int) -> None:
         ("out = table[aaaaaaaaaaaa]", 20, ["out = table[", "    aaaaaaaaaaaa", "]"]),
         ("out = -(aaaaaaa + bbbbbb)", 20, ["out = -(", "    aaaaaaa", "    + bbbbbb", ")"]),
         ("out = [f(a) for a, b in c]", 20, ["out = [", "    f(a)", "    for a, b in c", "]"]),
+        (
+            "out = f(aaaaaaaa, bbbbbb).dot(cccccccc)",
+            20,
+            ["out = f(", "    aaaaaaaa,", "    bbbbbb,", ").dot(cccccccc)"],
+        ),
+        (
+            "out = f(aaaaa).g(cccc, dddd, eeee)",
+            20,
+            ["out = f(aaaaa).g(", "    cccc, dddd,", "    eeee,", ")"],
+        ),
+        (
+            "out = f(aa, bb, cc, dd, ee).g(aaaa, bbbb, ccccc)",
+            20,
+            [
+                "out = f(",
+                "    aa, bb, cc, dd,",
+                "    ee,",
+                ").g(",
+                "    aaaa, bbbb,",
+                "    ccccc,",
+                ")",
+            ],
+        ),
         ("aaaaaaaaaaaaaaaaaaaa = b", 20, ["aaaaaaaaaaaaaaaaaaaa = b"]),
     ],
 )

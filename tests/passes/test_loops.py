@@ -64,7 +64,15 @@ def backwards(w: Any, u: Any, b: Any, x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("loop", [batches, second_axis, vectors, backwards])
+def covariances(w: Any, u: Any, b: Any, x: Any) -> Any:
+    """A recurrence of matrices with one matrix on both sides."""
+    h = np.eye(w.shape[0], dtype=x.dtype)
+    for t in range(x.shape[0]):
+        h = np.tanh(w @ h @ w.T + u.T @ (x[t].T @ x[t]) @ u + b)
+    return np.sum(h)
+
+
+@pytest.mark.parametrize("loop", [batches, second_axis, vectors, backwards, covariances])
 @FEW
 @given(
     steps=st.integers(1, 9),
@@ -98,6 +106,35 @@ def test_products_of_inputs_are_made_before_the_loop() -> None:
     assert text.count(".dot(u)") == 1
     assert text.count(".T") == 3  # of w, of the inputs, of the states
     assert text.count("concatenate") == 2
+
+
+def test_products_are_added_up_side_by_side() -> None:
+    """`g @ h.T` of every step in one product."""
+
+    def loss(w: Any, h: Any) -> Any:
+        for _ in range(12):
+            h = np.tanh(w @ h)
+        return np.sum(h)
+
+    rng = np.random.default_rng(0)
+    text = source(loss, rng.normal(size=(4, 4)), rng.normal(size=(4, 6)), argnums=(0,))
+    assert text.count("w.dot(") == 12
+    assert text.count("h_bar_2.dot(") == 11
+    assert text.count("w_bar_1.dot(") == 1
+    assert text.count("concatenate") == 2
+
+
+def test_wide_products_are_added_up_one_by_one() -> None:
+    """To put them side by side would copy more than it saves."""
+
+    def loss(w: Any, h: Any) -> Any:
+        for _ in range(12):
+            h = np.tanh(w @ h)
+        return np.sum(h)
+
+    rng = np.random.default_rng(0)
+    text = source(loss, rng.normal(size=(4, 4)), rng.normal(size=(4, 40)), argnums=(0,))
+    assert "concatenate" not in text
 
 
 def test_few_steps_stay_as_they_are() -> None:

@@ -1,8 +1,8 @@
 """Lines that fit the page: a statement longer than WIDTH columns is broken as a formatter would.
 
 It is broken at its outermost level only: at the commas of a tuple, of a call or of a parameter
-list, before its weakest operators, or before `for`; a part that is still too long is broken in its
-turn.
+list, before its weakest operators, or before `for`; a part that is still too long, and what stands
+after a bracket that was broken, is broken in its turn.
 
 >>> print(*broken("out = first_long_name * 2.0 + second_long_name", 30), sep="\\n")
 out = (
@@ -49,7 +49,10 @@ def broken(line: str, width: int = WIDTH) -> list[str]:
     lines = [f"{indent}{start}{opening}"]
     for item in inner:
         lines += broken(f"{indent}    {item}", width)
-    return [*lines, f"{indent}{closing}{end}"]
+    if len(closing) < 2:
+        return [*lines, f"{indent}{closing}{end}"]
+    following, *others = broken(f"{indent}{closing[1:]}{end}", width)
+    return [*lines, indent + closing[0] + following.lstrip(), *others]
 
 
 def _parts(text: str) -> tuple[str, str, str]:
@@ -86,7 +89,8 @@ def _opened(start: str, body: str, width: int) -> tuple[str, list[str], str]:
     brackets = [(first, last) for first, last in _brackets(body) if last - first > 1]
     if not brackets:
         return "", [], ""
-    first, last = max(brackets[::-1], key=lambda bracket: bracket[1] - bracket[0])
+    near = [bracket for bracket in brackets if len(start) + bracket[0] < width + 4] or brackets
+    first, last = max(near[::-1], key=lambda bracket: bracket[1] - bracket[0])
     opening, inside, closing = body[: first + 1], body[first + 1 : last], body[last:]
     loops = _split(inside, " for ")
     if len(loops) > 1:

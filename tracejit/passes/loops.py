@@ -2,9 +2,9 @@
 
 `hoist_products`: the products of `x[0]`, `x[1]`, ... with one matrix are rows of the product of `x`
 with it. `join_sums`: a sum over steps of products `a.T @ b` is one product of the `a` and the `b`
-of all steps, put on top of each other; a sum over steps of column sums is the sums of the columns
-of all. Both are made of steps so small that calls cost more than arithmetic, never of so large ones
-that keeping all at once would cost memory.
+of all steps, put on top of each other, and one of products `a @ b.T` of those side by side; a sum
+over steps of column sums is the sums of the columns of all. Both are made of steps so small that
+calls cost more than arithmetic, never of so large ones that keeping all at once would cost memory.
 
 IR in -> IR out:
 
@@ -37,12 +37,14 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, readers_of
+from tracejit.passes.emission import emit, for_decisions, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
 
 STEPS = 4
 STEP_OPERATIONS = 2_000_000
 JOINED_BYTES = 2**23
+COPIED = 8
+"""So many elements are copied at most to save the addition of one."""
 MATRIX_PRODUCTS = ("matmul", "dot_matrix")
 VECTOR_PRODUCTS = ("vector_matmul", "vector_dot")
 SUMMANDS = ("outer", "sum", *MATRIX_PRODUCTS)
@@ -174,11 +176,12 @@ def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Valu
 
 
 class Term(NamedTuple):
-    """What one step adds to a sum: `left.T @ right`, or without `left` the column sums of
-    `right`."""
+    """What one step adds to a sum: `left.T @ right`, or along axis 1 `left @ right.T`; without
+    `left` the column sums of `right`."""
 
     left: Value | None
     right: Value
+    axis: int = 0
 
 
 def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
@@ -259,14 +262,19 @@ def _joined_sum(
     for value in reversed(values):
         term = _term(value, like.region)
         if term is not None:
-            kind = term.left is None, term.right.type.ndim
+            kind = term.left is None, term.right.type.ndim, term.axis
             groups.setdefault(kind, {})[value] = term
     found = max(groups.values(), key=len, default={})
-    parts = [part for term in found.values() for part in term if part is not None]
+    parts = [part for term in found.values() for part in term[:2] if part is not None]
     if len(found) < steps or bytes_of(*parts) > JOINED_BYTES:
         return None
-    right = joined(graph, like, [term.right for term in found.values()])
+    rights = [term.right for term in found.values()]
     lefts = [term.left for term in found.values() if term.left is not None]
+    if next(iter(found.values())).axis == 1:
+        left, right = [emit(graph, like, "concatenate", (*one,), axis=1) for one in (lefts, rights)]
+        right = emit(graph, like, "transpose", (right,), axes=(1, 0))
+        return emit(graph, like, "matmul", (left, right)), set(found)
+    right = joined(graph, like, rights)
     if not lefts:
         return emit(graph, like, "sum", (right,), axis=(0,)), set(found)
     left = emit(graph, like, "transpose", (joined(graph, like, lefts),), axes=(1, 0))
@@ -279,13 +287,18 @@ def _term(value: Value, region: int) -> Term | None:
     if node is None or node.region != region or not _is_small(node):
         return None
     if node.op.name == "outer":
-        return Term(*node.operands)
+        left, right = node.operands
+        return Term(left, right)
     if node.op.name == "sum" and node.params == {"axis": (0,)} and node.operands[0].type.ndim == 2:
         return Term(None, node.operands[0])
-    if node.op.name in MATRIX_PRODUCTS and node.operands[1].type.ndim == 2:
-        turned = node.operands[0].node
-        if turned is not None and turned.op.name == "transpose" and value.type.ndim == 2:
-            return Term(turned.operands[0], node.operands[1])
+    if node.op.name in MATRIX_PRODUCTS and node.operands[1].type.ndim == value.type.ndim == 2:
+        left, right = node.operands
+        turned = made_by(left, "transpose")
+        if turned is not None:
+            return Term(turned.operands[0], right)
+        turned = made_by(right, "transpose")
+        if turned is not None and left.type.size + right.type.size <= COPIED * value.type.size:
+            return Term(left, turned.operands[0], axis=1)
     return None
 
 
