@@ -291,3 +291,16 @@ def test_a_sign_leaves_what_is_gathered_and_scattered() -> None:
     assert "negative" not in source and "= -" not in source
     np.testing.assert_allclose(value, number, rtol=1e-13)
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_lines_stand_in_the_order_of_the_program() -> None:
+    """What is multiplied without its factor is so at the place where it was multiplied with it."""
+    graph = graph_of(
+        "x: T[N], z: T[N]",
+        "a T[N] = multiply 0.5 x; b T[N] = sin z; c T[N] = multiply a b; d T[N] = multiply 0.5 c;"
+        "e T[N] = cos z; y T[N] = multiply d e",
+        "f8",
+    )
+    new = verify(drop_dead(verify(gather_factors(graph))))
+    assert [node.op.name for node in new.nodes] == ["multiply", "sin", "multiply", "cos", "multiply"]
+    assert operations(new)[0] == "multiply 0.25 x"

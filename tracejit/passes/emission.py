@@ -7,7 +7,7 @@ built, and answers the value that stands for the node's result, or None where it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
@@ -20,6 +20,24 @@ from tracejit.ops.op import OPS, Op
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
 FOLD_ELEMENTS = 16
+
+
+class Places:
+    """Where nodes stand that a pass has made: each in the line of the one it was made for, whenever
+    the pass came to make it."""
+
+    def __init__(self, graph: Graph) -> None:
+        """The nodes of `graph` stand as they do."""
+        self._places = {node: place for place, node in enumerate(graph.nodes)}
+
+    def put(self, node: Node, like: Node) -> None:
+        """Let `node` stand where `like` does, or before it. What it reads stands there, too."""
+        place = self._places[like]
+        self._places[node] = min(self._places.get(node, place), place)
+
+    def sort(self, nodes: list[Node]) -> None:
+        """Bring `nodes`, in an order in which they can be computed, into that of their places."""
+        nodes.sort(key=self._places.__getitem__)
 
 
 def emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any) -> Value:
@@ -48,6 +66,14 @@ def fold(
     with np.errstate(all="ignore"):
         constant = graph.constant(op.evaluate(*numbers, **params))
     return constant if constant.type is type else None
+
+
+def has_constant(values: Iterable[Value]) -> bool:
+    """Whether one of `values` is a constant."""
+    for value in values:
+        if isinstance(value, Constant):
+            return True
+    return False
 
 
 def made_by(value: Value, *ops: str) -> Node | None:

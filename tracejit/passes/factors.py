@@ -33,12 +33,22 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.emission import (
+    Places,
+    emit,
+    for_decisions,
+    has_constant,
+    is_real,
+    made_by,
+    number_of,
+    readers_of,
+)
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import PRODUCTS
-from tracejit.passes.terms import NUMBER, Term, cost
+from tracejit.passes.terms import NUMBER, Term, cost, number_term
 
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
 DEEPEST = 10
@@ -55,14 +65,11 @@ REWRITTEN = frozenset((*SUMS, "multiply", "divide", "negative", "sum", *PRODUCTS
 
 def gather_factors(graph: Graph) -> Graph:
     """`graph` with constant factors and signs where they cost least."""
-    return rebuild(graph, _Gathering(graph).rewrite)
-
-
-def _has_constant(operands: Sequence[Value]) -> bool:
-    for value in operands:
-        if isinstance(value, Constant):
-            return True
-    return False
+    gathering = _Gathering(graph)
+    new = rebuild(graph, gathering.rewrite)
+    if new is not graph:
+        gathering.places.sort(new.nodes)
+    return new
 
 
 def _note(node: Node) -> str:
@@ -71,9 +78,10 @@ def _note(node: Node) -> str:
 
 
 class _Gathering:
-    """One pass: how often each value of the new graph is read, and the terms found so far."""
+    """One pass: how often each value is read, the terms found so far, and where nodes stand."""
 
     def __init__(self, graph: Graph) -> None:
+        self.places = Places(graph)
         self.before = readers_of(graph)
         self.kept = for_decisions(graph)
         self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
@@ -98,12 +106,22 @@ class _Gathering:
             self._note_factors(new.nodes[start:])
         else:
             copy = new.take(node, operands)
+            self.places.put(copy, node)
             results = copy.results
             self._note_factors((copy,))
         if results is not node.results:
             for before, after in zip(node.results, results, strict=True):
                 self.readers[after] += self.before[before]
         return results
+
+    def _emit(
+        self, new: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any
+    ) -> Value:
+        """The value of a node in the line of `like`."""
+        value = emit(new, like, op, operands, **params)
+        if value.node is not None:
+            self.places.put(value.node, like)
+        return value
 
     def _note_factors(self, nodes: Iterable[Node]) -> None:
         """Keep in mind which of the results of `nodes` may have a factor in their expression."""
@@ -115,7 +133,7 @@ class _Gathering:
         """Whether there may be a factor in the expression of `node`."""
         if node.op.name == "negative" or not self.factored.isdisjoint(node.operands):
             return True
-        return node.op.name in SCALING and _has_constant(node.operands)
+        return node.op.name in SCALING and has_constant(node.operands)
 
     def _forget(self, operands: Sequence[Value]) -> None:
         """`operands` have one reader less; nor is anything read by what nothing reads any more."""
@@ -131,7 +149,7 @@ class _Gathering:
         name = node.op.name
         if node in self.kept or not node.results[0].type.is_real:
             return None
-        is_scaled = name == "negative" or _has_constant(operands)
+        is_scaled = name == "negative" or has_constant(operands)
         if is_scaled and name == "multiply" and self._is_apart(node, operands):
             return self._quotient(new, node, operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
@@ -163,8 +181,8 @@ class _Gathering:
             return None
         for one, other in (made.operands, made.operands[::-1]):
             if one in self.negatives and one.type is value.type:
-                opposite = emit(new, node, "negative", (one,))
-                return emit(new, node, "multiply", (opposite, other))
+                opposite = self._emit(new, node, "negative", (one,))
+                return self._emit(new, node, "multiply", (opposite, other))
         return None
 
     def _quotient(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
@@ -175,7 +193,7 @@ class _Gathering:
                 continue
             one, below = made.operands
             if number_of(one) == 1.0 and below.type is other.type is node.results[0].type:
-                return emit(new, node, "divide", (other, below))
+                return self._emit(new, node, "divide", (other, below))
         return None
 
     def _twice(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
@@ -196,7 +214,7 @@ class _Gathering:
         doubled = term.scaled(2.0 * term.factor, 0)
         if doubled.gain + cost(node.results[0].type) <= 0 or abs(doubled.factor) > LARGEST:
             return None
-        return emit(new, node, node.op.name, (rest, doubled.whole()))
+        return self._emit(new, node, node.op.name, (rest, doubled.whole()))
 
     def _signs_in_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A sum or difference with the factor that both have, or with fewer signs."""
@@ -212,11 +230,11 @@ class _Gathering:
             positive = second.scaled(-second.factor, 0)
             if positive.gain >= 0:
                 opposite = "subtract" if node.op.name == "add" else "add"
-                return emit(new, node, opposite, (operands[0], positive.whole()))
+                return self._emit(new, node, opposite, (operands[0], positive.whole()))
         if first.factor < 0 and node.op.name == "add":
             positive = first.scaled(-first.factor, 0)
             if positive.gain > 0:
-                return emit(new, node, "subtract", (operands[1], positive.whole()))
+                return self._emit(new, node, "subtract", (operands[1], positive.whole()))
         return None
 
     # Terms
@@ -261,8 +279,8 @@ class _Gathering:
         if number == 1.0:
             return value
         if number == -1.0:
-            return emit(new, like, "negative", (value,))
-        return emit(new, like, "multiply", (new.constant(number), value))
+            return self._emit(new, like, "negative", (value,))
+        return self._emit(new, like, "multiply", (new.constant(number), value))
 
     def _whole(self, term: Term) -> Value:
         """The value of a term, which is known to be that term when it is read again."""
@@ -308,26 +326,16 @@ class _Gathering:
         number = number_of(above)
         if number is None and not self._fits(above, node):
             return None
-        first = self._term(new, above, node) if number is None else self._number(new, above, node)
+        first = self._term(new, above, node) if number is None else number_term(new, above, node)
         second = self._term(new, below, node)
 
         def times(number: float) -> Value:
             quotient = first.times(number), second.times(1.0)
-            return emit(new, node, "divide", quotient)
+            return self._emit(new, node, "divide", quotient)
 
         place = min(first.place, cost(node.results[0].type))
         factor, saved = first.factor / second.factor, first.saved + second.saved
         return Term(factor, saved, place, 1 + max(first.depth, second.depth), times)
-
-    def _number(self, new: Graph, constant: Value, node: Node) -> Term:
-        """A constant, which is multiplied by a number at no cost."""
-        assert isinstance(constant, Constant)
-        weak, kind = constant.type.form == "weak", node.results[0].type.dtype.type
-
-        def times(number: float) -> Value:
-            return new.constant(number if weak else kind(number))
-
-        return Term(float(constant.data), 0, 0, 0, times)
 
     def _split_bilinear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A product: a factor of either operand is one of the result. One of the result goes into a
@@ -345,7 +353,7 @@ class _Gathering:
             numbers = (inside, 1.0) if first.place == within else (1.0, inside)
             factors = first.times(numbers[0]), second.times(numbers[1])
             product = self._quotient(new, node, factors) if node.op.name == "multiply" else None
-            product = product or emit(new, node, node.op.name, factors, **node.params)
+            product = product or self._emit(new, node, node.op.name, factors, **node.params)
             return product if inside == number else self._times(new, node, number, product)
 
         depth = 1 + max(first.depth, second.depth)
@@ -364,7 +372,7 @@ class _Gathering:
         def times(number: float) -> Value:
             within = number if inner.place < outside else 1.0
             scaled = inner.times(within), *operands[1:]
-            value = emit(new, node, node.op.name, scaled, **node.params)
+            value = self._emit(new, node, node.op.name, scaled, **node.params)
             return value if within == number else self._times(new, node, number, value)
 
         place = min(inner.place, outside)
@@ -389,9 +397,11 @@ class _Gathering:
             within = number if inside < outside else 1.0
             terms = first.times(within), second.times(within)
             if first.factor == other:
-                value = emit(new, node, "add", terms)
+                value = self._emit(new, node, "add", terms)
             else:
-                value = emit(new, node, "subtract", terms if first.factor > 0 else terms[::-1])
+                value = self._emit(
+                    new, node, "subtract", terms if first.factor > 0 else terms[::-1]
+                )
             return value if within == number else self._times(new, node, number, value)
 
         factor = first.factor if first.factor == other else abs(other)
@@ -407,7 +417,7 @@ class _Gathering:
         ):
             return None
         terms = [
-            self._term(new, value, node) if number is None else self._number(new, value, node)
+            self._term(new, value, node) if number is None else number_term(new, value, node)
             for number, value in zip(numbers, values, strict=True)
         ]
         scales = {term.factor for term, n in zip(terms, numbers, strict=True) if n is None}
@@ -421,7 +431,7 @@ class _Gathering:
                 value if part == 0.0 else term.times(number * part)
                 for value, term, part in zip(values, terms, parts, strict=True)
             ]
-            return emit(new, node, "where", (mask, *chosen))
+            return self._emit(new, node, "where", (mask, *chosen))
 
         place, saved = sum(term.place for term in terms), sum(term.saved for term in terms)
         return Term(scale, saved, place, 1 + max(term.depth for term in terms), times)

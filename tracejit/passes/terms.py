@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 
 CALL = 256
@@ -47,3 +47,14 @@ class Term(NamedTuple):
 def cost(type: ArrayType) -> int:
     """What an elementwise operation costs that makes this type."""
     return CALL + type.estimated_size
+
+
+def number_term(graph: Graph, constant: Value, like: Node) -> Term:
+    """A constant of `graph`, which is multiplied by a number at no cost, of the dtype of `like`."""
+    assert isinstance(constant, Constant)
+    weak, kind = constant.type.form == "weak", like.results[0].type.dtype.type
+
+    def times(number: float) -> Value:
+        return graph.constant(number if weak else kind(number))
+
+    return Term(float(constant.data), 0, 0, 0, times)
