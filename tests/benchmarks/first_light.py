@@ -120,7 +120,7 @@ def operations() -> None:
     print("|---" * (4 + len(STAGES)) + "|")
     for make in (chain, loop, shared):
         per_operation = []
-        for count in (1_000, 20_000):
+        for count in (1_000, 10_000):
             best = None
             for _ in range(3 if count == 1_000 else 1):
                 watch = Watch()
