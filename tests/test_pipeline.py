@@ -16,6 +16,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.pipeline as pipeline
+import tracejit.ways as ways
 from tests.benchmarks import first_light
 from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
@@ -254,6 +255,34 @@ def test_modules_of_value_and_gradient() -> None:
     assert module.text.count("\ndef ") == 3 and module.constants == {}
     value = generate(recorded(lambda x: np.sum(x * x), X, differentiate=False), "0" * 64)
     assert value.text.count("\ndef ") == 1
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_long_program_is_written_in_halves(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """value_and_grad calls them, with several results and gradients, too."""
+
+    def program(x: Any, y: Any) -> Any:
+        z = np.tanh(x * y)
+        return np.sum(z * x), (z, x + y)
+
+    def answers() -> Any:
+        function = tj.function(program, cache=False, exact=exact)
+        compiled = tj.value_and_grad(function, (0, 1), has_aux=True)
+        return compiled(X, 2.0 * X), compiled.kernels[-1].source
+
+    (((value, (z, total)), gradients), text) = answers()
+    monkeypatch.setattr(ways, "MANY_NODES", 0)
+    (((same, (same_z, same_total)), others), halves) = answers()
+    assert "return value, backward(residuals)" in halves and len(halves) < len(text)
+    assert same == value
+    for one, other in zip((z, total, *gradients), (same_z, same_total, *others), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-15)
+
+
+def test_what_goes_in_tiles_is_written_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ways, "MANY_NODES", 0)
+    made = recorded(lambda x: np.sum(np.exp(np.tanh(x * 2.0) + 1.0)), np.ones(300_000))
+    assert "as forward and backward in one" in generate(made, "0" * 64).text
 
 
 def test_exact_writes_no_buffer_twice() -> None:

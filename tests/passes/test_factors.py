@@ -302,5 +302,11 @@ def test_lines_stand_in_the_order_of_the_program() -> None:
         "f8",
     )
     new = verify(drop_dead(verify(gather_factors(graph))))
-    assert [node.op.name for node in new.nodes] == ["multiply", "sin", "multiply", "cos", "multiply"]
+    assert [node.op.name for node in new.nodes] == [
+        "multiply",
+        "sin",
+        "multiply",
+        "cos",
+        "multiply",
+    ]
     assert operations(new)[0] == "multiply 0.25 x"
