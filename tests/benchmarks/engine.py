@@ -29,6 +29,7 @@ WARM = 0.1  # seconds until a system that packs threads has given the second one
 TURN = 0.02  # seconds that a turn measures at least
 SAMPLE = 2e-4  # seconds that one reading of the clock covers at least
 LEAST = 3  # readings of a turn
+HEADER = sys.getsizeof(np.empty(0))  # bytes of an array besides its elements
 
 
 class Refusal(NamedTuple):
@@ -107,7 +108,8 @@ class Engine:
         return time.perf_counter() - start
 
     def memory(self, name: str) -> Memory:
-        """What NumPy's arrays take between calls and all of a warm call. Asked of a new process."""
+        """What NumPy's arrays take between calls, with their headers, and all of a warm call. Asked
+        of a new process."""
         workload = WORKLOADS[name]
         arguments = workload.arguments()
         tracemalloc.start()
@@ -122,7 +124,7 @@ class Engine:
         call(*arguments)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return Memory(sum(trace.size for trace in held.traces), peak - before)
+        return Memory(sum(trace.size + HEADER for trace in held.traces), peak - before)
 
 
 def result(value: Any, gradients: Any) -> Result:
