@@ -244,6 +244,13 @@ SLICED = (
     "np.sum(np.concatenate([{0}[..., :-1, :], {0}[..., 1:, :]], axis=-1), axis=-2)",
     "np.tanh(np.concatenate([np.sin({0})[..., k : k + 2, :] for k in range(2)], axis=-1))",
 )  # fmt: skip
+SCATTERED = (
+    "{0} * {1}[np.arange(len({1})) // 2]", "{0} - np.sin({0})[np.arange(len({0})) // 3]",
+    "{0}[np.arange(len({0})) % 3] - {0}[np.arange(len({0})) // 2] + {1}",
+    "(lambda d: (np.add.at(d, np.arange(len(d)) // 2, np.sin({1})), d)[1])({0} * 2.0)",
+    "np.take({0}, np.arange(len({0})) % 2, axis=0) * np.tanh({0})",
+    "{1} * {0}.take(np.arange(len({0})) // 2, axis=0)[np.arange(len({0})) % 2]",
+)  # fmt: skip
 DIAGONALS = (
     "((a @ b.mT) * np.sum(a * b, axis=-1)[..., None])",
     "((a.mT @ b) * np.sum(b * a, axis=-2, keepdims=True))",
@@ -276,19 +283,20 @@ stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
 contracted, columns = of(CONTRACTED, 2), of(COLUMNS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
-sliced = of(SLICED, 2)
+sliced, scattered = of(SLICED, 2), of(SCATTERED, 1)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
-    sliced,
+    sliced, scattered,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))
 TALL = ((17, 5), (4, 4), (33, 2), (6, 3, 3), (5, 4, 2), (2, 9, 4))
 SLICED_SHAPES = ((6, 3, 3), (5, 4, 2), (4, 4, 1), (3, 3, 4, 2))
+POINTS = ((200, 3), (7,), (40, 4), (9, 9), (300, 2))
 STACKS = ((6, 3, 3), (5, 4, 2), (2, 9, 4), (2, 3, 4, 2))
 ROWS = ((40,), (17, 5), (33, 2), (40, 1), (9, 3, 4), (17, 5))
 

@@ -55,6 +55,7 @@ from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.scaled_products import scale_once
+from tracejit.passes.scatters import scatter_into_sums
 from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
 from tracejit.passes.spread import spread_once
@@ -251,6 +252,11 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         patterns.some(patterns.SLICED_SHAPES, alike=True),
         limits=[(windows, "LEAST_ELEMENTS", 1), (windows, "CHANNELS", range(1, 99))],
         passes=[windows.show_windows],
+    ),
+    "scatter_into_sums": Optimisation(
+        with_elementwise(patterns.scattered),
+        patterns.some(patterns.POINTS, alike=True),
+        passes=[scatter_into_sums],
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

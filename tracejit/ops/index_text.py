@@ -85,21 +85,37 @@ def slice_update(types: Sequence[ArrayType], index: Index) -> str:
 def added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, ...]:
     """{0} added up at an index in zeros."""
     value, rows = types[:2]
-    lines: tuple[str, ...] = (f"np.add.at({{out}}, {index_object_text(index)}, {{0}})",)
-    if index == ("{1}",) and all(type(size) is int for size in shape[1:]):
-        columns = math.prod(shape[1:])
-        if columns > 1 and value.estimated_size >= MANY_ELEMENTS:
-            lines = _added_by_columns(shape, rows) or _added_flat(columns, rows) or lines
-    return _zeros(types, shape), *lines
+    if _is_slow(value, shape, index) and not is_by_columns(value, rows, shape):
+        lines = _added_flat(math.prod(shape[1:]), rows)
+    else:
+        lines = ()
+    return _zeros(types, shape), *(lines or additions("add", value, rows, shape, index, "{0}"))
 
 
-def _added_by_columns(shape: Shape, rows: ArrayType) -> tuple[str, ...]:
-    if len(shape) > 2 or rows.ndim != 1 or shape[1] > FEW_COLUMNS:
-        return ()
-    return (
-        f"for column in range({shape[1]}):",
-        "    np.add.at({out}[:, column], {1}, {0}[:, column])",
-    )
+def additions(
+    ufunc: str, value: ArrayType, rows: ArrayType, shape: Shape, index: Index, what: str
+) -> tuple[str, ...]:
+    """`what` added to, or subtracted from, what is at an index in {out} of that shape."""
+    if _is_slow(value, shape, index) and is_by_columns(value, rows, shape):
+        return (
+            f"for column in range({shape[1]}):",
+            f"    np.{ufunc}.at({{out}}[:, column], {{1}}, {what}[:, column])",
+        )
+    return (f"np.{ufunc}.at({{out}}, {index_object_text(index)}, {what})",)
+
+
+def is_by_columns(value: ArrayType, rows: ArrayType, shape: Shape) -> bool:
+    """Whether `value` is rows of few columns, one for each of `rows` of an array of that shape."""
+    if len(shape) != 2 or rows.ndim != 1 or type(shape[1]) is not int or shape[1] > FEW_COLUMNS:
+        return False
+    return bool(value.shape == (*rows.shape, shape[1]))
+
+
+def _is_slow(value: ArrayType, shape: Shape, index: Index) -> bool:
+    """Whether the general machinery would take most of the time."""
+    if index != ("{1}",) or any(type(size) is not int for size in shape[1:]):
+        return False
+    return bool(math.prod(shape[1:]) > 1 and value.estimated_size >= MANY_ELEMENTS)
 
 
 def _added_flat(columns: int, rows: ArrayType) -> tuple[str, ...]:

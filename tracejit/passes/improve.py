@@ -39,6 +39,7 @@ from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
 from tracejit.passes.runs import lengthen_runs
 from tracejit.passes.scaled_products import scale_once
+from tracejit.passes.scatters import SCATTERS, scatter_into_sums
 from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
@@ -66,6 +67,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     join_sums,
     lay_in_stretches,
     show_windows,
+    scatter_into_sums,
     put_long_axis_last,
     scale_once,
     read_diagonals,
@@ -92,6 +94,7 @@ ALONG_A_WAY = frozenset(
         join_sums,
         lay_in_stretches,
         show_windows,
+        scatter_into_sums,
         put_long_axis_last,
         scale_once,
         read_diagonals,
@@ -114,6 +117,7 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     join_sums: SUMMANDS,
     lay_in_stretches: ("getitem",),
     show_windows: ("concatenate",),
+    scatter_into_sums: SCATTERS,
     scale_once: ("matmul",),
     read_diagonals: ("matmul",),
     arrange_reductions: REDUCTIONS,
