@@ -305,7 +305,7 @@ class Tensor(ArrayMethods):
             raise TypeError(f"a {kind.__name__} is no array: it cannot be written to")
         recorder.check_alive()
         recorder.check_writable(self, call)
-        value = recorder.lift(new)
+        value: Value = recorder.lift(new)
         if value.type is not self.type:
             raise ValueError(f"{value.type!r} does not fit into {self.type!r}")
         value = recorder.laid_like(value, self)
