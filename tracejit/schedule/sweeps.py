@@ -42,7 +42,8 @@ class Sweep:
     rows of the tile. `nodes` compute from them `stored`, rows of the first results of the TILES
     node, and `totals`, parts of the others, to be combined by `ufuncs`. What is stored is the whole
     of a result, or the part of it at an index in `places`, zeros around it. The sliced inputs, and
-    then what is stored, have their rows along the axes in `axes`.
+    then what is stored, have their rows along the axes in `axes`. A tile `may_be_one` row of
+    several.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Sweep:
     places: list[Any]
     totals: list[Value]
     ufuncs: list[str]
+    may_be_one: bool
 
     def form(self) -> Hashable:
         """What sweeps have in common that one function serves: the same statements for the same

@@ -257,7 +257,8 @@ class _Sweeps:
                 elif value not in rows and not isinstance(value, Constant):
                     whole[value] = None
         step, unit = self._step(chain)
-        body = SweepBody(self.graph, self.cuts, step, unit, self._may_be_one(step))
+        may_be_one = self._may_be_one(step)
+        body = SweepBody(self.graph, self.cuts, step, unit, may_be_one)
         inputs = [body.row_input(value) for value in cut]
         inputs += [body.whole_input(value) for value in whole]
         for node in chain:
@@ -274,6 +275,7 @@ class _Sweeps:
             places=[node and node.params["index"] for node in placings],
             totals=[body.rows[value] for value in totals],
             ufuncs=[ufunc_of(value.node) for value in totals if value.node is not None],
+            may_be_one=may_be_one,
         )
         pairs = zip(stored, placings, strict=True)
         whole_results = [value if node is None else node.results[0] for value, node in pairs]
