@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tests.fallbacks import watched
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
 from tracejit.ir.verify import verify
@@ -218,3 +219,22 @@ def test_a_decision_falls_as_in_python() -> None:
     compiled = tj.function(f, cache=False)
     np.testing.assert_array_equal(compiled(x), f(x))
     assert "where(x > 0, x, 0.0)" in compiled.kernel(x).source
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_cotangent_that_is_a_number_has_no_bits(dtype: str) -> None:
+    """Where the cotangent of the result is one, what is chosen may be a number."""
+    x = normal(300, 10).astype(dtype)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sum(np.where(x > 0, x, 0.0), axis=0) * np.full(10, 2.5, dtype))
+
+    compiled, exact = (
+        tj.value_and_grad(tj.function(f, cache=False, exact=one)) for one in (False, True)
+    )
+    with watched() as hidden:
+        found, expected = compiled(x)[1], exact(x)[1]
+    assert not hidden
+    assert ".view(int8)" in compiled.kernel(x).source
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)

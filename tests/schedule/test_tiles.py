@@ -55,6 +55,48 @@ class TestRandomPrograms:
         check_second_order(program)
 
 
+PRODUCTS = {
+    "vector and matrix": lambda v, a: (v * 2.0) @ (a * 3.0),
+    "matrix and vector": lambda v, a: (a.T * 3.0) @ (v * 2.0),
+    "column and row": lambda v, a: np.tanh((v[:, None] * 2.0) @ (a[-1:] * 1.0)),
+    "row and matrix": lambda v, a: (v[:, None] * 2.0).T @ (a * 3.0),
+    "dot": lambda v, a: np.dot(v * 2.0, a * 3.0),
+    "short rows": lambda v, a: np.vecdot(v[:, None] * 2.0, a[-1, :1]),
+}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("options", [{}, {"dynamic_shapes": True}], ids=["fixed", "free"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_zero_times_infinity_in_products_of_a_single_row(name: str, options: Any) -> None:
+    function = tj.function(PRODUCTS[name], cache=False, **options)
+    exact = tj.function(PRODUCTS[name], cache=False, exact=True)
+    for rows in range(5, 12):
+        for last in ((0.0, np.inf), (np.inf, 0.0)):
+            v, a = np.ones(rows), np.ones((rows, 5))
+            v[-1], a[-1] = last
+            with np.errstate(all="ignore"):
+                found, expected = function(v, a), exact(v, a)
+            np.testing.assert_array_equal(found, expected)
+    assert any("in_turn(tile_" in kernel.source for kernel in function.kernels)
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("ufunc", [np.negative, np.isnan, np.isfinite, np.signbit])
+def test_columns_of_one_are_as_those_of_many(ufunc: Any) -> None:
+    def columns(x: Any, w: Any) -> Any:
+        return ufunc(np.sin(x) / w), np.tanh(w) * np.sin(w)
+
+    function = tj.function(columns, cache=False, input_signature=[("f8", (None, 8)), ("f8", (8,))])
+    x, w = np.linspace(-1, 1, 40 * 8).reshape(40, 8), np.arange(8) - 3.5
+    x[::3] *= np.inf
+    for rows in (40, 23):
+        with np.errstate(all="ignore"):
+            found, expected = function(x[:rows], w), columns(x[:rows], w)
+        np.testing.assert_array_equal(found[0], expected[0])
+    assert ":, start:stop" in function.kernels[0].source
+
+
 def elementwise(w: Any, x: Any) -> Any:
     return np.mean((np.tanh(w * x) - 1 / (1 + np.exp(-x))) ** 2 * np.exp(-(x**2)))
 

@@ -847,3 +847,33 @@ def test_adding_to_a_part_is_written_so() -> None:
     text = tj.function(f).kernel(X).source
     for line in ("y[1:] += x[:-1]", "y[0] -= x[3]", "] += x[:2]"):
         assert line in text
+
+
+# Views of views
+
+
+def shorter(view: Any) -> Any:
+    return view[1:]
+
+
+def split(view: Any) -> Any:
+    return view.reshape((-1, 2) if view.ndim == 1 or len(view) == 2 else (2, -1))
+
+
+@pytest.mark.parametrize("again", [shorter, split, np.transpose], ids=["part", "split", "turned"])
+def test_long_chains_of_views(again: Callable[[Any], Any]) -> None:
+    def f(x: Any) -> Any:
+        base = np.sin(x)
+        view = base
+        for _ in range(700):
+            view = again(view)
+        view[0] *= 3.0
+        base[-1] = x[0]
+        return np.sum(base * base) + np.sum(view)
+
+    x = np.linspace(0.1, 1.0, 704)
+    value, gradient = tj.value_and_grad(tj.function(f))(x)
+    np.testing.assert_allclose(value, f(x.copy()))
+    step = np.where(np.arange(len(x)) % 3, 0.0, 1e-6)
+    difference = (f(x + step) - f(x - step)) / 2
+    np.testing.assert_allclose(gradient @ step, difference, rtol=1e-6)

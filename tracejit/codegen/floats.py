@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracejit.codegen.defaults import ARITHMETIC
 from tracejit.codegen.expressions import Expressions
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import ArrayType
@@ -17,7 +18,6 @@ from tracejit.ops.branches import LEAVE
 from tracejit.schedule.plan import Plan
 
 FLOAT64 = ArrayType((), np.dtype("f8"), "scalar")
-ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 
 # Nanoseconds: an operation on scalars and what floats gain, a call and what they gain; what it
 # takes to make a float of an argument, a scalar of a result, and to call another function.

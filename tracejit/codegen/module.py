@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.codegen.constants import Constants
+from tracejit.codegen.defaults import may_be_python
 from tracejit.codegen.expressions import Expressions, import_lines
 from tracejit.codegen.floats import FloatExpressions, pays
 from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
@@ -257,7 +258,10 @@ def _function(
     sizes: Sizes | None,
 ) -> _Text:
     """The function that `bodies` are, one for each path where there are several."""
-    written = [_written(body, reserved, imports, constants, given, sizes) for body in bodies]
+    is_plain = all(may_be_python(each.plan, one) for each in bodies for one in each.defaults)
+    written = [
+        _written(body, reserved, imports, constants, given, sizes, is_plain) for body in bodies
+    ]
     first, one = bodies[0], written[0]
     lines: list[str] = []
     for body, text in zip(bodies[:-1], written[:-1], strict=True):
@@ -304,6 +308,7 @@ def _written(
     constants: Constants,
     given: Mapping[Value, str],
     sizes: Sizes | None,
+    is_plain: bool,
 ) -> _Written:
     plan = body.plan
     free = free_names(sizes)
@@ -312,7 +317,7 @@ def _written(
     kind = FloatExpressions if body.in_floats else Expressions
     spell = kind(names.__getitem__, plan.inlined, constants.name_of)
     parameters = [
-        f"{names[value]}={spell.scalar(body.defaults[value], _is_mixed(plan))}"
+        f"{names[value]}={spell.scalar(body.defaults[value], not is_plain)}"
         if value in body.defaults
         else names[value]
         for value in plan.inputs
@@ -369,15 +374,6 @@ def _written(
 def _listed(words: Sequence[str]) -> str:
     """What several are called together."""
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
-
-
-def _is_mixed(plan: Plan) -> bool:
-    """Whether a Python number in place of a scalar could take another dtype: where there are
-    several floating dtypes."""
-    values = (
-        v for node in (*plan.statements, *plan.inlined) for v in (*node.operands, *node.results)
-    )
-    return len({v.type.dtype for v in (*plan.inputs, *values) if v.type.is_inexact}) > 1
 
 
 def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions) -> list[str]:

@@ -89,8 +89,10 @@ class Layout:
         return is_real(node.results[0]) and node.results[0].type.sizes is None
 
     def _enter_view(self, value: Value) -> None:
+        if value.type.size < LEAST_ELEMENTS:
+            return
         found = list(parents(value))
-        if not found or value.type.size < LEAST_ELEMENTS:
+        if not found:
             return
         base, area = found[-1]
         stretch = self._stretch_of(area, base)

@@ -131,7 +131,9 @@ def plan_tile(sweep: Sweep) -> tuple[Plan, dict[Value, Value]]:
     what it is filled with.
 
     The inputs are those of the sweep; after the sliced ones a buffer for each value it stores: rows
-    of an array, in which that is computed where it can be.
+    of an array, in which that is computed where it can be. Not so in what may be a column of one:
+    np.isnan and others, and np.negative of every eighth number, write wrong elements there (NumPy
+    up to 2.5).
     """
     buffers = {value: Value(value.type) for value in sweep.stored}
     for value, buffer in buffers.items():
@@ -141,8 +143,8 @@ def plan_tile(sweep: Sweep) -> tuple[Plan, dict[Value, Value]]:
     plan = plan_body(inputs, sweep.nodes, [*sweep.stored, *sweep.totals])
     plan.last_use.update(dict.fromkeys(buffers.values(), len(plan.statements)))
     late = dict(buffers)
-    for value, buffer in buffers.items():
-        made = _made_in_buffer(plan, value)
+    for (value, buffer), axis in zip(buffers.items(), sweep.axes[sweep.sliced :], strict=True):
+        made = None if sweep.may_be_one and axis else _made_in_buffer(plan, value)
         if made is not None and made.node is not None:
             plan.overwrites[made.node] = buffer
             plan.storages.take_over(made, buffer)

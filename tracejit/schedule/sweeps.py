@@ -16,11 +16,13 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
+from tracejit.passes.products import DOTS
 from tracejit.schedule.cuts import Cut, Cuts
 
 SHORT_ROW = 128
 SHORT_PRODUCT = 8
 """Up to so many numbers in a row, all rows are multiplied before they are added up."""
+MATRIX_PRODUCTS = {dot: name for name, dot in DOTS.items()}
 SUMMING = ("vecdot", "dot", "dot_vector", "vector_dot", "vectors_matmul", "matmul_vector")
 
 
@@ -40,7 +42,8 @@ class Sweep:
     rows of the tile. `nodes` compute from them `stored`, rows of the first results of the TILES
     node, and `totals`, parts of the others, to be combined by `ufuncs`. What is stored is the whole
     of a result, or the part of it at an index in `places`, zeros around it. The sliced inputs, and
-    then what is stored, have their rows along the axes in `axes`.
+    then what is stored, have their rows along the axes in `axes`. A tile `may_be_one` row of
+    several.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Sweep:
     places: list[Any]
     totals: list[Value]
     ufuncs: list[str]
+    may_be_one: bool
 
     def form(self) -> Hashable:
         """What sweeps have in common that one function serves: the same statements for the same
@@ -90,14 +94,17 @@ class SweepBody:
     """The `nodes` of a sweep as they are for one tile; `rows` and `whole` map what they read and
     make."""
 
-    def __init__(self, graph: Graph, cuts: Cuts, step: int, unit: int) -> None:
-        """Of tiles of `step` rows, a multiple of `unit`; `graph` makes their constants."""
+    def __init__(
+        self, graph: Graph, cuts: Cuts, step: int, unit: int, may_be_one: bool = False
+    ) -> None:
+        """Of tiles of `step` rows, a multiple of `unit`, where one `may_be_one` row of several;
+        `graph` makes their constants."""
         self._graph = graph
         self.cuts = cuts
         self.rows: dict[Value, Value] = {}
         self.whole: dict[Value, Value] = {}
         self.nodes: list[Node] = []
-        self._step, self._unit = step, unit
+        self._step, self._unit, self._may_be_one = step, unit, may_be_one
 
     def row_input(self, value: Value) -> Value:
         """The rows of a tile of `value`."""
@@ -127,6 +134,8 @@ class SweepBody:
             op, params = OPS["sum"], {"axis": (axis,)}
         elif op.name == "dot_in_rows":
             params = {"rows": self._in_units(node)}
+        elif op.name in MATRIX_PRODUCTS and self._may_be_one:
+            op = OPS[MATRIX_PRODUCTS[op.name]]  # dot scales by what has one element
         if op.name == "sum" and not cut.makes_rows and _are_short(operands[0].type, params):
             op, params = SUM_OF_ROWS, {}
             operands = (self._ones(self._step, operands[0].type), *operands)
@@ -142,13 +151,13 @@ class SweepBody:
         """The products of rows, by a matrix and a vector where that is faster: the BLAS has one
         thread for a tile, and NumPy goes to it for each row."""
         first, second = sorted(operands, key=lambda value: -value.type.ndim)
+        length: Any = first.type.shape[-1]
         is_plain = first.type.ndim == 2 and first.type.dtype.kind == "f"
-        if is_plain and second.type.ndim == 1 and second.type.dtype == first.type.dtype:
-            return OPS["dot_vector"], (first, second)
-        if not is_plain or first.type is not second.type:
+        if not is_plain or (length if type(length) is int else length.least()) < 2:
             return node.op, operands
-        length = first.type.shape[1]
-        if type(length) is not int or length > SHORT_PRODUCT:
+        if second.type.ndim == 1 and second.type.dtype == first.type.dtype:
+            return OPS["dot_vector"], (first, second)
+        if first.type is not second.type or type(length) is not int or length > SHORT_PRODUCT:
             return node.op, operands
         product = self._applied(OPS["multiply"], operands, {}, node).results[0]
         return OPS["dot_vector"], (product, self._ones(length, first.type))

@@ -8,7 +8,8 @@ when it begins; what needs a sum over all rows waits for the next sweep. Where o
 forward and backward they are one sweep. Rows lie along the axis that lets most be done in one.
 
 The size of a tile is fixed: TILE_BYTES of all that is there at once, but no less of an array than
-LEAST_TILE_BYTES. So the order of every sum is, whoever runs the tiles.
+LEAST_TILE_BYTES, and so that no single row is left for the last. So the order of every sum is,
+whoever runs the tiles.
 """
 
 from __future__ import annotations
@@ -256,7 +257,8 @@ class _Sweeps:
                 elif value not in rows and not isinstance(value, Constant):
                     whole[value] = None
         step, unit = self._step(chain)
-        body = SweepBody(self.graph, self.cuts, step, unit)
+        may_be_one = self._may_be_one(step)
+        body = SweepBody(self.graph, self.cuts, step, unit, may_be_one)
         inputs = [body.row_input(value) for value in cut]
         inputs += [body.whole_input(value) for value in whole]
         for node in chain:
@@ -273,6 +275,7 @@ class _Sweeps:
             places=[node and node.params["index"] for node in placings],
             totals=[body.rows[value] for value in totals],
             ufuncs=[ufunc_of(value.node) for value in totals if value.node is not None],
+            may_be_one=may_be_one,
         )
         pairs = zip(stored, placings, strict=True)
         whole_results = [value if node is None else node.results[0] for value, node in pairs]
@@ -294,7 +297,14 @@ class _Sweeps:
             if count == 2 and rows * widest >= 8 * LEAST_TILE_BYTES:
                 count = 4  # two threads with half of everything each hold all at once
             step = -(-rows // count)
-        return step + -step % unit, unit
+        step += -step % unit
+        while step > 1 == unit and self._may_be_one(step) and type(self.rows) is int:
+            step += 1
+        return step, unit
+
+    def _may_be_one(self, step: int) -> bool:
+        """Whether a tile of `step` rows, or the last, may have a single row of several."""
+        return type(self.rows) is not int or (self.rows > step and self.rows % step == 1 % step)
 
     def _row_bytes_at_once(self, chain: Sequence[Node]) -> int:
         """The bytes of a row of all that is there at once, at most, while `chain` runs."""

@@ -106,33 +106,55 @@ class View:
         self.seen: Value = base._held
 
     def value_of(self, tensor: Any) -> Value:
-        """The value of the base, seen by the op."""
-        now = self.base._value
-        if now is not self.seen:
-            self._check_shared(tensor, "")
-            with tensor._recording.seen_by(self._windows(tensor._recording.windows)):
-                tensor._held = self.op(self.base, *self.rest, **self.params)._held
-            self.seen = now
-        value: Value = tensor._held
+        """The value of the base, seen by the op: of every base from the first on."""
+        views = [tensor]
+        while type(views[-1]._owner) is View:
+            views.append(views[-1]._owner.base)
+        value: Value = views.pop()._value
+        for view in reversed(views):
+            view._owner.see(view, value)
+            value = view._held
         return value
 
+    def see(self, tensor: Any, now: Value) -> None:
+        """Let `tensor` show the base, which stands for `now`."""
+        if now is self.seen:
+            return
+        self._check_shared(tensor, "")
+        with tensor._recording.seen_by(self._windows(tensor._recording.windows)):
+            tensor._held = self.op(self.base, *self.rest, **self.params)._held
+        self.seen = now
+
     def write(self, tensor: Any, value: Value, call: str) -> None:
-        """Write through to the base."""
+        """Write through to every base."""
+        written = []
+        while type(tensor._owner) is View:
+            written.append((tensor, value))
+            whole = tensor._owner.within_base(tensor, value, call)
+            tensor = tensor._owner.base
+            value = tensor._written_value(whole, call)
+        tensor._owner.write(tensor, value, call)
+        for view, shown in reversed(written):
+            view._owner.show(view, shown)
+
+    def within_base(self, tensor: Any, value: Value, call: str) -> Any:
+        """The base with `value` in the place of `tensor`."""
         name = self.op.name
         if name in READ_ONLY:
             raise ValueError("assignment destination is read-only")
         self._check_shared(tensor, call)
         new, base = type(tensor)(value, tensor._recording), self.base
         if name == "getitem":
-            whole = set_item(base, *self.rest, new, unique=True, **self.params)
-        else:
-            rule = self.op.vjp_rule(0)
-            assert rule is not None
-            whole = rule(new, None, base, **self.params)
-        base._write(whole, call)
-        tensor._held, self.seen = value, base._value
+            return set_item(base, *self.rest, new, unique=True, **self.params)
+        rule = self.op.vjp_rule(0)
+        assert rule is not None
+        return rule(new, None, base, **self.params)
+
+    def show(self, tensor: Any, value: Value) -> None:
+        """Let `tensor` stand for `value`, which has been written to the base."""
+        tensor._held, self.seen = value, self.base._held
         if value.data is not None:  # laid out as the base is
-            tensor._held = self.op(base, *self.rest, **self.params)._held
+            tensor._held = self.op(self.base, *self.rest, **self.params)._held
 
     def _windows(self, now: Sequence[Any]) -> Sequence[Any]:
         """The windows that are open `now`, and those that were when the base was written to."""
@@ -210,12 +232,14 @@ def only_splits(before: Shape, after: Shape) -> bool:
 def lies_in_order(tensor: Any) -> bool:
     """Whether the array that is `tensor` surely lies in memory in C order, without gaps: writing to
     it does not move it."""
-    owner = tensor._owner
+    shown = [tensor]
+    while type(owner := shown[-1]._owner) is View and owner.op.name in SAME_LAYOUT:
+        shown.append(owner.base)
     if type(owner) is Written:
-        return owner.in_order
-    if type(owner) is View and owner.op.name in SAME_LAYOUT and lies_in_order(owner.base):
-        return True
-    return _is_in_order(tensor._held, tensor._recording)
+        shown.pop()
+        if owner.in_order:
+            return True
+    return any(_is_in_order(one._held, one._recording) for one in reversed(shown))
 
 
 def lay_like(value: Value, tensor: Any) -> None:

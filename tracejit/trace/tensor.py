@@ -292,19 +292,26 @@ class Tensor(ArrayMethods):
     def _write(self, new: Any, call: str) -> None:
         """Stand for the array `new`, of this one's type, from here on; so do those who share its
         memory. `call` is the user's."""
+        value = self._written_value(new, call)
+        assert self._owner is not None
+        self._owner.write(self, value, call)
+
+    def _written_value(self, new: Any, call: str) -> Value:
+        """The value of the array `new`, which is about to be written to this one: refused where
+        this cannot be written to."""
         recorder = self._recording
         if self.type.form != "array":
             kind = PYTHON_TYPES[self.dtype.kind] if self.type.form == "weak" else self.dtype.type
             raise TypeError(f"a {kind.__name__} is no array: it cannot be written to")
         recorder.check_alive()
         recorder.check_writable(self, call)
-        value = recorder.lift(new)
+        value: Value = recorder.lift(new)
         if value.type is not self.type:
             raise ValueError(f"{value.type!r} does not fit into {self.type!r}")
         value = recorder.laid_like(value, self)
         if self._owner is None:
             self._owner = Written(0, lies_in_order(self))
-        self._owner.write(self, value, call)
+        return value
 
     def _laid_like(self, other: Any) -> Tensor:
         """This Tensor, which is new, lying in memory as the array `other` does."""
