@@ -961,3 +961,19 @@ def test_a_jacobian_by_rules_that_need_values_goes_row_by_row(
         y = looked_at(x)
     np.testing.assert_array_equal(tape.jacobian(y, x).numpy(), 2.0 * np.eye(2))
     assert len(rows) == 2
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_what_is_computed_again_after_a_reset_is_on_the_tape(mode: str) -> None:
+    def program(x: Any) -> Any:
+        with tj.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            before = np.sum(x * x)
+            tape.reset()
+            tape.watch(x)
+            after = np.sum(x * x)
+        return tape.gradient(after, x), tape.gradient(before, x)
+
+    found, forgotten = program(tj.constant(X)) if mode == "eager" else tj.function(program)(X)
+    close(found, 2.0 * X)
+    assert forgotten is None

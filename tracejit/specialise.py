@@ -24,6 +24,7 @@ from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import Tensor
@@ -126,7 +127,8 @@ class Asked(NamedTuple):
 
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
-    `wants_numbers` says that its Python wants the numbers among its arguments themselves."""
+    `wants_numbers` says that its Python wants the numbers among its arguments themselves,
+    `keeps_apart` that it differentiates by what it computes more than once."""
 
     def __init__(
         self,
@@ -134,6 +136,7 @@ class Run:
         signature: inspect.Signature,
         request: Request,
         name: str,
+        keeps_apart: bool = False,
     ) -> None:
         """`name` is what the function is called in generated code."""
         self.python = python
@@ -143,15 +146,20 @@ class Run:
         self.origin = origin_of(python, name)
         self.effects: set[str] = set()
         self.wants_numbers = False
+        self.keeps_apart = keeps_apart
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
 
-        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed. What
+        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed; where
+        it differentiates by one of two things that compute the same, both are recorded. What
         another thread may have done meanwhile, it is tried again for: random numbers were drawn, or
         what is captured was changed while it was read.
         """
         try:
+            return self._recorded(asked)
+        except Shared:
+            self.keeps_apart = True
             return self._recorded(asked)
         except TracejitError as error:
             alone = threading.active_count() == 1 or asked.sizes is not None
@@ -181,6 +189,7 @@ class Run:
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
+        recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
         try:
             with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
@@ -191,6 +200,8 @@ class Run:
                 )
                 if recording.decisions.failed:
                     raise Failed
+                if recording.is_torn:
+                    raise Shared
                 check_containers(self.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
                 names = (leaf.name for leaf in call.leaves)

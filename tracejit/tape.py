@@ -383,7 +383,7 @@ def gradients(
     tensors = [tensor_of(leaf, recording) for leaf in targets]
     seeds = seeds_of(grad_ys, tensors, structure, recording, call)
     stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
-    stopped = {tensor_of(leaf, recording)._value for leaf in stops}
+    stopped = {*recording.as_sources([tensor_of(leaf, recording)._value for leaf in stops])}
 
     def reads(variable: Variable) -> Sequence[Value]:
         return recording.versions_of(variable)

@@ -28,6 +28,11 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
 
+class Shared(BaseException):
+    """A recording has taken what is differentiated by for something else: it must keep apart what
+    computes the same. No `except Exception` of the user's is meant."""
+
+
 class Moment(NamedTuple):
     """A moment of a program: so many writes have taken place. What was made in `scope` and later
     was made since."""
@@ -60,6 +65,8 @@ class Recorder:
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
         self.known: dict[Value, Any] = {}
+        self.shared: set[Value] = set()
+        self.is_torn = False
         self._scopes = 0
         self._writes = 0
 
@@ -84,6 +91,14 @@ class Recorder:
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
         raise NotImplementedError
+
+    def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
+        """`values`, to differentiate by. Raises Shared where one cannot be told from something else
+        that computes the same."""
+        if not self.shared.isdisjoint(values):
+            self.is_torn = True
+            raise Shared
+        return values
 
     # Free dimensions
 

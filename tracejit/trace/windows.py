@@ -39,12 +39,12 @@ class Window:
 
     def __init__(self, accessed: bool = True) -> None:
         """A window onto nothing yet."""
-        self.number = next(_numbers)
         self.accessed = accessed
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything: what is computed from now on is none of what was."""
+        self.number = next(_numbers)
         self.known: set[Value] = set()
         self.watched: set[Value] = set()
         self.nodes: list[Node] = []
