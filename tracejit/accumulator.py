@@ -119,7 +119,7 @@ class ForwardAccumulator:
         for primal, dot in zip(self._primals, self._dots, strict=True):
             values: Sequence[Value]
             if type(primal) is Variable:
-                values = self._window.reads.get(id(primal), (primal, []))[1]
+                values = self._window.values_of(primal)
             else:
                 values = [recorder.lift(primal)]
             for value in recorder.as_sources(values):

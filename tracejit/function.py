@@ -77,6 +77,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._shelf = Shelf()
         self._effects: set[str] = set()
         self._keeps_apart = False
+        self._takes_gradients: bool | None = None
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
         self._shapes = Shapes(self.name, options.dynamic_shapes is not False)
@@ -336,6 +337,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._keeps_apart |= runner.keeps_apart
         if runner.wants_numbers:
             self._static |= self.signature.parameters.keys()
+        known = self._takes_gradients
+        self._takes_gradients = bool(known) or one.captures.does("take gradients")
         self._shelf.count()
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"

@@ -19,7 +19,7 @@ from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
-from tracejit.trace.captures import Captures
+from tracejit.trace.captures import LEAVES, Captures
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
@@ -178,14 +178,12 @@ class Run:
                 raise
             one = self._once(asked._replace(fixed=asked.fixed | numbers, forced=()))
             self.wants_numbers = True
-        self.wants_numbers |= one.captures.asks_type
+        self.wants_numbers |= one.captures.does("ask type")
         return one
 
     def _once(self, asked: Asked) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-        classes = [cls for one in call.structures.values() for cls in one.classes()]
-        captures = _captures([self.python, *objects, *classes])
+        captures = _captures(_roots(self.python, call))
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
@@ -253,11 +251,22 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
                 ENSURE(Tensor(node.results[0], recording))
 
 
-def _captures(roots: list[Any]) -> Captures:
+def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
+    """Whether code that this call may reach takes gradients by its own arrays."""
+    return _captures(_roots(python, call), limit=None).does("take gradients")
+
+
+def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
+    """Where a call begins to read: the function, objects among the arguments, and classes."""
+    objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
+    return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
+
+
+def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots)
+            return Captures(roots, limit)
     raise Failed
 
 

@@ -33,7 +33,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, strong_array
-from tracejit.trace.windows import Window
+from tracejit.trace.windows import Whole, Window
 
 NONE = UnconnectedGradients.NONE
 
@@ -304,7 +304,7 @@ class GradientTape:
         ]
 
     def _reads(self, variable: Variable) -> Sequence[Value]:
-        return self._window.reads.get(id(variable), (variable, []))[1]
+        return self._window.values_of(variable)
 
     def __repr__(self) -> str:
         return f"<GradientTape, {len(self._window.nodes)} operations>"
@@ -375,26 +375,29 @@ def gradients(
     """
     zeros = wants_zeros(unconnected_gradients)
     recording = current_recording()
-    if recording is None:
+    whole = next((window for window in EAGER.windows if type(window) is Whole), None)
+    if recording is None and whole is None:
         raise fail("no-recording", places.here(), call="tj.gradients")
+    recorder = recording or EAGER
     call = "tj.gradients"
     targets, structure = leaves_of(ys, "ys", call)
     sources = leaves_of(xs, "xs", call)[0]
-    tensors = [tensor_of(leaf, recording) for leaf in targets]
-    seeds = seeds_of(grad_ys, tensors, structure, recording, call)
+    tensors = [tensor_of(leaf, recorder) for leaf in targets]
+    seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
     stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
-    stopped = {*recording.as_sources([tensor_of(leaf, recording)._value for leaf in stops])}
+    stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
 
     def reads(variable: Variable) -> Sequence[Value]:
-        return recording.versions_of(variable)
+        return recording.versions_of(variable) if recording else whole.values_of(variable)
 
     def found(
         ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
     ) -> Sequence[Tensor | None]:
-        nodes = [node for node in recording.graph.nodes if stopped.isdisjoint(node.results)]
-        return differentiate(ys, xs, filled(seeds, ys), nodes)
+        nodes = recording.graph.nodes if recording else whole.nodes
+        kept = [node for node in nodes if stopped.isdisjoint(node.results)]
+        return differentiate(ys, xs, filled(seeds, ys), kept)
 
-    return gradients_by(found, recording, tensors, sources, seeds, reads, zeros)
+    return gradients_by(found, recorder, tensors, sources, seeds, reads, zeros)
 
 
 @places.at_the_users_line

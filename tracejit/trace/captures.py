@@ -65,6 +65,7 @@ from tracejit.trace.reads import (
     METHODS,
     MISSES,
     NAMESPACES,
+    TAKERS,
     TESTERS,
     answers_once,
     functions_in,
@@ -114,10 +115,10 @@ class Captures:
             for root in self.roots:
                 self._visit(root, self._bind(root), "an argument", check=False)
 
-    @property
-    def asks_type(self) -> bool:
-        """Whether code that is read calls `type` or `hasattr`, which tell Tensors from numbers."""
-        return "asks type" in self._habits
+    def does(self, habit: str) -> bool:
+        """Whether code that is read may "ask type" (`type`, `hasattr`), which tells Tensors from
+        numbers, or "take gradients" by tapes and their kin."""
+        return habit in self._habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:
         """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
@@ -241,7 +242,7 @@ class Captures:
         self._labels(function, held)
         if not is_installed(function):
             self._check(f"{held}.__code__ is {self._bind(function.__code__)}")
-            if "misses" in self._habits:
+            if "miss" in self._habits:
                 self._check(f"len({held}.__dict__) == {len(vars(function))}")
         self._defaults(function, held)
         self._globals(function)
@@ -259,16 +260,17 @@ class Captures:
         reads, space = reads_of(function.__code__), function.__globals__
         self._words |= reads.attributes
         installed = is_installed(function)
+        habits = {"take gradients": reads.uses(TAKERS)}
         if not installed:
-            habits = {
-                "looks up": reads.uses(LOOKUPS),
-                "misses": reads.uses(MISSES),
-                "shows": reads.shows,
-                "matches": reads.matches,
-                "makes": reads.uses(MAKERS),
-                "asks type": reads.asks_type,
+            habits |= {
+                "look up": reads.uses(LOOKUPS),
+                "miss": reads.uses(MISSES),
+                "show": reads.shows,
+                "match": reads.matches,
+                "make": reads.uses(MAKERS),
+                "ask type": reads.asks_type,
             }
-            self._habits.update(habit for habit, has in habits.items() if has)
+        self._habits.update(habit for habit, has in habits.items() if has)
         held, names = self._bind(space), reads.names & space.keys()
         for word in sorted(names):
             self._visit(space[word], f"{held}[{word!r}]", word)
@@ -361,7 +363,7 @@ class Captures:
 
     def _spelled(self, names: Collection[str]) -> set[str]:
         """Those of some attributes that the code reads."""
-        if "looks up" in self._habits:
+        if "look up" in self._habits:
             return {name for name in names if not name.startswith("__")}
         return self._words.intersection(names)
 
@@ -402,7 +404,7 @@ class Captures:
                     self._visit(getattr(value, word), f"{held}.{word}", word)
                 else:
                     self._check(f"not hasattr({held}, {word!r})")
-        self._class(kind, hidden, is_made="makes" in self._habits)
+        self._class(kind, hidden, is_made="make" in self._habits)
 
     def _class(self, cls: type, hidden: Collection[str] = (), is_made: bool = True) -> None:
         """Attributes and methods of a class, where instances do not hide them; `is_made` says
@@ -415,7 +417,7 @@ class Captures:
         if isinstance(cls, abc.ABCMeta) and type(cls) is not type:
             self._check(f"_token() == {abc.get_cache_token()}")
         aside = frozenset() if is_made else ASIDE
-        aside |= frozenset() if "shows" in self._habits else SHOWN
+        aside |= frozenset() if "show" in self._habits else SHOWN
         seen = set(hidden)
         for base in (*cls.__mro__, *type.mro(type(cls))):
             if not is_foreign_module(base.__module__):
@@ -426,7 +428,7 @@ class Captures:
         names that come from elsewhere, those of `cls` from here on among them."""
         held = self._bind(cls)
         self._check(f"len({held}.__dict__) == {len(vars(cls))}")
-        if "matches" in self._habits:
+        if "match" in self._habits:
             self._words.update(vars(cls).get("__match_args__", ()))
         implicit = {word for word in vars(cls) if word[:2] == word[-2:] == "__"} - aside
         for word in sorted(self._spelled(vars(cls)) | implicit):
@@ -440,7 +442,7 @@ class Captures:
                 for code in functions_in(member):
                     self._visit(code, self._bind(code), word, check=False)
                 if isinstance(member, classmethod):
-                    self._habits.add("makes")
+                    self._habits.add("make")
             elif hasattr(type(member), "__get__"):
                 self._visit(member, f"{held}.__dict__[{word!r}]", word)
             elif word not in hidden | implicit:
