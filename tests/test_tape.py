@@ -977,3 +977,24 @@ def test_what_is_computed_again_after_a_reset_is_on_the_tape(mode: str) -> None:
     found, forgotten = program(tj.constant(X)) if mode == "eager" else tj.function(program)(X)
     close(found, 2.0 * X)
     assert forgotten is None
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_a_constant_of_a_tensor_is_one_in_every_mode(mode: str) -> None:
+    v = tj.Variable(Y)
+
+    def program(x: Any) -> Any:
+        with tj.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            c, d = tj.constant(x * 2.0), tj.constant(v, dtype="f4", shape=(2, 3))
+            tape.watch(c)
+            y = np.sum(c * c * x) + np.sum(d)
+        return tape.gradient(y, [x, c, v, d]), d
+
+    (by_x, by_c, by_v, by_d), d = (
+        program(tj.constant(X)) if mode == "eager" else tj.function(program)(X)
+    )
+    close(by_x, 4.0 * X * X)
+    close(by_c, 4.0 * X * X)
+    assert (by_v, by_d) == (None, None)
+    close(d, np.broadcast_to(Y, (2, 3)).astype("f4"))

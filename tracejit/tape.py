@@ -14,6 +14,7 @@ from tracejit.autodiff.adjoint import gradients as differentiate
 from tracejit.errors import UnsupportedError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
+from tracejit.ops.markers import OVERRIDE, Marker, stop
 from tracejit.slices import compiled_gradients, gradients_for
 from tracejit.targets import (
     UnconnectedGradients,
@@ -405,14 +406,19 @@ def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
     """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
 
     A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
-    function the Tensor is a constant of the recording, which can be differentiated by.
+    function the Tensor is a constant of the recording, which can be differentiated by; nothing
+    flows into it, of a Tensor or Variable neither.
 
     >>> import tracejit as tj
     >>> tj.constant([1, 2], dtype=float)
     <Tensor f8[2] [1. 2.]>
     """
+    recording = current_recording()
     if hasattr(type(value), "__tracejit_record__"):
-        value = tensor_of(value, current_recorder()).numpy()
+        tensor = tensor_of(value, current_recorder())
+        if recording is not None and tensor.type.form != "weak":
+            return recording.distinct(_stopped(tensor, dtype, shape))
+        value = tensor.numpy()
     data = strong_array(value, dtype)
     if shape is not None:
         data = np.array(np.broadcast_to(data, shape))
@@ -422,7 +428,15 @@ def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
         fix = "give it an array, a number or nested lists of numbers."
         words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
         raise fail("not-an-array", places.here(), **words)
-    recording = current_recording()
     if recording is None:
         return eager_tensor(data, known)
     return recording.distinct(Tensor(recording.graph.constant(data), recording))
+
+
+def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
+    """What is being recorded as a constant of that dtype and shape."""
+    if tensor.type.is_inexact:
+        tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
+    if dtype is not None:
+        tensor = tensor.astype(dtype)
+    return tensor if shape is None else np.broadcast_to(tensor, shape).copy()
