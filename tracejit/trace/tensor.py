@@ -224,7 +224,9 @@ class Tensor(ArrayMethods):
             return self._number(lambda number: round(number, ndigits), "round({})")
         if form == "scalar" and ndigits is None:
             return self._handle(np.rint, (self,), {})._decided(int, "round({})")
-        return self._handle(np.round, (self, ndigits or 0), {})
+        if form == "array":
+            raise TypeError("type numpy.ndarray doesn't define __round__ method")
+        return self._handle(np.round, (self, ndigits), {})
 
     def __trunc__(self) -> Any:
         return self._number(math.trunc, "math.trunc({})")
