@@ -79,7 +79,6 @@ from tracejit.trace.reads import (
 )
 
 LEAVES = 1000
-PLAIN = ATOMS
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 BUFFERS = (bytearray, memoryview, Array)
@@ -116,8 +115,7 @@ class Captures:
                 self._visit(root, self._bind(root), "an argument", check=False)
 
     def does(self, habit: str) -> bool:
-        """Whether code that is read may "ask type" (`type`, `hasattr`), which tells Tensors from
-        numbers, or "take gradients" by tapes and their kin."""
+        """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
         return habit in self._habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:
@@ -150,7 +148,7 @@ class Captures:
     def _visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
         """Add the checks for `value`, which is read again by the expression `place`."""
         kind = type(value)
-        if kind in PLAIN or issubclass(kind, np.generic):
+        if kind in ATOMS or issubclass(kind, np.generic):
             if check:
                 self._guard.check_plain(value, place)
             return
@@ -300,6 +298,8 @@ class Captures:
         if values is not None:
             self._check(f"{held}.__defaults__ is {self._bind(values)}")
         if function is getattr(self.roots[0], "__func__", self.roots[0]):
+            for name, value in (function.__kwdefaults__ or {}).items():
+                self._check(f"{held}.__kwdefaults__[{name!r}] is {self._bind(value)}")
             return
         names = code.co_varnames[code.co_argcount - len(values or ()) :]
         for name, value in zip(names, values or (), strict=False):
@@ -325,7 +325,7 @@ class Captures:
     def _container(self, value: Any, held: str, name: str) -> None:
         if isinstance(value, (set, frozenset)):
             self._guard.check_keys(value, held)
-            others = [element for element in value if type(element) not in PLAIN]
+            others = [element for element in value if type(element) not in ATOMS]
             for element in others if self._count(len(others), value, name) else ():
                 self._visit(element, self._bind(element), name, check=False)
             return
