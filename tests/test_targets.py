@@ -357,3 +357,17 @@ def test_sources_told_apart_in_one_of_two_ways() -> None:
     for _ in range(2):
         np.testing.assert_allclose(f(X), (2.0 * s + 3.0) * c, rtol=1e-13)
         np.testing.assert_array_equal(f(-X), [3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_what_computes_the_same_as_a_watched_array_can_be_written_to(mode: str) -> None:
+    def program(x: Any) -> Any:
+        y, z = np.zeros_like(x), np.zeros_like(x)
+        with tj.GradientTape() as tape:
+            tape.watch(y)
+            z[0] = 1.0
+            total = np.sum(y * x + z * y)
+        return tape.gradient(total, y)
+
+    found = program(tj.constant(X)).numpy() if mode == "eager" else tj.function(program)(X)
+    np.testing.assert_array_equal(found, X + [1.0, 0.0, 0.0])

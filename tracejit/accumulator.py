@@ -80,7 +80,7 @@ class ForwardAccumulator:
             if type(primal) is Variable:
                 self._window.watch_variable(primal, recorder.version(primal))
             else:
-                self._window.watch(recorder.lift(primal))
+                self._window.watch(recorder.keep(primal))
         self._active = True
         recorder.windows = (*recorder.windows, self._window)
         return self

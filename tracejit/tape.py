@@ -117,7 +117,7 @@ class GradientTape:
             if type(leaf) is Variable:
                 self._window.watch_variable(leaf, recorder.version(leaf))
             elif type(leaf) is Tensor and leaf.type.form != "weak":
-                self._window.watch(recorder.lift(leaf))
+                self._window.watch(recorder.keep(leaf))
             else:
                 raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
             if not leaf.type.is_inexact:

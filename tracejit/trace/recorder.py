@@ -92,6 +92,10 @@ class Recorder:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
         raise NotImplementedError
 
+    def keep(self, tensor: Tensor) -> Value:
+        """The value of `tensor`, which is not that of another array of the user's from now on."""
+        return self.lift(tensor)
+
     def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
         """`values`, to differentiate by. Raises Shared where one cannot be told from something else
         that computes the same."""
@@ -160,6 +164,7 @@ class Recorder:
             fix = "write into a copy, x = x.copy(), and return it."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         if any(tensor._held in window.watched for window in self.windows):
+            self.as_sources([tensor._held])
             target = "what a tape watches"
             fix = "write into a copy: x = x.copy()."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
