@@ -17,6 +17,7 @@ from tracejit.ir.types import type_of
 from tracejit.ops.markers import OVERRIDE, Marker, stop
 from tracejit.slices import compiled_gradients, gradients_for
 from tracejit.targets import (
+    Reads,
     UnconnectedGradients,
     filled,
     gradients_by,
@@ -377,9 +378,14 @@ def gradients(
     zeros = wants_zeros(unconnected_gradients)
     recording = current_recording()
     whole = next((window for window in EAGER.windows if type(window) is Whole), None)
-    if recording is None and whole is None:
+    recorder: Recorder
+    reads: Reads
+    if recording is not None:
+        recorder, nodes, reads = recording, recording.graph.nodes, recording.versions_of
+    elif whole is not None:
+        recorder, nodes, reads = EAGER, whole.nodes, whole.values_of
+    else:
         raise fail("no-recording", places.here(), call="tj.gradients")
-    recorder = recording or EAGER
     call = "tj.gradients"
     targets, structure = leaves_of(ys, "ys", call)
     sources = leaves_of(xs, "xs", call)[0]
@@ -388,13 +394,9 @@ def gradients(
     stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
     stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
 
-    def reads(variable: Variable) -> Sequence[Value]:
-        return recording.versions_of(variable) if recording else whole.values_of(variable)
-
     def found(
         ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
     ) -> Sequence[Tensor | None]:
-        nodes = recording.graph.nodes if recording else whole.nodes
         kept = [node for node in nodes if stopped.isdisjoint(node.results)]
         return differentiate(ys, xs, filled(seeds, ys), kept)
 

@@ -56,7 +56,9 @@ def own_kwdefaults() -> Any:
 @program
 def own_kwdefaults_that_are_arrays() -> Any:
 
-    def f(x, *, k=np.ones(3)):
+    ones = np.ones(3)
+
+    def f(x, *, k=ones):
         return x * k
 
     def change():
