@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
+from tracejit.exceptions import shape_row
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
@@ -362,5 +363,5 @@ class Recorder:
                 problem=error,
                 fix=f"given {shapes}.",
             )
-        row = "index" if isinstance(error, IndexError) else "shapes"
+        row = shape_row(error)
         return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
+from tracejit.exceptions import shape_row
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
@@ -147,7 +148,7 @@ class Tensor(ArrayMethods):
             if self._held.data is not None and isinstance(error, np.linalg.LinAlgError):
                 raise  # the numbers do not fit, not the shapes
             raise fail(
-                "index" if isinstance(error, IndexError) else "shapes",
+                shape_row(error),
                 self._recording.here(),
                 call=_spelling(function),
                 problem=error,
