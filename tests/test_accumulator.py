@@ -833,3 +833,15 @@ def test_an_operation_without_a_rule_is_a_lookup_error_where_it_is_asked_for() -
         opaque(x)
         y = x * 2.0
     close(accumulator.jvp(y).numpy(), 2.0 * V)
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_a_primal_is_not_what_computes_the_same(mode: str) -> None:
+    def program(x: Any) -> Any:
+        primal, other = np.zeros_like(x), np.zeros_like(x)
+        with tj.ForwardAccumulator(primal, V) as accumulator:
+            y = primal * x + other
+        return accumulator.jvp(y)
+
+    found = program(tj.constant(X)).numpy() if mode == "eager" else tj.function(program)(X)
+    np.testing.assert_array_equal(found, V * X)

@@ -502,3 +502,98 @@ def test_transforms_follow_the_way_too() -> None:
     for c in (1.0, -1.0, 1.0):
         found = inner(batch, np.float64(c))
         np.testing.assert_array_equal(found, batch * (2.0 if c > 0 else 3.0))
+
+
+# Python in the place of a kernel, where the function takes gradients itself
+
+
+def by_a_tape(x: Any, k: Any) -> Any:
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sum(x**3)
+        for one in range(3):
+            if k[one] > 0:
+                y = y * 2.0
+    return tape.gradient(y, x)
+
+
+def by_gradients(x: Any, k: Any) -> Any:
+    h = x**3
+    y = np.sum(h)
+    for one in range(3):
+        if k[one] > 0:
+            y = y * 2.0
+    return tj.gradients(y, [x, h], stop_gradients=h)[1] * tj.gradients(h, x)[0]
+
+
+def along_a_tangent(x: Any, k: Any) -> Any:
+    with tj.ForwardAccumulator(x, np.ones(3)) as accumulator:
+        y = x**3
+        for one in range(3):
+            if k[one] > 0:
+                y = y * 2.0
+    return accumulator.jvp(y)
+
+
+TAKERS = pytest.mark.parametrize("f", [by_a_tape, by_gradients, along_a_tangent])
+
+
+@TAKERS
+def test_gradients_inside_where_there_are_too_many_ways(f: Any) -> None:
+    many = tj.function(f, max_paths=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.TracejitWarning)
+        for number in range(8):
+            k = np.array([number & 1, number & 2, number & 4])
+            found = many(X, k)
+            assert type(found) is np.ndarray
+            np.testing.assert_array_equal(found, 3.0 * X**2 * 2.0 ** np.sum(k > 0))
+
+
+@TAKERS
+def test_gradients_inside_a_gradient_where_there_are_too_many_ways(f: Any) -> None:
+    many = tj.grad(lambda x, k: np.sum(tj.function(f)(x, k)))
+    many.options = many.options._replace(max_paths=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.TracejitWarning)
+        for number in range(8):
+            k = np.array([number & 1, number & 2, number & 4])
+            np.testing.assert_allclose(many(X, k), 6.0 * X * 2.0 ** np.sum(k > 0), rtol=1e-14)
+
+
+def test_gradients_inside_of_what_raises() -> None:
+    v = tj.Variable(1.0)
+
+    @tj.function
+    def f(a: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(a)
+            try:
+                y = np.sum(np.linalg.inv(a))
+            except np.linalg.LinAlgError:
+                y = np.sum(a**3) * v
+        v.assign(2.0)
+        return tape.gradient(y, a)
+
+    for a in (np.eye(2), np.ones((2, 2)), np.ones((2, 2))):
+        before = v.numpy()
+        wanted = -np.ones((2, 2)) if a[0, 1] == 0.0 else 3.0 * a**2 * before
+        np.testing.assert_allclose(f(a), wanted, rtol=1e-14)
+
+
+def test_python_in_the_place_of_a_kernel_that_takes_gradients_refuses_to_write_twice() -> None:
+    @tj.function(max_paths=1)
+    def f(x: Any, out: Any) -> Any:
+        y = np.sum(x * x)
+        g = tj.gradients(y if x[0] > 0 else -y, x)[0]
+        out[0] = 7.0
+        return g
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tj.TracejitWarning)
+        for x in (X, -X):
+            out = np.zeros(2)
+            np.testing.assert_array_equal(f(x, out), 2.0 * X)
+            np.testing.assert_array_equal(out, [7.0, 0.0])
+        with pytest.raises(TracejitError, match="shares memory"):
+            f(x := -X, x)

@@ -261,6 +261,8 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "pass-through": lambda: tj.function(tj.grad_pass_through(np.sum))(VECTOR),
     "kernel": lambda: tj.load("nowhere.py"),
     "index": lambda: tj.function(lambda x: x[5])(VECTOR),
+    "axis": lambda: tj.function(lambda x: np.sum(x, axis=3))(VECTOR),
+    "matrix": lambda: tj.function(np.linalg.inv)(np.ones((2, 3))),
     "no-batch": lambda: tj.vmap(lambda x: tj.Variable(1.0).assign(2.0) * x)(VECTOR),
     "batch": lambda: tj.vmap(lambda x, y: x + y)(VECTOR, np.ones(2)),
     "update": lambda: tj.function(lambda x: operator.iadd(x, 1j))(VECTOR),
@@ -456,3 +458,23 @@ def test_frames_of_a_folder_are_dropped_from_a_traceback() -> None:
     assert files
     assert not any(file.startswith(folder) for file in files)
     assert files[-1] == __file__
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x, axis=3),
+        lambda x: np.swapaxes(x, 0, 4),
+        lambda x: np.linalg.inv(x),
+        lambda x: np.linalg.matrix_power(x, 2),
+        lambda x: x[5],
+        lambda x: np.reshape(x, (4,)),
+    ],
+)
+def test_errors_about_shapes_are_of_numpys_own_class(f: Any) -> None:
+    x = np.ones((2, 3))
+    with pytest.raises(Exception) as plain:
+        f(x)
+    with pytest.raises(TracejitError) as recorded:
+        tj.function(f)(x)
+    assert isinstance(recorded.value, plain.type)

@@ -228,3 +228,30 @@ def test_vectorize_is_batched() -> None:
 def test_a_gradient_through_numpys_linalg_and_its_kin() -> None:
     found = tj.grad(lambda x: tnp.linalg.norm(tnp.stack([x, x])))(X)
     assert np.allclose(found, np.sqrt(2) * X / np.linalg.norm(X))
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_arrays_made_of_numbers_are_watched_each_by_itself(mode: str) -> None:
+    def program(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            made = [tnp.array([1.0, 2.0]), tnp.array([1.0, 2.0]), tnp.asarray([1.0, 2.0])]
+            tape.watch(made)
+            y = sum((k + 1.0) * np.sum(a * x) for k, a in enumerate(made))
+        return tape.gradient(y, made)
+
+    x = np.array([3.0, 5.0])
+    found = program(tj.constant(x)) if mode == "eager" else tj.function(program)(x)
+    for k, one in enumerate(found):
+        np.testing.assert_array_equal(one.numpy() if mode == "eager" else one, (k + 1.0) * x)
+
+
+def test_an_array_that_is_watched_is_no_more_the_users() -> None:
+    w, x = np.array([4.0, 5.0]), tj.constant([1.0, 2.0])
+    with tj.GradientTape() as tape:
+        taken = tnp.asarray(w)
+        tape.watch([taken, x])
+        y = np.sum(taken * taken * x)
+        w[0] = 100.0
+    by_w, by_x = tape.gradient(y, [taken, x])
+    np.testing.assert_array_equal(by_w.numpy(), [8.0, 20.0])
+    np.testing.assert_array_equal(by_x.numpy(), [16.0, 25.0])

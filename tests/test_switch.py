@@ -195,3 +195,28 @@ def test_python_that_raises_is_called_once(monkeypatch: pytest.MonkeyPatch) -> N
     with tj.eager(), pytest.raises(np.linalg.LinAlgError):
         f(np.zeros((2, 3, 3)))
     assert v.numpy() == 2.0
+
+
+def test_a_function_that_takes_gradients_of_its_arguments_does_so_by_tensors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @tj.function
+    def slope(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(x**3)
+        return tape.gradient(y, x)
+
+    @tj.function
+    def by_gradients(x: Any) -> Any:
+        return tj.gradients(np.sum(x**3), x)[0]
+
+    for f in (slope, by_gradients):
+        with tj.eager():
+            found = f(X)
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, 3.0 * X**2)
+        with monkeypatch.context() as patched:
+            patched.setenv("TRACEJIT_DISABLE", "1")
+            np.testing.assert_array_equal(f(X), 3.0 * X**2)
+        assert not f.kernels

@@ -961,3 +961,40 @@ def test_a_jacobian_by_rules_that_need_values_goes_row_by_row(
         y = looked_at(x)
     np.testing.assert_array_equal(tape.jacobian(y, x).numpy(), 2.0 * np.eye(2))
     assert len(rows) == 2
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_what_is_computed_again_after_a_reset_is_on_the_tape(mode: str) -> None:
+    def program(x: Any) -> Any:
+        with tj.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            before = np.sum(x * x)
+            tape.reset()
+            tape.watch(x)
+            after = np.sum(x * x)
+        return tape.gradient(after, x), tape.gradient(before, x)
+
+    found, forgotten = program(tj.constant(X)) if mode == "eager" else tj.function(program)(X)
+    close(found, 2.0 * X)
+    assert forgotten is None
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_a_constant_of_a_tensor_is_one_in_every_mode(mode: str) -> None:
+    v = tj.Variable(Y)
+
+    def program(x: Any) -> Any:
+        with tj.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            c, d = tj.constant(x * 2.0), tj.constant(v, dtype="f4", shape=(2, 3))
+            tape.watch(c)
+            y = np.sum(c * c * x) + np.sum(d)
+        return tape.gradient(y, [x, c, v, d]), d
+
+    (by_x, by_c, by_v, by_d), d = (
+        program(tj.constant(X)) if mode == "eager" else tj.function(program)(X)
+    )
+    close(by_x, 4.0 * X * X)
+    close(by_c, 4.0 * X * X)
+    assert (by_v, by_d) == (None, None)
+    close(d, np.broadcast_to(Y, (2, 3)).astype("f4"))

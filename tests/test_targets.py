@@ -250,3 +250,124 @@ def test_zeros_like(given: Any) -> None:
     found = zeros_like(source)
     assert found.type is source.type
     assert not found.numpy().any()
+
+
+# What is differentiated by, beside what computes the same
+
+
+def _sine_twice(x: Any) -> tuple[Any, list[Any]]:
+    y, z = np.sin(x), np.sin(x)
+    return np.sum(3.0 * z * np.cos(y)), [x, y, z]
+
+
+def _zeros_twice(x: Any) -> tuple[Any, list[Any]]:
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    return np.sum(y * x + 3.0 * z), [x, y, z]
+
+
+def _row_twice(x: Any) -> tuple[Any, list[Any]]:
+    pair = np.stack([x, x])
+    rows = [pair[0], pair[0], pair[1]]
+    return np.sum(rows[0] ** 2), [x, pair, *rows]
+
+
+TWINS = pytest.mark.parametrize("f", [_sine_twice, _zeros_twice, _row_twice])
+
+
+def _by_a_tape_that_watches_them(f: Any, x: Any) -> Any:
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        tape.watch(f(x)[1])
+        y, sources = f(x)
+    return tape.gradient(y, sources)
+
+
+def _by_a_tape(f: Any, x: Any) -> Any:
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y, sources = f(x)
+    return tape.gradient(y, sources)
+
+
+@TWINS
+@pytest.mark.parametrize("way", [_by_a_tape, _by_a_tape_that_watches_them])
+def test_a_source_is_not_what_computes_the_same(f: Any, way: Any) -> None:
+    eager = way(f, tj.constant(X))
+    found = tj.function(lambda x: way(f, x))(X)
+    assert [g is None for g in found] == [g is None for g in eager]
+    for g, wanted in zip(found, eager, strict=True):
+        if g is not None:
+            np.testing.assert_allclose(g, wanted.numpy(), rtol=1e-13)
+
+
+def test_gradients_by_one_of_two_that_compute_the_same() -> None:
+    x, y, z = tj.function(lambda x: tj.gradients(*_sine_twice(x)))(X)
+    s, c = np.sin(X), np.cos(X)
+    np.testing.assert_allclose(y, -3.0 * s * np.sin(s), rtol=1e-13)
+    np.testing.assert_allclose(z, 3.0 * np.cos(s), rtol=1e-13)
+    np.testing.assert_allclose(x, c * (y + z), rtol=1e-13)
+
+
+def test_an_eager_gradient_by_one_of_two_that_compute_the_same() -> None:
+    x = tj.constant(X)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y, sources = _sine_twice(x)
+    _, by_y, by_z = tape.gradient(y, sources)
+    s = np.sin(X)
+    np.testing.assert_allclose(by_y.numpy(), -3.0 * s * np.sin(s), rtol=1e-13)
+    np.testing.assert_allclose(by_z.numpy(), 3.0 * np.cos(s), rtol=1e-13)
+
+
+def test_what_is_stopped_is_not_what_computes_the_same() -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        y, z = np.sin(x), np.sin(x)
+        return tj.gradients(np.sum(y + 2.0 * z), x, stop_gradients=y)[0]
+
+    np.testing.assert_allclose(f(X), 2.0 * np.cos(X), rtol=1e-13)
+
+
+def test_variables_that_are_assigned_the_same() -> None:
+    v, w = tj.Variable(X), tj.Variable(X)
+
+    @tj.function
+    def f(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            v.assign(2.0 * x)
+            w.assign(2.0 * x)
+            y = np.sum(v * v + 3.0 * w)
+        return tape.gradient(y, [v, w])
+
+    by_v, by_w = f(X)
+    np.testing.assert_array_equal(by_v, 4.0 * X)
+    np.testing.assert_array_equal(by_w, [3.0, 3.0, 3.0])
+
+
+def test_sources_told_apart_in_one_of_two_ways() -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        y, z = np.sin(x), np.sin(x)
+        total = np.sum(y * y + 3.0 * z)
+        if x[0] > 0:
+            return tj.gradients(total, x)[0]
+        return tj.gradients(total, z)[0]
+
+    s, c = np.sin(X), np.cos(X)
+    for _ in range(2):
+        np.testing.assert_allclose(f(X), (2.0 * s + 3.0) * c, rtol=1e-13)
+        np.testing.assert_array_equal(f(-X), [3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("mode", ["eager", "compiled"])
+def test_what_computes_the_same_as_a_watched_array_can_be_written_to(mode: str) -> None:
+    def program(x: Any) -> Any:
+        y, z = np.zeros_like(x), np.zeros_like(x)
+        with tj.GradientTape() as tape:
+            tape.watch(y)
+            z[0] = 1.0
+            total = np.sum(y * x + z * y)
+        return tape.gradient(total, y)
+
+    found = program(tj.constant(X)).numpy() if mode == "eager" else tj.function(program)(X)
+    np.testing.assert_array_equal(found - X, [1.0, 0.0, 0.0])

@@ -692,3 +692,15 @@ def test_a_worker_forked_under_a_tape_has_none() -> None:
         y = f(X)
         assert in_child(lambda: type(f(X))) is np.ndarray
     close(tape.gradient(y, v).numpy(), X.sum(axis=0))
+
+
+def test_gradients_inside_of_what_another_thread_is_recording() -> None:
+    @tj.function
+    def slope(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(x**3)
+        return tape.gradient(y, x) + tj.gradients(y, x)[0]
+
+    for answer in together(lambda number: slope(X)):
+        np.testing.assert_allclose(answer, 6.0 * X**2, rtol=1e-14)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class ForwardAccumulator:
             if type(primal) is Variable:
                 self._window.watch_variable(primal, recorder.version(primal))
             else:
-                self._window.watch(recorder.lift(primal))
+                self._window.watch(recorder.keep(primal))
         self._active = True
         recorder.windows = (*recorder.windows, self._window)
         return self
@@ -116,12 +117,12 @@ class ForwardAccumulator:
         xs: list[Tensor] = []
         dots: list[Tensor] = []
         for primal, dot in zip(self._primals, self._dots, strict=True):
-            values: list[Value]
+            values: Sequence[Value]
             if type(primal) is Variable:
-                values = self._window.reads.get(id(primal), (primal, []))[1]
+                values = self._window.values_of(primal)
             else:
                 values = [recorder.lift(primal)]
-            for value in values:
+            for value in recorder.as_sources(values):
                 if value.type.is_inexact:
                     xs.append(Tensor(value, recorder))
                     dots.append(Tensor(recorder.lift(dot), recorder))

@@ -7,9 +7,11 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit.errors import fail
 from tracejit.ops.forms import as_scalar
-from tracejit.runtime.dispatch import NotApart
+from tracejit.runtime.dispatch import NotApart, check_apart
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.memory import Written
@@ -87,13 +89,20 @@ def eager_source(leaf: Leaf, differentiated: bool) -> Any:
 
 def write_plainly(call: Call, values: Sequence[Any]) -> None:
     """Write into the arrays that are arguments what has been written into the eager Tensors that
-    stood for them."""
-    for leaf, value in zip(call.leaves, values, strict=True):
-        if value is not leaf.value and type(value._owner) is Written:
-            if type(leaf.value) is Tensor:
-                leaf.value._write(value, leaf.name)
-            else:
-                leaf.value[...] = value.numpy()
+    stood for them. NotApart where NumPy would have written somewhere else, too."""
+    pairs = zip(call.leaves, values, strict=True)
+    written = [
+        (leaf, value)
+        for leaf, value in pairs
+        if value is not leaf.value and type(value._owner) is Written
+    ]
+    arrays = [leaf.value for leaf in call.leaves if type(leaf.value) is np.ndarray]
+    check_apart([leaf.value for leaf, _ in written if type(leaf.value) is np.ndarray], arrays)
+    for leaf, value in written:
+        if type(leaf.value) is Tensor:
+            leaf.value._write(value, leaf.name)
+        else:
+            leaf.value[...] = value.numpy()
 
 
 def plain_leaf(leaf: Any) -> Any:

@@ -118,8 +118,9 @@ def _converted(
         wanted = numpy.asarray(given, dtype)
         if wanted.dtype.kind not in "fc":
             return None
-        lifted = recorder.lift(wanted if wanted is given else wanted.copy(order="K"))
-        result: Any = Tensor(lifted, recorder)
+        result: Any = Tensor(recorder.lift(wanted), recorder)
+        if wanted is not thing:
+            result = copy(result, order="K")  # which is no other constant
         if wanted is not given or copies:
             result = result._laid_like(Tensor(EAGER.lift(wanted), EAGER))
         if wanted is thing and not copies:

@@ -293,9 +293,12 @@ def run_eagerly(
 ) -> Any:
     """Answer `request` of the function `name` for eager Tensors among the arguments, by what Python
     does in this call: what the user sees, with eager Tensors for arrays."""
+    positional, keywords = call_arguments(signature, arguments)
+    if not request.transform:
+        with EAGER.following():
+            return python(*positional, **keywords)
     chosen = selected(request, signature, arguments, name)
     sources, structures = _sources(chosen, request, name)
-    positional, keywords = call_arguments(signature, arguments)
     with EAGER.recording_from(sources) as nodes, EAGER.following():
         result = python(*positional, **keywords)
     with EAGER.at(NOWHERE):

@@ -21,6 +21,7 @@ from tracejit.exceptions import (
     ArgumentError,
     ArityError,
     AssignError,
+    AxisShapeError,
     CallbackError,
     GradientError,
     GraphError,
@@ -29,6 +30,7 @@ from tracejit.exceptions import (
     InPlaceError,
     KernelError,
     LeakedTensorError,
+    MatrixShapeError,
     NoGradientError,
     NotAnOpError,
     RecomputeError,
@@ -55,8 +57,7 @@ __all__ = [
     "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
     "RuleTypeError", "SeedError", "ShapeError", "TapeArgumentError", "TapeError", "TapeStateError",
     "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError",
-    "Where", "fail", "placed",
-    "without_frames",
+    "Where", "fail", "placed", "without_frames",
 ]  # fmt: skip
 
 
@@ -424,6 +425,8 @@ ERRORS: dict[str, Row] = {
         "report it: this is a bug in tracejit, not in your code.",
     ),
 }
+ERRORS["axis"] = ERRORS["index"]._replace(error=AxisShapeError)
+ERRORS["matrix"] = ERRORS["shapes"]._replace(error=MatrixShapeError)
 
 
 def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
@@ -434,8 +437,7 @@ def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     lines = [row.what.format(**words)]
     if where is not None:
         lines.append(str(where))
-    lines.append("  Why: " + row.why.format(**words))
-    lines.append("  Fix: " + row.fix.format(**words))
+    lines += ["  Why: " + row.why.format(**words), "  Fix: " + row.fix.format(**words)]
     error = row.error("\n".join(lines))
     error.row, error.words, error.where = name, words, where
     return error

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple
 
+from numpy.exceptions import AxisError
+from numpy.linalg import LinAlgError
+
 
 class TracejitError(Exception):
     """Base of every error tracejit raises on purpose: what, where, why, fix."""
@@ -40,6 +43,20 @@ class ShapeError(TracejitError, ValueError):
 
 class IndexShapeError(ShapeError, IndexError):
     """An index or axis that is out of range."""
+
+
+class AxisShapeError(IndexShapeError, AxisError):
+    """An axis that is out of range."""
+
+
+class MatrixShapeError(ShapeError, LinAlgError):
+    """Matrices whose shapes do not fit."""
+
+
+def shape_row(error: Exception) -> str:
+    """The row of `errors.ERRORS` for an error of NumPy's about shapes, axes or indices."""
+    kinds = (AxisError, "axis"), (IndexError, "index"), (LinAlgError, "matrix")
+    return next((row for kind, row in kinds if isinstance(error, kind)), "shapes")
 
 
 class LeakedTensorError(TracejitError, RuntimeError):

@@ -76,6 +76,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
         self._shelf = Shelf()
         self._effects: set[str] = set()
+        self._keeps_apart = False
+        self._takes_gradients: bool | None = None
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
         self._shapes = Shapes(self.name, options.dynamic_shapes is not False)
@@ -326,14 +328,17 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
-        runner = Run(self.python, self.signature, self.request, self.name)
+        runner = Run(self.python, self.signature, self.request, self.name, self._keeps_apart)
         try:
             exact = self.options.exact
             one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))
         finally:
             self._effects |= runner.effects
+        self._keeps_apart |= runner.keeps_apart
         if runner.wants_numbers:
             self._static |= self.signature.parameters.keys()
+        known = self._takes_gradients
+        self._takes_gradients = bool(known) or one.captures.does("take gradients")
         self._shelf.count()
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracejit import switch
-from tracejit.arguments import eager_source, plain_leaf, write_plainly
+from tracejit.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.joined import is_unrecorded, raised_by_kernel
@@ -22,6 +22,7 @@ from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own
 from tracejit.runtime.dispatch import NotApart, Space
 from tracejit.runtime.notes import add_note
+from tracejit.specialise import takes_gradients
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
@@ -32,6 +33,7 @@ from tracejit.trace.signature import Call, bind_arguments, take_apart
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
+from tracejit.trace.windows import Whole
 from tracejit.trace.writes import plain_write
 
 
@@ -52,6 +54,7 @@ class Recovering:
     is_derived: bool
     _static: frozenset[str]
     _effects: set[str]
+    _takes_gradients: bool | None
     _first_numbers: dict[str, str]
     _dynamic: set[str]
     _shapes: Shapes
@@ -145,24 +148,44 @@ class Recovering:
     def _eagerly(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], error: BaseException | None = None
     ) -> Any:
-        """The call made by Python itself, a gradient by eager Tensors; `error` is why."""
-        if not self.is_derived:
-            return self.python(*args, **kwargs)
-        if not self.request.transform:
+        """The call made by Python itself; `error` is why. By eager Tensors: a gradient, and where
+        the function takes gradients by its arguments itself."""
+        if self._must_record:
             cause = error.__cause__ if isinstance(error, Failed) else error
             line = places.here()
             raise cause or shown(fail("not-compiled", line, function=self.name))
+        on_tensors = self._takes_gradients_of(args, kwargs)
+        if not self.is_derived and not on_tensors:
+            return self.python(*args, **kwargs)
         arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
         call = self._take_apart(arguments, Space(self.signature.parameters))
-        differentiated = self._roles(call)[1]
-        values = [eager_source(leaf, leaf.name in differentiated) for leaf in call.leaves]
+        taken = self._roles(call)[1]
+        windows = EAGER.windows
+        if on_tensors:
+            taken |= {leaf.name for leaf in call.leaves if leaf.role != "number"}
+            windows = (*windows, Whole())
+        values = [eager_source(leaf, leaf.name in taken) for leaf in call.leaves]
         taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
         arguments = call.rebuild(values)
         try:
-            found = run_eagerly(self.python, self.signature, self.request, arguments, self.name)
+            with EAGER.seen_by(windows):
+                found = run_eagerly(self.python, self.signature, self.request, arguments, self.name)
+            check_containers(self.signature, arguments, call, values)
         finally:
             write_plainly(call, values)
         return found if taped else map_tree(plain_leaf, found)
+
+    def _takes_gradients_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the function takes gradients by its arguments itself: what recordings know, or
+        what its code spells."""
+        if self._takes_gradients is None:
+            try:
+                arguments = bind_arguments(self.signature, self.name, args, kwargs)
+                call = take_apart(arguments, self.name, Space(self.signature.parameters).bind)
+                self._takes_gradients = takes_gradients(self.python, call)
+            except (TracejitError, Failed):
+                return False
+        return self._takes_gradients
 
     def _by_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call made by Python itself, with results as a kernel has them: another thread is

@@ -17,7 +17,7 @@ from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
-from tracejit.trace.captures import PLAIN
+from tracejit.trace.contents import ATOMS
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
@@ -189,7 +189,7 @@ def _alike(one: Output, other: Output) -> bool:
         and (
             x is y
             or (kind == "result" and x == y)
-            or (type(x) is type(y) and type(x) in PLAIN and repr(x) == repr(y))
+            or (type(x) is type(y) and type(x) in ATOMS and repr(x) == repr(y))
         )
         for (kind, x), (other_kind, y) in zip(one.leaves, other.leaves, strict=True)
     )

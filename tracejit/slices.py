@@ -164,7 +164,7 @@ def _compile(
     origin = _origin(nodes)
     recording = Recording(f"{origin.rpartition('.')[2]}_gradient")
     recording.graph.files = EAGER.graph.files
-    copies = _copied(window, nodes, [*ys, *xs], recording, names, dynamic)
+    copies = _copied(window, nodes, ys, xs, recording, names, dynamic)
     forward = {copies[v]: place for v, place in window.places.items() if v in copies}
 
     def given(value: Value, one: Any) -> Tensor:
@@ -219,17 +219,20 @@ def _is_ruled(node: Node) -> bool:
 def _copied(
     window: Window,
     nodes: Sequence[Node],
-    ends: Sequence[Value],
+    ys: Sequence[Value],
+    xs: Sequence[Value],
     recording: Recording,
     names: Mapping[Value, str],
     dynamic: frozenset[int],
 ) -> dict[Value, Value]:
-    """The values of `nodes`, and `ends`, in a recording: from the eager ones."""
+    """The values of `nodes`, and the ends, in a recording: from the eager ones. What computes one
+    of the xs stands for nothing else that computes the same."""
     made = {result for node in nodes for result in node.results}
+    sources = set(xs)
     weak = [value for value in window.values if value.type.form == "weak"]
     numbers = {value: number for number, value in enumerate(weak)}
     copies: dict[Value, Value] = {}
-    for value in (*[value for node in nodes for value in node.operands], *ends):
+    for value in (*[value for node in nodes for value in node.operands], *ys, *xs):
         if value in copies or value in made:
             continue
         if value in numbers and numbers[value] not in dynamic:
@@ -240,7 +243,8 @@ def _copied(
     for node in nodes:
         operands = tuple([copies[value] for value in node.operands])
         types = [value.type for value in node.results]
-        new = recording.graph.emit(node.op, operands, node.params, types, node.where)
+        apart = () if sources.isdisjoint(node.results) else (len(copies),)
+        new = recording.graph.emit(node.op, operands, node.params, types, node.where, tapes=apart)
         for old, result in zip(node.results, new.results, strict=True):
             copies[old] = result
             result.label = result.label or names.get(old, "")

@@ -19,11 +19,12 @@ from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
-from tracejit.trace.captures import Captures
+from tracejit.trace.captures import LEAVES, Captures
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import Tensor
@@ -126,7 +127,8 @@ class Asked(NamedTuple):
 
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
-    `wants_numbers` says that its Python wants the numbers among its arguments themselves."""
+    `wants_numbers` says that its Python wants the numbers among its arguments themselves,
+    `keeps_apart` that it differentiates by what it computes more than once."""
 
     def __init__(
         self,
@@ -134,6 +136,7 @@ class Run:
         signature: inspect.Signature,
         request: Request,
         name: str,
+        keeps_apart: bool = False,
     ) -> None:
         """`name` is what the function is called in generated code."""
         self.python = python
@@ -143,15 +146,20 @@ class Run:
         self.origin = origin_of(python, name)
         self.effects: set[str] = set()
         self.wants_numbers = False
+        self.keeps_apart = keeps_apart
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
 
-        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed. What
+        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed; where
+        it differentiates by one of two things that compute the same, both are recorded. What
         another thread may have done meanwhile, it is tried again for: random numbers were drawn, or
         what is captured was changed while it was read.
         """
         try:
+            return self._recorded(asked)
+        except Shared:
+            self.keeps_apart = True
             return self._recorded(asked)
         except TracejitError as error:
             alone = threading.active_count() == 1 or asked.sizes is not None
@@ -170,17 +178,16 @@ class Run:
                 raise
             one = self._once(asked._replace(fixed=asked.fixed | numbers, forced=()))
             self.wants_numbers = True
-        self.wants_numbers |= one.captures.asks_type
+        self.wants_numbers |= one.captures.does("ask type")
         return one
 
     def _once(self, asked: Asked) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-        classes = [cls for one in call.structures.values() for cls in one.classes()]
-        captures = _captures([self.python, *objects, *classes])
+        captures = _captures(_roots(self.python, call))
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
+        recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
         try:
             with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
@@ -191,6 +198,8 @@ class Run:
                 )
                 if recording.decisions.failed:
                     raise Failed
+                if recording.is_torn:
+                    raise Shared
                 check_containers(self.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
                 names = (leaf.name for leaf in call.leaves)
@@ -242,11 +251,22 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
                 ENSURE(Tensor(node.results[0], recording))
 
 
-def _captures(roots: list[Any]) -> Captures:
+def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
+    """Whether code that this call may reach takes gradients by its own arrays."""
+    return _captures(_roots(python, call), limit=None).does("take gradients")
+
+
+def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
+    """Where a call begins to read: the function, objects among the arguments, and classes."""
+    objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
+    return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
+
+
+def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots)
+            return Captures(roots, limit)
     raise Failed
 
 

@@ -16,10 +16,10 @@ def eager() -> Iterator[None]:
     """Meanwhile, on this thread, a call of a compiled function runs its Python on NumPy arrays.
 
     For the debugger, for prints, and to compare: no kernel is made or run. Gradients are computed
-    by eager Tensors; the other transforms (`vmap`, `jacobian`, `jvp`, ...) exist in recordings
-    alone, and are kernels here, too. Blocks nest; other threads go on as before. Kernels that are
-    there already stay, and are used again afterwards. While a function is recorded, what is called
-    in the block is part of the recording as usual.
+    by eager Tensors, those that a function takes inside, too; the other transforms (`vmap`,
+    `jacobian`, `jvp`, ...) exist in recordings alone, and are kernels here, too. Blocks nest; other
+    threads go on as before. Kernels that are there already stay, and are used again afterwards.
+    While a function is recorded, what is called in the block is part of the recording as usual.
 
     >>> import numpy as np
     >>> import tracejit as tj

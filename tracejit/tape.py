@@ -14,8 +14,10 @@ from tracejit.autodiff.adjoint import gradients as differentiate
 from tracejit.errors import UnsupportedError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
+from tracejit.ops.markers import OVERRIDE, Marker, stop
 from tracejit.slices import compiled_gradients, gradients_for
 from tracejit.targets import (
+    Reads,
     UnconnectedGradients,
     filled,
     gradients_by,
@@ -33,7 +35,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, strong_array
-from tracejit.trace.windows import Window
+from tracejit.trace.windows import Whole, Window
 
 NONE = UnconnectedGradients.NONE
 
@@ -116,7 +118,7 @@ class GradientTape:
             if type(leaf) is Variable:
                 self._window.watch_variable(leaf, recorder.version(leaf))
             elif type(leaf) is Tensor and leaf.type.form != "weak":
-                self._window.watch(recorder.lift(leaf))
+                self._window.watch(recorder.keep(leaf))
             else:
                 raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
             if not leaf.type.is_inexact:
@@ -304,7 +306,7 @@ class GradientTape:
         ]
 
     def _reads(self, variable: Variable) -> Sequence[Value]:
-        return self._window.reads.get(id(variable), (variable, []))[1]
+        return self._window.values_of(variable)
 
     def __repr__(self) -> str:
         return f"<GradientTape, {len(self._window.nodes)} operations>"
@@ -375,26 +377,30 @@ def gradients(
     """
     zeros = wants_zeros(unconnected_gradients)
     recording = current_recording()
-    if recording is None:
+    whole = next((window for window in EAGER.windows if type(window) is Whole), None)
+    recorder: Recorder
+    reads: Reads
+    if recording is not None:
+        recorder, nodes, reads = recording, recording.graph.nodes, recording.versions_of
+    elif whole is not None:
+        recorder, nodes, reads = EAGER, whole.nodes, whole.values_of
+    else:
         raise fail("no-recording", places.here(), call="tj.gradients")
     call = "tj.gradients"
     targets, structure = leaves_of(ys, "ys", call)
     sources = leaves_of(xs, "xs", call)[0]
-    tensors = [tensor_of(leaf, recording) for leaf in targets]
-    seeds = seeds_of(grad_ys, tensors, structure, recording, call)
+    tensors = [tensor_of(leaf, recorder) for leaf in targets]
+    seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
     stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
-    stopped = {tensor_of(leaf, recording)._value for leaf in stops}
-
-    def reads(variable: Variable) -> Sequence[Value]:
-        return recording.versions_of(variable)
+    stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
 
     def found(
         ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
     ) -> Sequence[Tensor | None]:
-        nodes = [node for node in recording.graph.nodes if stopped.isdisjoint(node.results)]
-        return differentiate(ys, xs, filled(seeds, ys), nodes)
+        kept = [node for node in nodes if stopped.isdisjoint(node.results)]
+        return differentiate(ys, xs, filled(seeds, ys), kept)
 
-    return gradients_by(found, recording, tensors, sources, seeds, reads, zeros)
+    return gradients_by(found, recorder, tensors, sources, seeds, reads, zeros)
 
 
 @places.at_the_users_line
@@ -402,14 +408,19 @@ def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
     """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
 
     A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
-    function the Tensor is a constant of the recording, which can be differentiated by.
+    function the Tensor is a constant of the recording, which can be differentiated by; nothing
+    flows into it, of a Tensor or Variable neither.
 
     >>> import tracejit as tj
     >>> tj.constant([1, 2], dtype=float)
     <Tensor f8[2] [1. 2.]>
     """
+    recording = current_recording()
     if hasattr(type(value), "__tracejit_record__"):
-        value = tensor_of(value, current_recorder()).numpy()
+        tensor = tensor_of(value, current_recorder())
+        if recording is not None and tensor.type.form != "weak":
+            return recording.distinct(_stopped(tensor, dtype, shape))
+        value = tensor.numpy()
     data = strong_array(value, dtype)
     if shape is not None:
         data = np.array(np.broadcast_to(data, shape))
@@ -419,7 +430,15 @@ def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
         fix = "give it an array, a number or nested lists of numbers."
         words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
         raise fail("not-an-array", places.here(), **words)
-    recording = current_recording()
     if recording is None:
         return eager_tensor(data, known)
     return recording.distinct(Tensor(recording.graph.constant(data), recording))
+
+
+def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
+    """What is being recorded as a constant of that dtype and shape."""
+    if tensor.type.is_inexact:
+        tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
+    if dtype is not None:
+        tensor = tensor.astype(dtype)
+    return tensor if shape is None else np.broadcast_to(tensor, shape).copy()

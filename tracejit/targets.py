@@ -157,6 +157,7 @@ def sums_by(
     groups: list[range] = []
     for source in sources:
         values = reads(source) if type(source) is Variable else [recorder.lift(source)]
+        values = recorder.as_sources(values)
         groups.append(range(len(xs), len(xs) + len(values)))
         xs += [Tensor(value, recorder) for value in values]
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y.type.is_inexact]

@@ -20,8 +20,8 @@ from tracejit.reasons import changed_by_itself, newest_recording
 from tracejit.runtime.dispatch import Entry
 from tracejit.specialise import RecordedCall
 from tracejit.trace import places
-from tracejit.trace.captures import PLAIN
 from tracejit.trace.changes import described
+from tracejit.trace.contents import ATOMS
 from tracejit.trace.reads import reads_of
 
 LONGEST = 60
@@ -127,7 +127,7 @@ def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any
         for kind, leaf in output.leaves:
             if kind == "result":
                 yield leaf, "an array"
-            elif type(leaf) in PLAIN:
+            elif type(leaf) in ATOMS:
                 yield (type(leaf), repr(leaf)), described(leaf)
             else:
                 compared = getattr(type(leaf), "__eq__", None) is not object.__eq__

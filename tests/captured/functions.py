@@ -42,6 +42,32 @@ def helper_defaults_none() -> Any:
 
 
 @program
+def own_kwdefaults() -> Any:
+
+    def f(x, *, k=2.0):
+        return x * k
+
+    def change():
+        f.__kwdefaults__ = {"k": 3.0}
+
+    return (f, change)
+
+
+@program
+def own_kwdefaults_that_are_arrays() -> Any:
+
+    ones = np.ones(3)
+
+    def f(x, *, k=ones):
+        return x * k
+
+    def change():
+        f.__kwdefaults__["k"] = 3.0
+
+    return (f, change)
+
+
+@program
 def helper_kwdefaults() -> Any:
 
     def h(x, *, k=2.0):

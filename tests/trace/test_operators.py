@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.programs import assert_same
 from tracejit.errors import InPlaceError
@@ -159,3 +160,17 @@ def test_a_method_is_the_function_named_after_it() -> None:
 def test_a_refused_method_names_itself() -> None:
     with pytest.raises(InPlaceError, match=r"^fill writes in place into a Tensor"):
         run(lambda x: refused("fill")(x, 1.0), np.ones(2))
+
+
+@pytest.mark.parametrize("power", [lambda x: x**1000, lambda x: np.power(x, 1000)])
+def test_a_number_out_of_bounds_is_numpys_error(power: Any) -> None:
+    small = np.ones(2, "i1")
+    for f in (power, tj.function(power)):
+        with pytest.raises(OverflowError, match="1000 out of bounds for int8"):
+            f(small)
+
+
+def test_arrays_are_not_rounded_by_python() -> None:
+    for f in (round, tj.function(lambda x: round(x)), tj.function(lambda x: round(x, 2))):
+        with pytest.raises(TypeError, match="__round__"):
+            f(np.ones(2))

@@ -65,6 +65,7 @@ from tracejit.trace.reads import (
     METHODS,
     MISSES,
     NAMESPACES,
+    TAKERS,
     TESTERS,
     answers_once,
     functions_in,
@@ -78,7 +79,6 @@ from tracejit.trace.reads import (
 )
 
 LEAVES = 1000
-PLAIN = ATOMS
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 BUFFERS = (bytearray, memoryview, Array)
@@ -114,10 +114,9 @@ class Captures:
             for root in self.roots:
                 self._visit(root, self._bind(root), "an argument", check=False)
 
-    @property
-    def asks_type(self) -> bool:
-        """Whether code that is read calls `type` or `hasattr`, which tell Tensors from numbers."""
-        return "asks type" in self._habits
+    def does(self, habit: str) -> bool:
+        """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
+        return habit in self._habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:
         """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
@@ -149,7 +148,7 @@ class Captures:
     def _visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
         """Add the checks for `value`, which is read again by the expression `place`."""
         kind = type(value)
-        if kind in PLAIN or issubclass(kind, np.generic):
+        if kind in ATOMS or issubclass(kind, np.generic):
             if check:
                 self._guard.check_plain(value, place)
             return
@@ -241,7 +240,7 @@ class Captures:
         self._labels(function, held)
         if not is_installed(function):
             self._check(f"{held}.__code__ is {self._bind(function.__code__)}")
-            if "misses" in self._habits:
+            if "miss" in self._habits:
                 self._check(f"len({held}.__dict__) == {len(vars(function))}")
         self._defaults(function, held)
         self._globals(function)
@@ -259,16 +258,17 @@ class Captures:
         reads, space = reads_of(function.__code__), function.__globals__
         self._words |= reads.attributes
         installed = is_installed(function)
+        habits = {"take gradients": reads.uses(TAKERS)}
         if not installed:
-            habits = {
-                "looks up": reads.uses(LOOKUPS),
-                "misses": reads.uses(MISSES),
-                "shows": reads.shows,
-                "matches": reads.matches,
-                "makes": reads.uses(MAKERS),
-                "asks type": reads.asks_type,
+            habits |= {
+                "look up": reads.uses(LOOKUPS),
+                "miss": reads.uses(MISSES),
+                "show": reads.shows,
+                "match": reads.matches,
+                "make": reads.uses(MAKERS),
+                "ask type": reads.asks_type,
             }
-            self._habits.update(habit for habit, has in habits.items() if has)
+        self._habits.update(habit for habit, has in habits.items() if has)
         held, names = self._bind(space), reads.names & space.keys()
         for word in sorted(names):
             self._visit(space[word], f"{held}[{word!r}]", word)
@@ -298,6 +298,8 @@ class Captures:
         if values is not None:
             self._check(f"{held}.__defaults__ is {self._bind(values)}")
         if function is getattr(self.roots[0], "__func__", self.roots[0]):
+            for name, value in (function.__kwdefaults__ or {}).items():
+                self._check(f"{held}.__kwdefaults__[{name!r}] is {self._bind(value)}")
             return
         names = code.co_varnames[code.co_argcount - len(values or ()) :]
         for name, value in zip(names, values or (), strict=False):
@@ -323,7 +325,7 @@ class Captures:
     def _container(self, value: Any, held: str, name: str) -> None:
         if isinstance(value, (set, frozenset)):
             self._guard.check_keys(value, held)
-            others = [element for element in value if type(element) not in PLAIN]
+            others = [element for element in value if type(element) not in ATOMS]
             for element in others if self._count(len(others), value, name) else ():
                 self._visit(element, self._bind(element), name, check=False)
             return
@@ -361,7 +363,7 @@ class Captures:
 
     def _spelled(self, names: Collection[str]) -> set[str]:
         """Those of some attributes that the code reads."""
-        if "looks up" in self._habits:
+        if "look up" in self._habits:
             return {name for name in names if not name.startswith("__")}
         return self._words.intersection(names)
 
@@ -402,7 +404,7 @@ class Captures:
                     self._visit(getattr(value, word), f"{held}.{word}", word)
                 else:
                     self._check(f"not hasattr({held}, {word!r})")
-        self._class(kind, hidden, is_made="makes" in self._habits)
+        self._class(kind, hidden, is_made="make" in self._habits)
 
     def _class(self, cls: type, hidden: Collection[str] = (), is_made: bool = True) -> None:
         """Attributes and methods of a class, where instances do not hide them; `is_made` says
@@ -415,7 +417,7 @@ class Captures:
         if isinstance(cls, abc.ABCMeta) and type(cls) is not type:
             self._check(f"_token() == {abc.get_cache_token()}")
         aside = frozenset() if is_made else ASIDE
-        aside |= frozenset() if "shows" in self._habits else SHOWN
+        aside |= frozenset() if "show" in self._habits else SHOWN
         seen = set(hidden)
         for base in (*cls.__mro__, *type.mro(type(cls))):
             if not is_foreign_module(base.__module__):
@@ -426,7 +428,7 @@ class Captures:
         names that come from elsewhere, those of `cls` from here on among them."""
         held = self._bind(cls)
         self._check(f"len({held}.__dict__) == {len(vars(cls))}")
-        if "matches" in self._habits:
+        if "match" in self._habits:
             self._words.update(vars(cls).get("__match_args__", ()))
         implicit = {word for word in vars(cls) if word[:2] == word[-2:] == "__"} - aside
         for word in sorted(self._spelled(vars(cls)) | implicit):
@@ -440,7 +442,7 @@ class Captures:
                 for code in functions_in(member):
                     self._visit(code, self._bind(code), word, check=False)
                 if isinstance(member, classmethod):
-                    self._habits.add("makes")
+                    self._habits.add("make")
             elif hasattr(type(member), "__get__"):
                 self._visit(member, f"{held}.__dict__[{word!r}]", word)
             elif word not in hidden | implicit:

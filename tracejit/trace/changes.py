@@ -18,8 +18,7 @@ import numpy as np
 
 from tracejit.ir.types import type_of
 from tracejit.parsing import parse
-from tracejit.trace.captures import PLAIN
-from tracejit.trace.contents import SAMPLE_ABOVE
+from tracejit.trace.contents import ATOMS, SAMPLE_ABOVE
 
 LONGEST = 40
 GONE = "gone"
@@ -75,7 +74,7 @@ def compared_arrays(
 def described(value: Any) -> str:
     """A value in a few words: plain ones as Python spells them, others by what they are."""
     kind = type(value)
-    if kind in PLAIN or issubclass(kind, np.generic):
+    if kind in ATOMS or issubclass(kind, np.generic):
         text = repr(value)
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
     if isinstance(value, Enum):
@@ -88,7 +87,7 @@ def described(value: Any) -> str:
         return f"the class {value.__name__}"
     if isinstance(value, ModuleType):
         return f"the module {value.__name__}"
-    if kind in (list, tuple) and all(type(element) in PLAIN for element in value):
+    if kind in (list, tuple) and all(type(element) in ATOMS for element in value):
         text = repr(value)
         return text if len(text) <= LONGEST else f"{a(kind.__name__)} of {len(value)}"
     if kind in (list, tuple, dict, set, frozenset):

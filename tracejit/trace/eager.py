@@ -233,6 +233,11 @@ class Eager(threading.local, Recorder):
             value.index = BORROWED
         return value
 
+    def keep(self, tensor: Tensor) -> Value:
+        """As every recorder; with data that cannot change any more."""
+        tensor._held = value = snapshot(self.lift(tensor))
+        return value
+
     @contextmanager
     def recording_from(self, sources: Sequence[Tensor]) -> Iterator[list[Node]]:
         """The nodes computed meanwhile on `sources`."""

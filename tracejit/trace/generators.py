@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
+from tracejit.exceptions import shape_row
 from tracejit.ir.types import type_of
 from tracejit.ops.creation import as_array, is_recorded, type_in_call
 from tracejit.ops.effects import (
@@ -209,5 +210,5 @@ def _misfit(function: str, error: Exception) -> TracejitError:
     if isinstance(error, TypeError):
         words = {"function": function, "problem": error, "fix": fix}
         return fail("unsupported-call", places.here(), **words)
-    row = "index" if isinstance(error, IndexError) else "shapes"
+    row = shape_row(error)
     return fail(row, places.here(), call=function, problem=error, fix=fix)

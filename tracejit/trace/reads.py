@@ -23,6 +23,7 @@ MISSES = LOOKUPS | {"dir", "AttributeError"}
 NAMESPACES = frozenset(("globals", "eval", "exec"))
 ENVIRONMENT = frozenset(("environ", "environb", "getenv", "getenvb"))
 MAKERS = frozenset(("type", "__class__"))
+TAKERS = frozenset(("watch", "gradients", "ForwardAccumulator"))
 ATTRIBUTE_TESTS = frozenset(("hasattr", "getattr"))
 SHOWERS = frozenset(("str", "repr", "format", "ascii", "__str__", "__repr__", "__format__"))
 # What is read of functions and classes beside what they are for.

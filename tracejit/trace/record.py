@@ -74,7 +74,8 @@ class Event(NamedTuple):
 
 
 class Recording(Recorder):
-    """One run of a function under the recorder."""
+    """One run of a function under the recorder. Where it `keeps_apart`, what computes the same is
+    not recorded as one."""
 
     def __init__(
         self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
@@ -92,6 +93,7 @@ class Recording(Recorder):
         self.open = True
         self.forward = 0
         self.exact = False
+        self.keeps_apart = False
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
@@ -162,10 +164,13 @@ class Recording(Recorder):
         """The node in the graph, and in every window that sees it."""
         seen, tapes = self._seen(op, values, params)
         before = len(self.graph.nodes)
+        tapes = (*tapes, -before) if self.keeps_apart else tapes
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
         if len(self.graph.nodes) > before:
             for window in seen:
                 window.add(node)
+        else:
+            self.shared.update(node.results)
         return node
 
     def _seen(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
+from tracejit.exceptions import shape_row
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
@@ -26,6 +27,11 @@ from tracejit.trace import places
 from tracejit.trace.memory import lay_like
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
+
+
+class Shared(BaseException):
+    """A recording has taken what is differentiated by for something else: it must keep apart what
+    computes the same. No `except Exception` of the user's is meant."""
 
 
 class Moment(NamedTuple):
@@ -60,6 +66,8 @@ class Recorder:
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
         self.known: dict[Value, Any] = {}
+        self.shared: set[Value] = set()
+        self.is_torn = False
         self._scopes = 0
         self._writes = 0
 
@@ -84,6 +92,18 @@ class Recorder:
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
         raise NotImplementedError
+
+    def keep(self, tensor: Tensor) -> Value:
+        """The value of `tensor`, which is not that of another array of the user's from now on."""
+        return self.lift(tensor)
+
+    def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
+        """`values`, to differentiate by. Raises Shared where one cannot be told from something else
+        that computes the same."""
+        if not self.shared.isdisjoint(values):
+            self.is_torn = True
+            raise Shared
+        return values
 
     # Free dimensions
 
@@ -145,6 +165,7 @@ class Recorder:
             fix = "write into a copy, x = x.copy(), and return it."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         if any(tensor._held in window.watched for window in self.windows):
+            self.as_sources([tensor._held])
             target = "what a tape watches"
             fix = "write into a copy: x = x.copy()."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
@@ -342,5 +363,5 @@ class Recorder:
                 problem=error,
                 fix=f"given {shapes}.",
             )
-        row = "index" if isinstance(error, IndexError) else "shapes"
+        row = shape_row(error)
         return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
+from tracejit.exceptions import shape_row
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
@@ -147,7 +148,7 @@ class Tensor(ArrayMethods):
             if self._held.data is not None and isinstance(error, np.linalg.LinAlgError):
                 raise  # the numbers do not fit, not the shapes
             raise fail(
-                "index" if isinstance(error, IndexError) else "shapes",
+                shape_row(error),
                 self._recording.here(),
                 call=_spelling(function),
                 problem=error,
@@ -224,7 +225,9 @@ class Tensor(ArrayMethods):
             return self._number(lambda number: round(number, ndigits), "round({})")
         if form == "scalar" and ndigits is None:
             return self._handle(np.rint, (self,), {})._decided(int, "round({})")
-        return self._handle(np.round, (self, ndigits or 0), {})
+        if form == "array":
+            raise TypeError("type numpy.ndarray doesn't define __round__ method")
+        return self._handle(np.round, (self, ndigits), {})
 
     def __trunc__(self) -> Any:
         return self._number(math.trunc, "math.trunc({})")

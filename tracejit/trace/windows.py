@@ -39,12 +39,12 @@ class Window:
 
     def __init__(self, accessed: bool = True) -> None:
         """A window onto nothing yet."""
-        self.number = next(_numbers)
         self.accessed = accessed
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything: what is computed from now on is none of what was."""
+        self.number = next(_numbers)
         self.known: set[Value] = set()
         self.watched: set[Value] = set()
         self.nodes: list[Node] = []
@@ -75,6 +75,10 @@ class Window:
         if value.type.is_inexact and value not in values:
             values.append(value)
             self.known.add(value)
+
+    def values_of(self, variable: Any) -> Sequence[Value]:
+        """The values that reads of a Variable gave."""
+        return self.reads.get(id(variable), (variable, ()))[1]
 
     def sees(self, operands: Sequence[Value]) -> bool:
         """Whether an operation on `operands` depends on what is watched."""
@@ -125,6 +129,26 @@ class Window:
             if value.type.form == "weak":
                 self.numbers.append(value.data or repr(value.data))
         return known
+
+
+class Whole(Window):
+    """What Python does in the place of a recording: all that is computed, and the values that every
+    Variable had."""
+
+    __slots__ = ()
+
+    def note_read(self, variable: Any, value: Value) -> None:
+        """A Variable was read, whatever it is."""
+        self.reads.setdefault(id(variable), (variable, []))
+        super().note_read(variable, value)
+
+    def sees(self, operands: Sequence[Value]) -> bool:
+        """Everything."""
+        return True
+
+    def knows(self, value: Value) -> bool:
+        """As all that is recorded, it may be differentiated by."""
+        return value.type.is_inexact
 
 
 class Sieve(Window):
