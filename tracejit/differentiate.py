@@ -24,6 +24,7 @@ from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.refusals import none_caught
 from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, unflatten
@@ -128,7 +129,8 @@ def run(
         chosen = selected(request, signature, arguments, name)
         sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)
-    result = python(*positional, **keywords)
+    with none_caught(name):
+        result = python(*positional, **keywords)
     if top:
         recording.forward = len(recording.graph.nodes)
     if not request.transform:
@@ -296,7 +298,7 @@ def run_eagerly(
     chosen = selected(request, signature, arguments, name)
     sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)
-    with EAGER.recording_from(sources) as nodes, EAGER.following():
+    with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
         result = python(*positional, **keywords)
     with EAGER.at(NOWHERE):
         answer = _derived(result, sources, structures, request, name, EAGER, nodes=nodes)

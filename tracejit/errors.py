@@ -15,42 +15,19 @@ tracejit.exceptions.ArityError: loss() cannot be called like this: missing a req
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 from tracejit.exceptions import (
-    ArgumentError,
-    ArityError,
-    AssignError,
-    CallbackError,
-    GradientError,
-    GraphError,
-    ImpureError,
-    IndexShapeError,
-    InPlaceError,
-    KernelError,
-    LeakedTensorError,
-    NoGradientError,
-    NotAnOpError,
-    RecomputeError,
-    RegisteredError,
-    RuleError,
-    RuleTypeError,
-    SeedError,
-    ShapeError,
-    TapeArgumentError,
-    TapeError,
-    TapeStateError,
-    TracejitError,
-    TracejitWarning,
-    UnsupportedError,
-    ValueNeededError,
-    WatchError,
-    Where,
-    without_frames,
-)
+    ArgumentError, ArityError, AssignError, CallbackError, GradientError, GraphError, ImpureError,
+    IndexShapeError, InPlaceError, KernelError, LeakedTensorError, NoGradientError, NotAnOpError,
+    RecomputeError, RegisteredError, RuleError, RuleTypeError, SeedError, ShapeError,
+    TapeArgumentError, TapeError, TapeStateError, TracejitError, TracejitWarning, UnsupportedError,
+    ValueNeededError, WatchError, Where, without_frames,
+)  # fmt: skip
 
 __all__ = [
-    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
+    "ERRORS", "REFUSALS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
     "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
     "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
     "RuleTypeError", "SeedError", "ShapeError", "TapeArgumentError", "TapeError", "TapeStateError",
@@ -75,6 +52,12 @@ ERRORS: dict[str, Row] = {
         "{call} needs a value, but {name} is being recorded ({type}).",
         "the value used now would be frozen into every later call.",
         "{fix}",
+    ),
+    "caught": Row(
+        UnsupportedError,
+        "{function} caught an error of tracejit and went on: {what}.",
+        "plain NumPy raises none there, so what was recorded after it is another program.",
+        "{fix} Or let the error pass: `except tj.TracejitError: raise` before other clauses.",
     ),
     "taped": Row(
         ValueNeededError,
@@ -426,6 +409,15 @@ ERRORS: dict[str, Row] = {
 }
 
 
+class Refusals(threading.local):
+    """The errors that were made on this thread since somebody set `raised` to a list."""
+
+    raised: list[TracejitError] | None = None
+
+
+REFUSALS = Refusals()
+
+
 def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     """The exception for row `name`, its sentences filled in with `words`; the caller raises it."""
     row = ERRORS[name]
@@ -438,6 +430,8 @@ def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     lines.append("  Fix: " + row.fix.format(**words))
     error = row.error("\n".join(lines))
     error.row, error.words, error.where = name, words, where
+    if REFUSALS.raised is not None:
+        REFUSALS.raised.append(error)
     return error
 
 
