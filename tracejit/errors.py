@@ -15,25 +15,48 @@ tracejit.exceptions.ArityError: loss() cannot be called like this: missing a req
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 from tracejit.exceptions import (
-    ArgumentError, ArityError, AssignError, CallbackError, GradientError, GraphError, ImpureError,
-    IndexShapeError, InPlaceError, KernelError, LeakedTensorError, NoGradientError, NotAnOpError,
-    RecomputeError, RegisteredError, RuleError, RuleTypeError, SeedError, ShapeError,
-    TapeArgumentError, TapeError, TapeStateError, TracejitError, TracejitWarning, UnsupportedError,
-    ValueNeededError, WatchError, Where, without_frames,
+    REFUSALS,
+    ArgumentError,
+    ArityError,
+    AssignError,
+    CallbackError,
+    GradientError,
+    GraphError,
+    ImpureError,
+    IndexShapeError,
+    InPlaceError,
+    KernelError,
+    LeakedTensorError,
+    NoGradientError,
+    NotAnOpError,
+    RecomputeError,
+    RegisteredError,
+    RuleError,
+    RuleTypeError,
+    SeedError,
+    ShapeError,
+    TapeArgumentError,
+    TapeError,
+    TapeStateError,
+    TracejitError,
+    TracejitWarning,
+    UnsupportedError,
+    ValueNeededError,
+    WatchError,
+    Where,
+    without_frames,
 )  # fmt: skip
 
 __all__ = [
-    "ERRORS", "REFUSALS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
+    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
     "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
     "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
     "RuleTypeError", "SeedError", "ShapeError", "TapeArgumentError", "TapeError", "TapeStateError",
     "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError",
-    "Where", "fail", "placed",
-    "without_frames",
+    "Where", "fail", "placed", "without_frames",
 ]  # fmt: skip
 
 
@@ -142,8 +165,7 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} drew random numbers from {generator} while it was recorded.",
         "the numbers drawn now would be frozen into every later call.",
-        "draw from a np.random.Generator that is an argument, or from a tj.random.default_rng that "
-        "the function captures.",
+        "draw from a np.random.Generator argument, or from a captured tj.random.default_rng.",
     ),
     "index": Row(
         IndexShapeError,
@@ -283,8 +305,7 @@ ERRORS: dict[str, Row] = {
     "seeds": Row(
         SeedError,
         "{call}: {problem}.",
-        "each target has one cotangent, of exactly its shape; a broadcast here would hide a "
-        "mistake.",
+        "each target has one cotangent, of its own shape; a broadcast here would hide a mistake.",
         "give one array per target, or None for ones.",
     ),
     "unconnected": Row(
@@ -326,8 +347,7 @@ ERRORS: dict[str, Row] = {
     "registered": Row(
         RegisteredError,
         "{function} has a gradient rule already.",
-        "rules hold for the whole process, and a second one would change code that relies on the "
-        "first.",
+        "rules hold for the whole process; another would change code that relies on the first.",
         "wrap the call in a tj.custom_gradient to differentiate it otherwise there.",
     ),
     "not-an-op": Row(
@@ -409,26 +429,14 @@ ERRORS: dict[str, Row] = {
 }
 
 
-class Refusals(threading.local):
-    """The errors that were made on this thread since somebody set `raised` to a list."""
-
-    raised: list[TracejitError] | None = None
-
-
-REFUSALS = Refusals()
-
-
 def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     """The exception for row `name`, its sentences filled in with `words`; the caller raises it."""
     row = ERRORS[name]
     if "problem" in words:  # a sentence of NumPy's may have its period
         words["problem"] = str(words["problem"]).removesuffix(".")
-    lines = [row.what.format(**words)]
-    if where is not None:
-        lines.append(str(where))
-    lines.append("  Why: " + row.why.format(**words))
-    lines.append("  Fix: " + row.fix.format(**words))
-    error = row.error("\n".join(lines))
+    what, why, fix = [sentence.format(**words) for sentence in row[1:]]
+    line = [] if where is None else [str(where)]
+    error = row.error("\n".join([what, *line, f"  Why: {why}", f"  Fix: {fix}"]))
     error.row, error.words, error.where = name, words, where
     if REFUSALS.raised is not None:
         REFUSALS.raised.append(error)
@@ -437,6 +445,6 @@ def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
 
 def placed(error: TracejitError, where: Where | None) -> TracejitError:
     """`error` with the user's line, which the layer that raised it did not know."""
-    if error.where is not None or not error.row:
-        return error
-    return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
+    if error.where is None and error.row:
+        return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
+    return error

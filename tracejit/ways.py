@@ -24,7 +24,6 @@ from tracejit.schedule.plan import plan_body, plan_tile
 from tracejit.schedule.sweeps import Sweep
 from tracejit.schedule.tiles import Tiling
 
-
 MANY_NODES = 8_000
 
 

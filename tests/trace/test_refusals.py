@@ -58,7 +58,7 @@ def test_an_inner_function_is_named_by_the_outer() -> None:
 
 
 def test_a_gradient_by_eager_tensors_is_refused_as_well() -> None:
-    with tj.eager(), pytest.raises(tj.TracejitError, match="^a_number_or_none caught"):
+    with tj.eager(), pytest.raises(tj.TracejitError, match=r"^a_number_or_none caught"):
         tj.grad(a_number_or_none)(ONES)
 
 

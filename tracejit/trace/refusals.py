@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tracejit.errors import (
-    REFUSALS,
     InPlaceError,
     TracejitError,
     UnsupportedError,
     ValueNeededError,
     fail,
 )
+from tracejit.exceptions import REFUSALS
 from tracejit.ir.types import ArrayType
 from tracejit.trace.places import is_internal
 
