@@ -18,7 +18,7 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.collection import collection_paused
 from tracejit.errors import fail
 from tracejit.ir.graph import NOWHERE, Node
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
@@ -184,8 +184,11 @@ def _sources(
 def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     """Raise GradientError for an argument that has no derivative."""
     kinds = {"b": "booleans", "i": "integers", "u": "integers"}
-    what = repr(leaf.type) if type(leaf) is Tensor else type(leaf).__name__
-    letter = leaf.dtype.kind if type(leaf) is Tensor else ""
+    what, fix, letter = type(leaf).__name__, "pass a float array", ""
+    if type(leaf) is Tensor:
+        is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
+        what = "a Python number" if is_number else repr(leaf.type)
+        fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
     raise fail(
         "integer-input",
         None,
@@ -193,7 +196,8 @@ def not_differentiable(leaf: Any, name: str, request: Request, function: str) ->
         function=function,
         name=name,
         type=what,
-        kind=kinds.get(letter, f"values of type {type(leaf).__name__}"),
+        kind=kinds.get(letter, f"values of type {what}"),
+        fix=fix,
     )
 
 
@@ -209,6 +213,7 @@ def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, 
         transform=f"tj.{request.transform}(has_aux=True): tj.{request.transform}",
         function=function,
         type=f"{type(result).__name__} instead of (value, auxiliary)",
+        fix="return a pair, the number and what is to be handed through beside it.",
     )
 
 
@@ -216,18 +221,32 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
-    if structure is not LEAF:
-        raise fail("not-scalar", None, type=type(result).__name__, **words)
+    if structure is not LEAF or (type(result) is not Tensor and type_of(result) is None):
+        raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
     if type(result) is not Tensor:
         result = Tensor(recording.lift(result), recording)
     if result.type.form == "weak":
         result = as_scalar(result, dtype=result.dtype)
     if result.shape != ():
-        raise fail("not-scalar", None, type=repr(result.type), **words)
+        fix = "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for functions of arrays."
+        raise fail("not-scalar", None, type=repr(result.type), fix=fix, **words)
     if result.dtype.kind != "f":
         raise fail("not-real", None, type=repr(result.type), **words)
     scalar: Tensor = result
     return scalar
+
+
+def _kind(result: Any) -> str:
+    return "None" if result is None else type(result).__name__
+
+
+def _number_of(result: Any) -> str:
+    """How to have one number in place of a result that is none."""
+    if result is None:
+        return "return the number: `return loss`."
+    if type(result) is tuple:
+        return "return the number alone, or (number, anything) and say has_aux=True."
+    return "return the number alone."
 
 
 def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:

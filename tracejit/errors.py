@@ -231,8 +231,8 @@ ERRORS: dict[str, Row] = {
     "not-scalar": Row(
         GradientError,
         "{transform}({function}) needs a scalar result, but {function} returns {type}.",
-        "the gradient of an array-valued function is a matrix, not an array like the argument.",
-        "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for array-valued functions.",
+        "a gradient is that of one number; the derivative of an array is a matrix.",
+        "{fix}",
     ),
     "not-real": Row(
         GradientError,
@@ -244,7 +244,7 @@ ERRORS: dict[str, Row] = {
         GradientError,
         "{transform} of {function} with respect to {name}, which is {type}.",
         "{kind} have no derivative.",
-        "pass a float ({name}.astype(float)), or do not differentiate with respect to it.",
+        "{fix}, or choose what to differentiate with argnums= or argnames=.",
     ),
     "threads": Row(
         ArgumentError,

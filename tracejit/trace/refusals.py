@@ -20,7 +20,7 @@ from tracejit.errors import (
 )
 from tracejit.exceptions import REFUSALS
 from tracejit.ir.types import ArrayType
-from tracejit.trace.places import is_internal
+from tracejit.trace.places import OWN_FOLDERS
 
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = sysconfig.get_path("purelib") + os.sep
@@ -55,14 +55,14 @@ def _is_refusal(error: TracejitError) -> bool:
 
 
 def _is_caught_by_program(error: TracejitError) -> bool:
-    """Whether the frame that the error came to last is neither tracejit's nor a library's."""
+    """Whether the frame that the error came to last is the program's, or of a package
+    that it uses other than NumPy and Python's own."""
     if error.__traceback__ is None:
         return False
-    frame = error.__traceback__.tb_frame
-    filename = frame.f_code.co_filename
+    filename = error.__traceback__.tb_frame.f_code.co_filename
     if filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES):
         return False
-    return not is_internal(frame)
+    return not filename.startswith(OWN_FOLDERS)
 
 
 def _told(error: TracejitError, function: str) -> TracejitError:
