@@ -88,6 +88,9 @@ class Expressions:
         """The lines of an op that no single expression spells, writing to `target`."""
         types = [value.type for value in node.operands]
         lines = node.op.statement_lines(types, node.params)
+        made = node.operands[0].node if node.operands and node.op.inplace else None
+        if made is not None and made.op.name == "full":  # made again, it need not be copied
+            lines = [f"{{out}} = {self._template(made)}", *lines[1:]]
         return [self.bind(line).format(*self.operands(node), out=target) for line in lines]
 
     def in_place(self, node: Node, buffer: Value, target: str) -> list[str]:
