@@ -24,6 +24,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.op import literal
 
 _LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+)\.(\w+)")
+_ASSIGNING = ("put_slice", "put_at", "put_along_axis")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -65,9 +66,16 @@ class Expressions:
         strong = not _numbers_suffice(node)
         return [
             (isinstance(value, Constant) and self.number_name(node, position))
-            or self.operand(value, strong)
+            or self.operand(self._assigned(node, value), strong)
             for position, value in enumerate(node.operands)
         ]
+
+    def _assigned(self, node: Node, value: Value) -> Value:
+        """`value`, or what it is spread of where an assignment spreads it."""
+        spread = value.node
+        if node.op.name not in _ASSIGNING or spread not in self.inlined:
+            return value
+        return spread.operands[0] if spread.op.name == "broadcast_to" else value
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""
