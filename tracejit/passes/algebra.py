@@ -224,7 +224,22 @@ def _sum_of_spread(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return value if value.type is result else None
 
 
+def _add_placed(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A sum with what stands at an index in zeros is an addition at that index.
+
+    Whole rows are added up by columns where they are placed in zeros: these stay.
+    """
+    for rest, placed in (operands, operands[::-1]):
+        made = made_by(placed, "put_at", "add_at")
+        if made is None or rest.type is not placed.type or made.params["index"] == ("{1}",):
+            continue
+        where = {"index": made.params["index"], "unique": made.op.name == "put_at"}
+        return emit(graph, node, "add_item", (rest, *made.operands[1:], made.operands[0]), **where)
+    return None
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
+    "add": (_add_placed,),
     "pow_to": (_power,),
     "power_to": (_power,),
     "square": (_square,),

@@ -5,7 +5,8 @@ INLINE_BELOW elements an expression costs what statements in place cost (within 
 and 256 elements), and reads better. A larger one is inlined in the statement that follows, where
 no buffer is updated in place on the way. What the user named keeps its line, and so does what is
 read of an array that is updated before the statement, an array that is updated itself, and one in
-another shape that is updated in that shape. Views of a named value may be repeated: `w.T` twice is two cheap views.
+another shape that is updated in that shape. Views of a named value may be repeated: `w.T` twice is
+two cheap views.
 """
 
 from __future__ import annotations
