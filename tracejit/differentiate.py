@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -27,7 +28,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.refusals import none_caught
 from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, unflatten
+from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
 FLOAT = np.dtype("f8")
@@ -174,9 +175,10 @@ def _sources(
     for name, value in chosen:
         leaves, structure = flatten(value)
         structures.append(structure)
-        for leaf in leaves:
+        for position, leaf in enumerate(leaves):
             if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
-                not_differentiable(leaf, name, request, function)
+                place = [*paths(structure, name, repr)][position]
+                not_differentiable(leaf, place, request, function)
             sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
     return sources, structures
 
@@ -184,11 +186,15 @@ def _sources(
 def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     """Raise GradientError for an argument that has no derivative."""
     kinds = {"b": "booleans", "i": "integers", "u": "integers"}
-    what, fix, letter = type(leaf).__name__, "pass a float array", ""
+    what, letter = type(leaf).__name__, ""
+    fix = "pass its arrays, in a dict, a list or a dataclass"
+    if isinstance(leaf, (str, NoneType)):
+        fix = "pass it in another argument"
     if type(leaf) is Tensor:
         is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
         what = "a Python number" if is_number else repr(leaf.type)
         fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
+        fix += "" if name.isidentifier() else " or pass it in another argument"
     raise fail(
         "integer-input",
         None,

@@ -66,7 +66,7 @@ def spell_log_sums(graph: Graph) -> Graph:
             return None
         if node.op.name == "exp":
             value = _quotient(new, node, operands[0], spelled)
-            return value and (value,)
+            return None if value is None else (value,)
         if len(operands) > 1 or len(node.results) > 1:
             return None
         (x,) = operands
