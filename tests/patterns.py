@@ -58,6 +58,12 @@ SOFTPLUS = (
     "np.mean(np.maximum({0}, 0.0) + np.log1p(np.exp(-np.abs({0}))))",
     "np.log1p(np.exp(-np.abs({0} - {1}))) + {0}", "np.log1p(np.exp(-np.square({0} + {1})))",
 )  # fmt: skip
+LOG_SUMS = (
+    "special.logsumexp({0}, axis=-1)", "special.logsumexp({0})",
+    "{0} - special.logsumexp({0}, axis=0, keepdims=True)",
+    "special.logsumexp({0} * {1}, axis=0) + special.logsumexp({0}, axis=0)",
+    "np.exp({1} - special.logsumexp({0}, axis=-1, keepdims=True))",
+)  # fmt: skip
 LIKE_TERMS = (
     "{0} * {1} * {1} + {1} * ({0} * {1})", "{0} + 0.5 * {0} * {0} * {0}",
     "np.tanh({0} + 0.25 * {1} * {1} * {1})", "{0} * ({0} * {0}) + {0} * {0} * {0} + {1}",
@@ -275,7 +281,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms, common_factors, weighted = of(LIKE_TERMS), of(COMMON_FACTORS), of(WEIGHTED, 1)
-steps, softplus = of(STEPS, 1), of(SOFTPLUS, 1)
+steps, softplus, log_sums = of(STEPS, 1), of(SOFTPLUS, 1), of(LOG_SUMS, 1)
 matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
@@ -290,7 +296,7 @@ EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
-    sliced, scattered,
+    sliced, scattered, log_sums,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

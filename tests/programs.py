@@ -25,6 +25,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import tracejit as tj
+from tracejit.scipy import special
 
 MARGIN = 0.02
 LARGEST = 30.0
@@ -73,7 +74,7 @@ class Program:
         text = self.source(returned)
         filename = f"<program {next(_numbers)}>"
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        space = {"np": np, "tj": tj, "__name__": "program", **names}
+        space = {"np": np, "tj": tj, "special": special, "__name__": "program", **names}
         exec(compile(text, filename, "exec"), space)
         made: Callable[..., Any] = space["program"]
         return made
@@ -225,7 +226,7 @@ class Build:
         with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                value = eval(text, {"np": np, "tj": tj, **self.known})
+                value = eval(text, {"np": np, "tj": tj, "special": special, **self.known})
             except (SyntaxError, ValueError, LookupError, TypeError, AttributeError):
                 return None
             except (ArithmeticError, Warning):

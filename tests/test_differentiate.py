@@ -257,3 +257,39 @@ def test_the_place_of_a_call_is_not_in_the_kernel(tmp_path: Any, monkeypatch: An
         "# f:1  return np.sum(np.real(x * x))"
     }
     assert "y_bar = zeros(3)" in one.source
+
+
+class Model:
+    def loss(self, x: Any) -> Any:
+        return np.sum(x)
+
+
+ADVICE: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "no result": (lambda: tj.grad(lambda x: None)(X), "returns None", "`return loss`"),
+    "a pair": (lambda: tj.grad(lambda x: (np.sum(x), x))(X), "returns tuple", "has_aux=True"),
+    "a text": (lambda: tj.grad(lambda x: "x")(X), "returns str", "the number alone"),
+    "an array": (lambda: tj.grad(np.sin)(X), "returns f8[3]", "np.sum"),
+    "no pair": (lambda: tj.grad(np.sum, has_aux=True)(X), "(value, auxiliary)", "return a pair"),
+    "integers": (lambda: tj.grad(np.sum)(np.arange(3)), "which is i8[3]", "a.astype(float)"),
+    "an integer": (lambda: tj.grad(lambda x: x * x)(2), "which is a Python number", "float(x)"),
+    "an object": (lambda: tj.grad(Model.loss)(Model(), X), "self, which is Model", "argnums="),
+    "an integer among arrays": (
+        lambda: tj.grad(lambda p: np.sum(p["w"]) * p["n"])({"w": X, "n": 2}),
+        "to p['n'], which is a Python number",
+        "float(p['n']) or pass it in another argument",
+    ),
+    "a text among arrays": (
+        lambda: tj.grad(lambda p: np.sum(p[0]))([X, "relu"]),
+        "to p[1], which is str",
+        "in another argument",
+    ),
+}
+
+
+@pytest.mark.parametrize("call, what, fix", ADVICE.values(), ids=ADVICE)
+def test_advice_fits_what_was_given(call: Callable[[], Any], what: str, fix: str) -> None:
+    with pytest.raises(GradientError) as caught:
+        call()
+    first, *_, last = str(caught.value).splitlines()
+    assert what in first
+    assert fix in last

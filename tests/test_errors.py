@@ -231,6 +231,13 @@ def watched_and_impure() -> Any:
         return tj.function(lambda x: x * time.perf_counter())(VECTOR)
 
 
+def going_on(x: Any) -> Any:
+    try:
+        return x * float(x[0])
+    except TypeError:
+        return x
+
+
 PUBLIC: dict[str, Callable[[], Any]] = {
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
@@ -239,6 +246,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "write": lambda: tj.function(lambda x: x.resize(2))(VECTOR),
     "shapes": lambda: tj.function(lambda x: x + np.ones(4))(VECTOR),
     "random": lambda: tj.function(lambda x: x + np.random.normal(size=3))(VECTOR),  # noqa: NPY002
+    "caught": lambda: tj.function(going_on)(VECTOR),
     "impure": watched_and_impure,
     "leaked": leak,
     "other-thread": on_two_threads,

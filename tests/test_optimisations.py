@@ -50,6 +50,7 @@ from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import hoist_products, join_sums
 from tracejit.passes.products import dot_small
@@ -212,6 +213,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         TALL,
         limits=TURNED,
         passes=[put_long_axis_last],
+    ),
+    "spell_log_sums": Optimisation(
+        with_elementwise(patterns.log_sums), ROWS, passes=[spell_log_sums]
     ),
     "keep_logarithms": Optimisation(
         with_elementwise(patterns.softplus), ROWS, passes=[keep_logarithms]

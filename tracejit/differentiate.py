@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -18,15 +19,16 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.collection import collection_paused
 from tracejit.errors import fail
 from tracejit.ir.graph import NOWHERE, Node
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.refusals import none_caught
 from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, unflatten
+from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
 FLOAT = np.dtype("f8")
@@ -128,7 +130,8 @@ def run(
         chosen = selected(request, signature, arguments, name)
         sources, structures = _sources(chosen, request, name)
     positional, keywords = call_arguments(signature, arguments)
-    result = python(*positional, **keywords)
+    with none_caught(name):
+        result = python(*positional, **keywords)
     if top:
         recording.forward = len(recording.graph.nodes)
     if not request.transform:
@@ -172,9 +175,10 @@ def _sources(
     for name, value in chosen:
         leaves, structure = flatten(value)
         structures.append(structure)
-        for leaf in leaves:
+        for position, leaf in enumerate(leaves):
             if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
-                not_differentiable(leaf, name, request, function)
+                place = [*paths(structure, name, repr)][position]
+                not_differentiable(leaf, place, request, function)
             sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
     return sources, structures
 
@@ -182,8 +186,15 @@ def _sources(
 def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
     """Raise GradientError for an argument that has no derivative."""
     kinds = {"b": "booleans", "i": "integers", "u": "integers"}
-    what = repr(leaf.type) if type(leaf) is Tensor else type(leaf).__name__
-    letter = leaf.dtype.kind if type(leaf) is Tensor else ""
+    what, letter = type(leaf).__name__, ""
+    fix = "pass its arrays, in a dict, a list or a dataclass"
+    if isinstance(leaf, (str, NoneType)):
+        fix = "pass it in another argument"
+    if type(leaf) is Tensor:
+        is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
+        what = "a Python number" if is_number else repr(leaf.type)
+        fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
+        fix += "" if name.isidentifier() else " or pass it in another argument"
     raise fail(
         "integer-input",
         None,
@@ -191,7 +202,8 @@ def not_differentiable(leaf: Any, name: str, request: Request, function: str) ->
         function=function,
         name=name,
         type=what,
-        kind=kinds.get(letter, f"values of type {type(leaf).__name__}"),
+        kind=kinds.get(letter, f"values of type {what}"),
+        fix=fix,
     )
 
 
@@ -207,6 +219,7 @@ def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, 
         transform=f"tj.{request.transform}(has_aux=True): tj.{request.transform}",
         function=function,
         type=f"{type(result).__name__} instead of (value, auxiliary)",
+        fix="return a pair, the number and what is to be handed through beside it.",
     )
 
 
@@ -214,18 +227,32 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
-    if structure is not LEAF:
-        raise fail("not-scalar", None, type=type(result).__name__, **words)
+    if structure is not LEAF or (type(result) is not Tensor and type_of(result) is None):
+        raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
     if type(result) is not Tensor:
         result = Tensor(recording.lift(result), recording)
     if result.type.form == "weak":
         result = as_scalar(result, dtype=result.dtype)
     if result.shape != ():
-        raise fail("not-scalar", None, type=repr(result.type), **words)
+        fix = "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for functions of arrays."
+        raise fail("not-scalar", None, type=repr(result.type), fix=fix, **words)
     if result.dtype.kind != "f":
         raise fail("not-real", None, type=repr(result.type), **words)
     scalar: Tensor = result
     return scalar
+
+
+def _kind(result: Any) -> str:
+    return "None" if result is None else type(result).__name__
+
+
+def _number_of(result: Any) -> str:
+    """How to have one number in place of a result that is none."""
+    if result is None:
+        return "return the number: `return loss`."
+    if type(result) is tuple:
+        return "return the number alone, or (number, anything) and say has_aux=True."
+    return "return the number alone."
 
 
 def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:
@@ -299,7 +326,7 @@ def run_eagerly(
             return python(*positional, **keywords)
     chosen = selected(request, signature, arguments, name)
     sources, structures = _sources(chosen, request, name)
-    with EAGER.recording_from(sources) as nodes, EAGER.following():
+    with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
         result = python(*positional, **keywords)
     with EAGER.at(NOWHERE):
         answer = _derived(result, sources, structures, request, name, EAGER, nodes=nodes)

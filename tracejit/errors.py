@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tracejit.exceptions import (
+    REFUSALS,
     ArgumentError,
     ArityError,
     AssignError,
@@ -49,7 +50,7 @@ from tracejit.exceptions import (
     WatchError,
     Where,
     without_frames,
-)
+)  # fmt: skip
 
 __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
@@ -76,6 +77,12 @@ ERRORS: dict[str, Row] = {
         "{call} needs a value, but {name} is being recorded ({type}).",
         "the value used now would be frozen into every later call.",
         "{fix}",
+    ),
+    "caught": Row(
+        UnsupportedError,
+        "{function} caught an error of tracejit and went on: {what}.",
+        "plain NumPy raises none there, so what was recorded after it is another program.",
+        "{fix} Or let the error pass: `except tj.TracejitError: raise` before other clauses.",
     ),
     "taped": Row(
         ValueNeededError,
@@ -160,8 +167,7 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} drew random numbers from {generator} while it was recorded.",
         "the numbers drawn now would be frozen into every later call.",
-        "draw from a np.random.Generator that is an argument, or from a tj.random.default_rng that "
-        "the function captures.",
+        "draw from a np.random.Generator argument, or from a captured tj.random.default_rng.",
     ),
     "index": Row(
         IndexShapeError,
@@ -227,8 +233,8 @@ ERRORS: dict[str, Row] = {
     "not-scalar": Row(
         GradientError,
         "{transform}({function}) needs a scalar result, but {function} returns {type}.",
-        "the gradient of an array-valued function is a matrix, not an array like the argument.",
-        "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for array-valued functions.",
+        "a gradient is that of one number; the derivative of an array is a matrix.",
+        "{fix}",
     ),
     "not-real": Row(
         GradientError,
@@ -240,7 +246,7 @@ ERRORS: dict[str, Row] = {
         GradientError,
         "{transform} of {function} with respect to {name}, which is {type}.",
         "{kind} have no derivative.",
-        "pass a float ({name}.astype(float)), or do not differentiate with respect to it.",
+        "{fix}, or choose what to differentiate with argnums= or argnames=.",
     ),
     "threads": Row(
         ArgumentError,
@@ -301,8 +307,7 @@ ERRORS: dict[str, Row] = {
     "seeds": Row(
         SeedError,
         "{call}: {problem}.",
-        "each target has one cotangent, of exactly its shape; a broadcast here would hide a "
-        "mistake.",
+        "each target has one cotangent, of its own shape; a broadcast here would hide a mistake.",
         "give one array per target, or None for ones.",
     ),
     "unconnected": Row(
@@ -344,8 +349,7 @@ ERRORS: dict[str, Row] = {
     "registered": Row(
         RegisteredError,
         "{function} has a gradient rule already.",
-        "rules hold for the whole process, and a second one would change code that relies on the "
-        "first.",
+        "rules hold for the whole process; another would change code that relies on the first.",
         "wrap the call in a tj.custom_gradient to differentiate it otherwise there.",
     ),
     "not-an-op": Row(
@@ -434,17 +438,17 @@ def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     row = ERRORS[name]
     if "problem" in words:  # a sentence of NumPy's may have its period
         words["problem"] = str(words["problem"]).removesuffix(".")
-    lines = [row.what.format(**words)]
-    if where is not None:
-        lines.append(str(where))
-    lines += ["  Why: " + row.why.format(**words), "  Fix: " + row.fix.format(**words)]
-    error = row.error("\n".join(lines))
+    what, why, fix = [sentence.format(**words) for sentence in row[1:]]
+    line = [] if where is None else [str(where)]
+    error = row.error("\n".join([what, *line, f"  Why: {why}", f"  Fix: {fix}"]))
     error.row, error.words, error.where = name, words, where
+    if REFUSALS.raised is not None:
+        REFUSALS.raised.append(error)
     return error
 
 
 def placed(error: TracejitError, where: Where | None) -> TracejitError:
     """`error` with the user's line, which the layer that raised it did not know."""
-    if error.where is not None or not error.row:
-        return error
-    return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
+    if error.where is None and error.row:
+        return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
+    return error

@@ -5,6 +5,7 @@ user would catch. Their texts are in `errors.py`.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple
@@ -19,6 +20,15 @@ class TracejitError(Exception):
     row = ""
     words: Mapping[str, object] = MappingProxyType({})
     where: Where | None = None
+
+
+class Refusals(threading.local):
+    """The errors that were made on this thread since somebody set `raised` to a list."""
+
+    raised: list[TracejitError] | None = None
+
+
+REFUSALS = Refusals()
 
 
 class TracejitWarning(UserWarning):

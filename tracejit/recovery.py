@@ -34,7 +34,7 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Whole
-from tracejit.trace.writes import plain_write
+from tracejit.trace.writes import is_write, plain_write
 
 
 def shown(error: TracejitError) -> BaseException:
@@ -92,7 +92,7 @@ class Recovering:
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__
-        if isinstance(error.__cause__, TracejitError):  # NumPy wrote t into an array
+        if isinstance(error.__cause__, TracejitError) and is_write(error):
             return shown(plain_write(error.__cause__))
         misfit = self._misfit(error, args, kwargs)
         if misfit is not None:

@@ -96,6 +96,31 @@ def test_scalar_constants_are_numbers_where_that_changes_nothing(
     assert spelled(head, node) == expected
 
 
+UPDATED = "y  f8[6] = set_item z x  index=(('slice', None, 3, None),) unique=True"
+PLACED = "y  f8[6] = put_slice a  shape=(6,) index=(('slice', None, 3, None),)"
+LINES = {
+    "an update of a copy": (["z  f8[6] = exp x"], UPDATED, ["y = array(z)", "y[:3] = x"]),
+    "an update of zeros, made again": (
+        ["z  f8[6] = full  shape=(6,) fill=0 dtype=f8"],
+        UPDATED,
+        ["y = zeros(6)", "y[:3] = x"],
+    ),
+    "what an assignment spreads": (
+        ["b  f8 = sum x  axis=(0,)", "a  f8[3] = broadcast_to b  shape=(3,)"],
+        PLACED,
+        ["y = zeros(6)", "y[:3] = b"],
+    ),
+}
+
+
+@pytest.mark.parametrize("before, last, expected", LINES.values(), ids=LINES)
+def test_statements(before: list[str], last: str, expected: list[str]) -> None:
+    node = node_of("x: f8[6]" if "z" in last else "x: f8[3]", *before, last)
+    spread = {v.node for v in node.operands if v.node and v.node.op.name == "broadcast_to"}
+    spell = Expressions(lambda value: value.name, spread)
+    assert spell.statements(node, "y") == expected
+
+
 def test_every_numpy_name_is_noted_for_the_head() -> None:
     spell = Expressions(lambda value: value.name, set())
     spell.expression(node_of("x: f8[2,2]", "y  f8[2,2] = inv x"))

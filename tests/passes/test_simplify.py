@@ -116,6 +116,23 @@ REWRITTEN = {
            y  f8[3] = getitem a  index=(('slice', None, None, 2),)""",
         "y  f8[3] = broadcast_to x  shape=(3,)",
     ),
+    "a truth and itself": ("x: b1[3]", "y  b1[3] = logical_and x x", ""),
+    "a truth or itself": ("x: b1", "y  b1 = logical_or x x", ""),
+    "a truth twice": (
+        "x: b1[3], z: b1[3]",
+        "a  b1[3] = logical_and x z; y  b1[3] = logical_and a z",
+        "a  b1[3] = logical_and x z",
+    ),
+    "a truth twice, first": (
+        "x: b1[3], z: b1[3]",
+        "a  b1[3] = logical_or x z; y  b1[3] = logical_or z a",
+        "a  b1[3] = logical_or x z",
+    ),
+    "a copy of a stack": (
+        "x: f8, z: f8",
+        "a  f8[2] = stack x z  axis=0; y  f8[2] = copy a  order='K'",
+        "a  f8[2] = stack x z axis=0",
+    ),
     "constants": (
         "x: f8[3]",
         "a  f8 = exp f8(0.0); b  f8 = add a 1.0; y  f8[3] = multiply x b",
@@ -124,6 +141,12 @@ REWRITTEN = {
 }
 
 KEPT = {
+    "a number and itself: a truth": ("x: f8[3]", "y  b1[3] = logical_and x x"),
+    "a truth and a number twice": (
+        "x: b1[3], z: b1[2,3]",
+        "a  b1[2,3] = logical_and x z; y  b1[2,3] = logical_or a x",
+    ),
+    "a copy of an argument": ("x: f8[3]", "y  f8[3] = copy x  order='K'"),
     "plus zero: -0.0 would be 0.0": ("x: f8[3]", "y  f8[3] = add x 0.0"),
     "times zero: inf and -1.0": ("x: f8[3]", "y  f8[3] = multiply x 0.0"),
     "x - x: inf and nan": ("x: f8[3]", "y  f8[3] = subtract x x"),

@@ -141,6 +141,12 @@ def test_another_shape_that_is_updated_is_a_statement() -> None:
     assert inlined(graph) == []
 
 
+def test_an_array_that_is_updated_is_a_statement() -> None:
+    update = "b  f8[6] = add_slice v y  index=(('slice', 1, 3, None),)"
+    graph = graph_of("x: f8[6], y: f8[2]) -> b: f8[6]", "v  f8[6] = add x 1.0", update)
+    assert inlined(graph) == []
+
+
 def test_a_reduction_to_a_small_result_ends_the_line_it_is_used_on() -> None:
     nodes = (
         "a  f8 = sum x  axis=(0, 1)            # f:1  return np.sum(x) * 2.0",

@@ -32,9 +32,9 @@ def test_a_kernel_imports_what_it_calls() -> None:
 
 
 def test_a_kernel_calls_what_the_user_called() -> None:
-    f = tj.value_and_grad(lambda x: np.sum(special.logsumexp(x, axis=0, keepdims=True)))
+    f = tj.value_and_grad(lambda x: np.sum(special.softmax(x, axis=0) * x))
     f(np.ones((3, 2)))
-    assert "logsumexp(x, axis=0, keepdims=True)" in f.source
+    assert "softmax(x, axis=0)" in f.source
     f = tj.value_and_grad(lambda x: np.sum(special.i0(x)))
     f(np.ones(2))
     assert "from scipy.special import i1, i0 as special_i0" in f.source

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,8 @@ def test_specs_stand_for_arrays() -> None:
     assert kernel.signature["inputs"] == {"x": "f8[2,3]", "y": "f8[3]"}
     function(np.ones((2, 3)), np.ones(3))
     assert function.tracing_count == 1
+
+
+def test_a_container_of_another_class_is_to_be_a_plain_one() -> None:
+    with pytest.raises(TypeError, match=r"pass dict\(p\), or keep it outside"):
+        tj.function(lambda p: p["w"] * 2.0)(defaultdict(float, w=np.ones(3)))

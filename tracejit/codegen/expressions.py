@@ -24,6 +24,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.op import literal
 
 _LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+)\.(\w+)")
+_ASSIGNING = ("put_slice", "put_at", "put_along_axis")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -65,9 +66,16 @@ class Expressions:
         strong = not _numbers_suffice(node)
         return [
             (isinstance(value, Constant) and self.number_name(node, position))
-            or self.operand(value, strong)
+            or self.operand(self._assigned(node, value), strong)
             for position, value in enumerate(node.operands)
         ]
+
+    def _assigned(self, node: Node, value: Value) -> Value:
+        """`value`, or what it is spread of where an assignment spreads it."""
+        spread = value.node
+        if node.op.name not in _ASSIGNING or spread not in self.inlined:
+            return value
+        return spread.operands[0] if spread.op.name == "broadcast_to" else value
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""
@@ -88,6 +96,9 @@ class Expressions:
         """The lines of an op that no single expression spells, writing to `target`."""
         types = [value.type for value in node.operands]
         lines = node.op.statement_lines(types, node.params)
+        made = node.operands[0].node if node.operands and node.op.inplace else None
+        if made is not None and made.op.name == "full":  # made again, it need not be copied
+            lines = [f"{{out}} = {self._template(made)}", *lines[1:]]
         return [self.bind(line).format(*self.operands(node), out=target) for line in lines]
 
     def in_place(self, node: Node, buffer: Value, target: str) -> list[str]:

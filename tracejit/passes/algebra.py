@@ -33,7 +33,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.passes.emission import Rule, emit, for_decisions, is_real, number_of
+from tracejit.passes.emission import Rule, emit, for_decisions, is_real, made_by, number_of
 from tracejit.passes.rebuild import rebuild
 
 HIGHEST_POWER = 8
@@ -205,12 +205,47 @@ def _triangle(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | 
     return emit(graph, node, "where", (mask, *choices))
 
 
+def _sum_of_spread(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A sum over axes along which a value was spread is so many times the value."""
+    made, result = made_by(operands[0], "broadcast_to"), node.results[0].type
+    if made is None or not is_real(operands[0]) or operands[0].type.sizes is not None:
+        return None
+    value, shape = made.operands[0], operands[0].type.shape
+    axes, added = node.params["axis"], len(shape) - value.type.ndim
+    within = tuple(axis - added for axis in axes if axis >= added)
+    if any(value.type.shape[axis] != 1 for axis in within) or 0 in shape:
+        return None
+    count = graph.constant(float(math.prod(shape[axis] for axis in axes)))
+    value = emit(graph, node, "multiply", (value, count))
+    if within and not node.params.get("keepdims"):
+        value = emit(graph, node, "squeeze", (value,), axis=within)
+    if value.type.shape != result.shape:
+        value = emit(graph, node, "broadcast_to", (value,), shape=result.shape)
+    return value if value.type is result else None
+
+
+def _add_placed(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A sum with what stands at an index in zeros is an addition at that index.
+
+    Whole rows are added up by columns where they are placed in zeros: these stay.
+    """
+    for rest, placed in (operands, operands[::-1]):
+        made = made_by(placed, "put_at", "add_at")
+        if made is None or rest.type is not placed.type or made.params["index"] == ("{1}",):
+            continue
+        where = {"index": made.params["index"], "unique": made.op.name == "put_at"}
+        return emit(graph, node, "add_item", (rest, *made.operands[1:], made.operands[0]), **where)
+    return None
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
+    "add": (_add_placed,),
     "pow_to": (_power,),
     "power_to": (_power,),
     "square": (_square,),
     "reciprocal": (_reciprocal,),
     "logaddexp": (_logaddexp,),
+    "sum": (_sum_of_spread,),
     "tril": (_triangle,),
     "triu": (_triangle,),
 }

@@ -26,6 +26,7 @@ from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loops import (
     MATRIX_PRODUCTS,
@@ -50,6 +51,7 @@ from tracejit.passes.weighted_squares import share_weights
 from tracejit.passes.windows import show_windows
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
+    spell_log_sums,
     contract,
     strengthen,
     keep_logarithms,
@@ -103,6 +105,7 @@ ALONG_A_WAY = frozenset(
     )
 )
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
+    spell_log_sums: LOG_SUMS,
     contract: ("einsum",),
     keep_logarithms: LOGARITHMS,
     collect_like_terms: SUMS,

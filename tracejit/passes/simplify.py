@@ -309,6 +309,23 @@ def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | N
     return emit(graph, node, "expand_dims", operands, axis=tuple(added)) if added else None
 
 
+def _same_again(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """x and x is x; x and y, and y, is x and y: for truth values, and for `or`."""
+    first, second = operands
+    if first is second:
+        return _same_type(node, first)
+    for whole, part in ((first, second), (second, first)):
+        made = made_by(whole, node.op.name)
+        if made is not None and part in made.operands:
+            return _same_type(node, whole)
+    return None
+
+
+def _copy_of_new(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """A copy of a stack, which nothing else has, is the stack."""
+    return _same_type(node, operands[0]) if made_by(operands[0], "stack") else None
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one, _numbers_first),
     "divide": (_identity_of_one, _numbers_first),
@@ -325,5 +342,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "put_slice": (_filling,),
     "ravel": (_view_of_scalar,),
     "directions": (_small_directions,),
+    "logical_and": (_same_again,),
+    "logical_or": (_same_again,),
+    "copy": (_copy_of_new,),
     **dict.fromkeys(PRODUCTS, (_product_with_directions,)),
 }

@@ -28,7 +28,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 TEXT_LIMIT = 76
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
-_INTERNAL_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
+OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
+_SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
+_INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY)
+_RECORDABLE = {"scipy", *(f"scipy.{one.stem}" for one in Path(PACKAGE, "scipy").glob("[a-z]*.py"))}
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
@@ -39,12 +42,31 @@ LIMIT = 4096
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
-    """The innermost frame that is neither tracejit's nor NumPy's; `skip` frames are known to be."""
+    """The innermost frame that is none of tracejit, NumPy or SciPy; `skip` frames are known to be
+    of these."""
     frame: FrameType | None = sys._getframe(skip)
     known = _internal.get
     while frame is not None and (known(frame.f_code.co_filename) or is_internal(frame)):
         frame = frame.f_back
     return frame
+
+
+def scipy_called() -> str:
+    """The package of SciPy that the user's line calls, such as `scipy.special`; empty for none."""
+    frame, user, found = sys._getframe(1), user_frame(), ""
+    while frame is not None and frame is not user and frame.f_back is not None:
+        if frame.f_code.co_filename.startswith(_SCIPY):
+            package = ".".join(str(frame.f_globals.get("__name__")).split(".")[:2])
+            found = found or "scipy" if "._" in package else package
+        frame = frame.f_back
+    return found
+
+
+def instead_of(package: str) -> str:
+    """What to do in place of a call of this package of SciPy."""
+    if package in _RECORDABLE:
+        return f"take the function from tracejit.{package}; docs/coverage.md lists what it records."
+    return "keep the call outside the function, or write what it does with NumPy."
 
 
 def user_depth() -> int:
@@ -58,7 +80,7 @@ def user_depth() -> int:
 
 
 def is_internal(frame: FrameType) -> bool:
-    """Whether a frame runs code of tracejit or NumPy."""
+    """Whether a frame runs code of tracejit, NumPy or SciPy."""
     filename = frame.f_code.co_filename
     inside = _internal.get(filename)
     if inside is None:

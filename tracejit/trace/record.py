@@ -329,6 +329,9 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
+        package = places.scipy_called()
+        if package:
+            call, fix = package, places.instead_of(package)
         return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:

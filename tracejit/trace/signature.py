@@ -292,12 +292,13 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
 
 def _not_an_array(value: Any, path: str, function: str) -> None:
     kind = type(value).__name__
+    plain = next((one.__name__ for one in (dict, list, tuple) if isinstance(value, one)), "")
+    fix = f"pass {plain}({path})" if plain else f"pass np.asarray({path})"
     raise fail(
         "not-an-array",
         None,
         what=f"argument {path} of {function}",
         article="an" if kind[:1].lower() in "aeiou" else "a",
         kind=kind,
-        fix=f"pass np.asarray({path})"
-        + (", or keep it outside the function." if kind != "ndarray" else "."),
+        fix=fix + (", or keep it outside the function." if kind != "ndarray" else "."),
     )

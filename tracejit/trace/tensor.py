@@ -256,7 +256,7 @@ class Tensor(ArrayMethods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
         fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded arrays "
-        fix += "with np.stack or np.concatenate."
+        fix += "with np.stack, or np.array of `import tracejit.numpy as np`."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)
         return array.copy() if copy else array
 

@@ -51,6 +51,11 @@ def _refuse(call: str) -> NoReturn:
     raise fail("write", places.here(), call=call, target=PLAIN, fix=USE_NAMESPACE)
 
 
+def is_write(error: BaseException) -> bool:
+    """Whether NumPy has raised `error`, assigning a Tensor to elements of a plain array."""
+    return type(error) is ValueError and str(error).startswith("setting an array element")
+
+
 def plain_write(error: TracejitError) -> TracejitError:
     """The error of NumPy's assignment of a Tensor to elements of a plain array, which failed for
     `error`."""

@@ -1,0 +1,110 @@
+"""What tracejit refuses, and a program catches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+ONES = np.ones(3)
+
+
+def a_number_or_none(x: Any) -> Any:
+    try:
+        scale = float(np.sum(x))
+    except Exception:
+        scale = 0.0
+    return np.sum(x) * scale
+
+
+def suppressed(x: Any) -> Any:
+    with suppress(TypeError):
+        x = np.unique(x)
+    return np.sum(x)
+
+
+def written(x: Any) -> Any:
+    out = np.zeros(3)
+    with suppress(ValueError, TypeError):
+        out += x
+    return np.sum(out * x)
+
+
+def gradient_or_none(x: Any) -> Any:
+    try:
+        slope = tj.grad(lambda y: y[1] * float(y[0]))(x)
+    except TypeError:
+        slope = 0.0
+    return np.sum(x * slope)
+
+
+@pytest.mark.parametrize("f", [a_number_or_none, suppressed, written, gradient_or_none])
+@pytest.mark.parametrize("transform", [tj.function, tj.grad, tj.jacobian])
+def test_what_is_caught_is_refused_still(f: Any, transform: Callable[..., Any]) -> None:
+    with pytest.raises(tj.TracejitError, match=f"^{f.__name__} caught an error of tracejit"):
+        transform(f)(ONES)
+
+
+def test_an_inner_function_is_named_by_the_outer() -> None:
+    inner = tj.function(a_number_or_none)
+    with pytest.raises(tj.TracejitError, match=r"(?s)^outer caught .* float\(np.sum\(x\)\)"):
+        tj.function(lambda x: inner(x), name="outer")(ONES)
+
+
+def test_a_gradient_by_eager_tensors_is_refused_as_well() -> None:
+    with tj.eager(), pytest.raises(tj.TracejitError, match=r"^a_number_or_none caught"):
+        tj.grad(a_number_or_none)(ONES)
+
+
+@pytest.mark.parametrize("convert", [float, int, complex, hash, "{:.2f}".format])
+def test_what_numpy_raises_may_be_caught(convert: Callable[[Any], Any]) -> None:
+    def f(x: Any) -> Any:
+        try:
+            convert(x)
+        except TypeError:
+            return np.sum(x) * 2.0
+        return np.sum(x) * (2.0 if convert is hash else 1.0)
+
+    np.testing.assert_array_equal(tj.grad(f)(ONES), [2.0, 2.0, 2.0])
+
+
+def test_another_error_may_be_raised_from_it() -> None:
+    def f(x: Any) -> Any:
+        try:
+            return x * float(x[0])
+        except TypeError as error:
+            raise KeyError("no number") from error
+
+    with pytest.raises(KeyError, match="no number"):
+        tj.grad(f)(ONES)
+
+
+def test_errors_that_the_program_lets_pass_are_themselves() -> None:
+    def f(x: Any) -> Any:
+        try:
+            return x * float(x[0])
+        except tj.TracejitError:
+            raise
+        except Exception:
+            return x
+
+    with pytest.raises(tj.TracejitError, match=r"^float\(t\) needs a value"):
+        tj.function(f)(ONES)
+
+
+def test_what_logging_cannot_print_changes_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.Logger("f")
+    logger.addHandler(logging.StreamHandler())
+
+    def f(x: Any) -> Any:
+        logger.warning("%.2f", x[0])
+        return np.sum(x)
+
+    np.testing.assert_array_equal(tj.grad(f)(ONES), ONES)
+    assert "Logging error" in capsys.readouterr().err

@@ -1,0 +1,71 @@
+"""Errors of tracejit that the user's program has caught, as plain Python never would have.
+
+`try: s = float(x) except Exception: s = 0.0` goes on with s in NumPy. While it is recorded, float
+refuses, and the program would go on without: what is recorded then is another program.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tracejit.errors import (
+    InPlaceError,
+    TracejitError,
+    UnsupportedError,
+    ValueNeededError,
+    fail,
+)
+from tracejit.exceptions import REFUSALS
+from tracejit.ir.types import ArrayType
+from tracejit.trace.places import OWN_FOLDERS
+
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+_PACKAGES = sysconfig.get_path("purelib") + os.sep
+_CONVERSIONS = ("float(", "int(", "complex(", "format(", "hash(")
+
+
+@contextmanager
+def none_caught(function: str) -> Iterator[None]:
+    """Raise what was refused within the block and caught by the program, where it ends normally.
+
+    Of blocks within blocks the outermost does so.
+    """
+    if REFUSALS.raised is not None:
+        yield
+        return
+    REFUSALS.raised = []
+    try:
+        yield
+        for error in REFUSALS.raised:
+            if _is_refusal(error) and _is_caught_by_program(error):
+                raise _told(error, function)
+    finally:
+        REFUSALS.raised = None
+
+
+def _is_refusal(error: TracejitError) -> bool:
+    """Whether NumPy would have gone on: it raises, too, where a number is asked of an array."""
+    asked, call = error.words.get("type"), str(error.words.get("call"))
+    if isinstance(asked, ArrayType) and asked.size != 1 and call.startswith(_CONVERSIONS):
+        return False
+    return isinstance(error, (ValueNeededError, UnsupportedError, InPlaceError))
+
+
+def _is_caught_by_program(error: TracejitError) -> bool:
+    """Whether the frame that the error came to last is the program's, or of a package
+    that it uses other than NumPy and Python's own."""
+    if error.__traceback__ is None:
+        return False
+    filename = error.__traceback__.tb_frame.f_code.co_filename
+    if filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES):
+        return False
+    return not filename.startswith(OWN_FOLDERS)
+
+
+def _told(error: TracejitError, function: str) -> TracejitError:
+    what, *_, fix = str(error).split("\n")
+    what, fix = what.removesuffix("."), fix.removeprefix("  Fix: ")
+    return fail("caught", error.where, function=function, what=what, fix=fix)
