@@ -110,7 +110,8 @@ class Expressions:
         written = self.bind(node.op.inplace_template(types, node.params))
         written = written.format(*operands, out=into)
         if node.op.statements is not None:
-            return [written] if target == into else [written, f"{target} = {into}"]
+            lines = written.split("\n")
+            return lines if target == into else [*lines, f"{target} = {into}"]
         infix = _ARITHMETIC.fullmatch(node.op.template(types, node.params))
         if infix is not None and target == into:
             first, second = operands

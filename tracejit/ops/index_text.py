@@ -85,21 +85,48 @@ def slice_update(types: Sequence[ArrayType], index: Index) -> str:
 def added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, ...]:
     """{0} added up at an index in zeros."""
     value, rows = types[:2]
-    lines: tuple[str, ...] = (f"np.add.at({{out}}, {index_object_text(index)}, {{0}})",)
-    if index == ("{1}",) and all(type(size) is int for size in shape[1:]):
+    lines = added_up("np.add.at", "{0}", value, rows, shape, index)
+    if len(lines) == 1 and index == ("{1}",) and all(type(size) is int for size in shape[1:]):
         columns = math.prod(shape[1:])
         if columns > 1 and value.estimated_size >= MANY_ELEMENTS:
-            lines = _added_by_columns(shape, rows) or _added_flat(columns, rows) or lines
+            lines = _added_flat(columns, rows) or lines
     return _zeros(types, shape), *lines
 
 
-def _added_by_columns(shape: Shape, rows: ArrayType) -> tuple[str, ...]:
-    if len(shape) > 2 or rows.ndim != 1 or shape[1] > FEW_COLUMNS:
-        return ()
+def added_up(
+    call: str, text: str, value: ArrayType, rows: ArrayType, shape: Shape, index: Index
+) -> tuple[str, ...]:
+    """The `call` of a ufunc's at that adds `value`, which is spelled `text`, to {out} at an index:
+    in one row or column of it, by columns, or in general."""
+    if len(index) == len(shape) > 1 and all(type(one) is int or one == "{1}" for one in index):
+        if index.count("{1}") == 1:
+            part = ", ".join(":" if one == "{1}" else str(one) for one in index)
+            return (f"{call}({{out}}[{part}], {{1}}, {text})",)
+    columns = _columns(value, rows, shape, index)
+    if not columns:
+        return (f"{call}({{out}}, {index_object_text(index)}, {text})",)
+    first = columns.start
+    bounds = f"{first}, {columns.stop}" if first else f"{columns.stop}"
+    place = f"column - {first}" if first else "column"
     return (
-        f"for column in range({shape[1]}):",
-        "    np.add.at({out}[:, column], {1}, {0}[:, column])",
+        f"for column in range({bounds}):",
+        f"    {call}({{out}}[:, column], {{1}}, {text}[:, {place}])",
     )
+
+
+def _columns(value: ArrayType, rows: ArrayType, shape: Shape, index: Index) -> range:
+    """The few columns of a matrix of which one array names rows; none where that is not so."""
+    whole = ("slice", None, None, None)
+    first, chosen = (*index, whole)[:2]
+    if len(shape) != 2 or len(index) > 2 or first != "{1}" or rows.ndim != 1 or value.ndim != 2:
+        return range(0)
+    if chosen[0] != "slice" or not all(type(one) is int for one in (shape[1], value.shape[1])):
+        return range(0)
+    columns = range(*slice(*chosen[1:]).indices(shape[1]))
+    if columns.step != 1 or len(columns) != value.shape[1] or len(columns) > FEW_COLUMNS:
+        return range(0)
+    are_many = value.estimated_size >= MANY_ELEMENTS and rows.dtype.kind in "iu"
+    return columns if are_many else range(0)
 
 
 def _added_flat(columns: int, rows: ArrayType) -> tuple[str, ...]:

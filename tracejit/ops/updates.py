@@ -18,7 +18,7 @@ from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
-from tracejit.ops.index_text import index_object_text, index_text
+from tracejit.ops.index_text import added_up, index_text
 from tracejit.ops.indexing import (
     Index,
     getitem,
@@ -181,10 +181,11 @@ def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -
     """The op of `x[index] += v` or `-=`, every place counted as often as it occurs; `share` makes
     the cotangent of v of that of what was updated."""
 
-    def update(types: Sequence[ArrayType], index: Index, unique: bool) -> str:
+    def update(types: Sequence[ArrayType], index: Index, unique: bool) -> tuple[str, ...]:
         if unique:
-            return f"{{out}}[{_text(index)}] {symbol}= {_last(types)}"
-        return f"np.{ufunc}.at({{out}}, {index_object_text(index)}, {_last(types)})"
+            return (f"{{out}}[{_text(index)}] {symbol}= {_last(types)}",)
+        shape, rows, value = types[0].shape, types[1], types[-1]
+        return added_up(f"np.{ufunc}.at", _last(types), value, rows, shape, index)
 
     def rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
         indices = operands[:-1]
@@ -202,8 +203,8 @@ def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -
         vjp=Each(rule),
         jvp="linear",
         batch=batched_indices.updating(name),
-        statements=lambda types, **params: ("{out} = np.array({0})", update(types, **params)),
-        inplace=update,
+        statements=lambda types, **params: ("{out} = np.array({0})", *update(types, **params)),
+        inplace=lambda types, **params: "\n".join(update(types, **params)),
     )
 
 
