@@ -100,3 +100,49 @@ def test_tables_in_any_order() -> None:
         np.add.at(expected, places, np.cos(x[places]))
         np.testing.assert_allclose(value, np.sum(np.sin(x[places])), rtol=1e-12)
         np.testing.assert_allclose(bar, expected, rtol=1e-14)
+
+
+PARTS: dict[str, tuple[Any, Any, str]] = {
+    "one column": (lambda i: (i, 4), (600,), "add.at(y[:, 4], places, values)"),
+    "the last column": (lambda i: (i, -1), (600,), "add.at(y[:, -1], places, values)"),
+    "one row": (lambda i: (2, i), (600,), "add.at(y[2, :], places, values)"),
+    "some columns": (lambda i: (i, slice(1, 4)), (600, 3), "for column in range(1, 4):"),
+    "the last columns": (lambda i: (i, slice(-2, None)), (600, 2), "for column in range(4, 6):"),
+    "all columns": (lambda i: i, (600, 6), "for column in range(6):"),
+    "a row for all": (lambda i: (i, slice(1, 4)), (3,), "add.at(y, (places, slice(1, 4)), values)"),
+    "each other column": (lambda i: (i, slice(0, 6, 2)), (600, 3), "slice(0, 6, 2)), values)"),
+    "few elements": (lambda i: (i[:9], slice(1, 4)), (9, 3), "slice(1, 4)), values)"),
+}
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+@pytest.mark.parametrize("index, shape, text", PARTS.values(), ids=PARTS)
+def test_parts_of_rows_have_the_bits_of_numpy(
+    index: Any, shape: tuple[int, ...], text: str, ufunc: Any
+) -> None:
+    places = np.random.default_rng(0).integers(0, 6, 600)
+    x, values = spread((6, 6), "f8"), spread(shape, "f8")
+
+    def f(x: Any, places: Any, values: Any) -> Any:
+        y = x.copy()
+        ufunc.at(y, index(places), values)
+        return y
+
+    with np.errstate(all="ignore"):
+        found = tj.function(f)
+        np.testing.assert_array_equal(found(x, places, values), f(x, places, values))
+        np.testing.assert_array_equal(found(x.T, places, values), f(x.T, places, values))
+    assert text.replace("add.at", f"{ufunc.__name__}.at") in found.kernels[0].source
+
+
+def test_cotangents_of_columns_are_added_up_in_one_array() -> None:
+    def f(x: Any, places: Any) -> Any:
+        return np.sum(np.sin(x[places, 1]) * x[places, 0] + np.sum(np.cos(x[places, 2:4]), axis=1))
+
+    places = np.random.default_rng(0).integers(0, 6, 600)
+    x = np.random.default_rng(1).normal(size=(6, 5))
+    slope = tj.grad(f)
+    slope(x, places)
+    tj.check_grads(lambda x: f(x, places), x)
+    backward = slope.source.split("def backward")[1].split("\ndef ")[0]
+    assert backward.count("zeros(") == 1

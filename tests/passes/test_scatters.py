@@ -17,7 +17,7 @@ from tracejit.ops.op import OPS
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.scatters import scatter_into_sums
 
-SHAPES = {"points": ((9, 3), (40, 3)), "elements": ((9,), (40,)), "wide": ((9, 12), (40, 12))}
+SHAPES = {"points": ((9, 3), (40, 3)), "elements": ((9,), (40,)), "wide": ((9, 14), (40, 14))}
 
 
 def graph_of(nodes: str, shapes: str, dtype: str = "f8") -> Graph:
@@ -77,6 +77,34 @@ def test_what_is_scattered_into_the_rest(
 @pytest.mark.parametrize("nodes", KEPT.values(), ids=KEPT)
 def test_what_is_left_alone(nodes: str, shapes: str) -> None:
     graph = graph_of(nodes, shapes)
+    assert scatter_into_sums(graph) is graph
+
+
+PLACED = {
+    "added up at an index": ("add_at", "('{1}', 2)", False),
+    "placed at an index": ("put_at", "('{1}', 2)", True),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("op, index, unique", PLACED.values(), ids=PLACED)
+def test_what_is_placed_in_the_rest(op: str, index: str, unique: bool, turned: bool) -> None:
+    both = "a x" if turned else "x a"
+    nodes = f"  a  f8[5,3] = {op} g i  shape=(5, 3) index={index}\n  y  f8[5,3] = add {both}\n"
+    head = "graph f(x: f8[5,3], g: f8[4], i: i8[4]) -> y: f8[5,3]\n"
+    graph = parse_graph(head + nodes, OPS)
+    new = verify(drop_dead(verify(scatter_into_sums(graph))))
+    assert [node.op.name for node in new.nodes] == ["add_item"]
+    assert new.nodes[0].params["unique"] is unique
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(5, 3)), rng.normal(size=4), np.array([4, 0, 1, 3 if unique else 1])
+    np.testing.assert_allclose(interpret(new, *given)[0], interpret(graph, *given)[0], rtol=1e-15)
+
+
+def test_what_is_placed_nearly_everywhere_is_placed_in_zeros() -> None:
+    head = "graph f(x: f8[5], g: f8[4], i: i8[4]) -> y: f8[5]\n"
+    nodes = "  a  f8[5] = put_at g i  shape=(5,) index=('{1}',)\n  y  f8[5] = add x a\n"
+    graph = parse_graph(head + nodes, OPS)
     assert scatter_into_sums(graph) is graph
 
 

@@ -85,42 +85,59 @@ def slice_update(types: Sequence[ArrayType], index: Index) -> str:
 def added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, ...]:
     """{0} added up at an index in zeros."""
     value, rows = types[:2]
-    if _is_slow(value, shape, index) and not is_by_columns(value, rows, shape):
+    if is_added_flat(value, rows, shape, index):
         lines = _added_flat(math.prod(shape[1:]), rows)
     else:
-        lines = ()
-    return _zeros(types, shape), *(lines or additions("add", value, rows, shape, index, "{0}"))
+        lines = added_up("np.add.at", "{0}", value, rows, shape, index)
+    return _zeros(types, shape), *lines
 
 
-def additions(
-    ufunc: str, value: ArrayType, rows: ArrayType, shape: Shape, index: Index, what: str
+def is_added_flat(value: ArrayType, rows: ArrayType, shape: Shape, index: Index) -> bool:
+    """Whether many rows are added up in an array made flat, which zeros alone are sure to be."""
+    if index != ("{1}",) or not all(type(size) is int for size in shape[1:]):
+        return False
+    is_slow = math.prod(shape[1:]) > 1 and value.estimated_size >= MANY_ELEMENTS
+    by_columns = _columns(value, rows, shape, index)
+    return bool(is_slow and not by_columns and np.can_cast(rows.dtype, np.int64))
+
+
+def added_up(
+    call: str, text: str, value: ArrayType, rows: ArrayType, shape: Shape, index: Index
 ) -> tuple[str, ...]:
-    """`what` added to, or subtracted from, what is at an index in {out} of that shape."""
-    if _is_slow(value, shape, index) and is_by_columns(value, rows, shape):
-        return (
-            f"for column in range({shape[1]}):",
-            f"    np.{ufunc}.at({{out}}[:, column], {{1}}, {what}[:, column])",
-        )
-    return (f"np.{ufunc}.at({{out}}, {index_object_text(index)}, {what})",)
+    """The `call` of a ufunc's at that adds `value`, which is spelled `text`, to {out} at an index:
+    in one row or column of it, by columns, or in general."""
+    if len(index) == len(shape) > 1 and all(type(one) is int or one == "{1}" for one in index):
+        if index.count("{1}") == 1:
+            part = ", ".join(":" if one == "{1}" else str(one) for one in index)
+            return (f"{call}({{out}}[{part}], {{1}}, {text})",)
+    columns = _columns(value, rows, shape, index)
+    if not columns:
+        return (f"{call}({{out}}, {index_object_text(index)}, {text})",)
+    first = columns.start
+    bounds = f"{first}, {columns.stop}" if first else f"{columns.stop}"
+    place = f"column - {first}" if first else "column"
+    return (
+        f"for column in range({bounds}):",
+        f"    {call}({{out}}[:, column], {{1}}, {text}[:, {place}])",
+    )
 
 
-def is_by_columns(value: ArrayType, rows: ArrayType, shape: Shape) -> bool:
-    """Whether `value` is rows of few columns, one for each of `rows` of an array of that shape."""
-    if len(shape) != 2 or rows.ndim != 1 or type(shape[1]) is not int or shape[1] > FEW_COLUMNS:
-        return False
-    return bool(value.shape == (*rows.shape, shape[1]))
-
-
-def _is_slow(value: ArrayType, shape: Shape, index: Index) -> bool:
-    """Whether the general machinery would take most of the time."""
-    if index != ("{1}",) or any(type(size) is not int for size in shape[1:]):
-        return False
-    return bool(math.prod(shape[1:]) > 1 and value.estimated_size >= MANY_ELEMENTS)
+def _columns(value: ArrayType, rows: ArrayType, shape: Shape, index: Index) -> range:
+    """The few columns of a matrix of which one array names rows; none where that is not so."""
+    whole = ("slice", None, None, None)
+    first, chosen = (*index, whole)[:2]
+    if len(shape) != 2 or len(index) > 2 or first != "{1}" or rows.ndim != 1 or value.ndim != 2:
+        return range(0)
+    if chosen[0] != "slice" or not all(type(one) is int for one in (shape[1], value.shape[1])):
+        return range(0)
+    columns = range(*slice(*chosen[1:]).indices(shape[1]))
+    if columns.step != 1 or len(columns) != value.shape[1] or len(columns) > FEW_COLUMNS:
+        return range(0)
+    are_many = value.estimated_size >= MANY_ELEMENTS and rows.dtype.kind in "iu"
+    return columns if are_many else range(0)
 
 
 def _added_flat(columns: int, rows: ArrayType) -> tuple[str, ...]:
-    if not np.can_cast(rows.dtype, np.int64):
-        return ()
     size = str(columns) if rows.dtype == np.int64 else f"np.int64({columns})"
     places = f"({{1}}[..., None] * {size} + np.arange({columns})).reshape(-1)"
     return (f"np.add.at({{out}}.reshape(-1), {places}, {{0}}.reshape(-1))",)

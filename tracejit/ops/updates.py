@@ -18,7 +18,7 @@ from tracejit.ir.graph import Value
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
-from tracejit.ops.index_text import additions, index_text
+from tracejit.ops.index_text import added_up, index_text
 from tracejit.ops.indexing import (
     Index,
     getitem,
@@ -184,8 +184,8 @@ def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -
     def update(types: Sequence[ArrayType], index: Index, unique: bool) -> tuple[str, ...]:
         if unique:
             return (f"{{out}}[{_text(index)}] {symbol}= {_last(types)}",)
-        x, rows = types[:2]
-        return additions(ufunc, types[-1], rows, x.shape, index, _last(types))
+        shape, rows, value = types[0].shape, types[1], types[-1]
+        return added_up(f"np.{ufunc}.at", _last(types), value, rows, shape, index)
 
     def rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, unique: bool) -> Any:
         indices = operands[:-1]

@@ -206,14 +206,15 @@ def _triangle(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | 
 
 
 def _sum_of_spread(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A sum over axes along which a value was spread is so many times the value."""
+    """A sum over axes along which one number was spread, as the cotangent of a sum is, is so many
+    times the number. Of many a zero might have another sign."""
     made, result = made_by(operands[0], "broadcast_to"), node.results[0].type
     if made is None or not is_real(operands[0]) or operands[0].type.sizes is not None:
         return None
     value, shape = made.operands[0], operands[0].type.shape
     axes, added = node.params["axis"], len(shape) - value.type.ndim
     within = tuple(axis - added for axis in axes if axis >= added)
-    if any(value.type.shape[axis] != 1 for axis in within) or 0 in shape:
+    if value.type.size != 1 or 0 in shape:
         return None
     count = graph.constant(float(math.prod(shape[axis] for axis in axes)))
     value = emit(graph, node, "multiply", (value, count))
@@ -224,22 +225,7 @@ def _sum_of_spread(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return value if value.type is result else None
 
 
-def _add_placed(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A sum with what stands at an index in zeros is an addition at that index.
-
-    Whole rows are added up by columns where they are placed in zeros: these stay.
-    """
-    for rest, placed in (operands, operands[::-1]):
-        made = made_by(placed, "put_at", "add_at")
-        if made is None or rest.type is not placed.type or made.params["index"] == ("{1}",):
-            continue
-        where = {"index": made.params["index"], "unique": made.op.name == "put_at"}
-        return emit(graph, node, "add_item", (rest, *made.operands[1:], made.operands[0]), **where)
-    return None
-
-
 RULES: dict[str, tuple[Rule, ...]] = {
-    "add": (_add_placed,),
     "pow_to": (_power,),
     "power_to": (_power,),
     "square": (_square,),

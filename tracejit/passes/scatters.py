@@ -1,9 +1,10 @@
-"""Scatters: what is added up in zeros, and then added to an array, is added up in that array.
+"""Scatters: what is placed or added up in zeros, and then added to an array, is so in that array.
 
 The gradient of what is gathered in several places, or used otherwise, too, is a sum of scattered
 cotangents. The zeros and the addition go, and with them a fifth of the time of a scatter. It is
-done where the array itself would be updated as fast as zeros are: elements, and rows of few
-columns. Terms of a sum come in another order: within 1 ulp of the largest for each.
+done where the array itself would be updated as fast as zeros are: not for rows of many columns, nor
+for places that are most of the array. Terms of a sum come in another order: within 1 ulp of the
+largest for each.
 
 IR in -> IR out:
 
@@ -26,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.index_text import is_by_columns
+from tracejit.ops.index_text import is_added_flat
 from tracejit.passes.addends import SUMS
 from tracejit.passes.emission import emit, for_decisions, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
 
-SCATTERS = ("add_at",)
+SCATTERS = ("add_at", "put_at")
 UPDATES = {"add": "add_item", "subtract": "subtract_item"}
 
 
@@ -58,8 +59,8 @@ def scatter_into_sums(graph: Graph) -> Graph:
         assert scatter is not None
         value, *indices = scatter.operands
         updated = operands[1 - place], *indices, value
-        index = scatter.params["index"]
-        return (emit(new, node, UPDATES[node.op.name], updated, index=index, unique=False),)
+        where = {"index": scatter.params["index"], "unique": scatter.op.name == "put_at"}
+        return (emit(new, node, UPDATES[node.op.name], updated, **where),)
 
     return rebuild(graph, rewrite, ops=SUMS)
 
@@ -72,6 +73,9 @@ def _may_move(term: Value, node: Node) -> bool:
     value, *indices = scatter.operands
     if any(one.type is not term.type for one in (*node.operands, *node.results)):
         return False
-    if value.type.dtype != term.type.dtype or scatter.params["index"] != ("{1}",):
+    if value.type.dtype != term.type.dtype:
         return False
-    return term.type.ndim == 1 or is_by_columns(value.type, indices[0].type, term.type.shape)
+    if scatter.op.name == "put_at":
+        return bool(2 * value.type.estimated_size <= term.type.estimated_size)
+    index = scatter.params["index"]
+    return not is_added_flat(value.type, indices[0].type, term.type.shape, index)

@@ -8,6 +8,7 @@ source text (exec without linecache), lines are known and texts empty.
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import linecache
 import os
@@ -30,7 +31,8 @@ TEXT_LIMIT = 76
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
-_INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY)
+# The decorators of contextlib call what they decorate.
+_INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY, contextlib.__file__)
 _RECORDABLE = {"scipy", *(f"scipy.{one.stem}" for one in Path(PACKAGE, "scipy").glob("[a-z]*.py"))}
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
@@ -80,7 +82,7 @@ def user_depth() -> int:
 
 
 def is_internal(frame: FrameType) -> bool:
-    """Whether a frame runs code of tracejit, NumPy or SciPy."""
+    """Whether a frame runs code of tracejit, NumPy or SciPy, or stands between these."""
     filename = frame.f_code.co_filename
     inside = _internal.get(filename)
     if inside is None:
