@@ -108,3 +108,14 @@ def test_what_logging_cannot_print_changes_no_result(capsys: pytest.CaptureFixtu
 
     np.testing.assert_array_equal(tj.grad(f)(ONES), ONES)
     assert "Logging error" in capsys.readouterr().err
+
+
+def test_who_names_an_error_of_tracejit_catches_it_on_purpose() -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        try:
+            return x + float(x[0])
+        except tj.TracejitError:
+            return x + 1.0
+
+    np.testing.assert_array_equal(f(np.ones(3)), np.full(3, 2.0))

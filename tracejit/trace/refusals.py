@@ -1,7 +1,8 @@
 """Errors of tracejit that the user's program has caught, as plain Python never would have.
 
 `try: s = float(x) except Exception: s = 0.0` goes on with s in NumPy. While it is recorded, float
-refuses, and the program would go on without: what is recorded then is another program.
+refuses, and the program would go on without: what is recorded then is another program. One that
+names the errors of tracejit (`except tj.ValueNeededError`) knows that it is.
 """
 
 from __future__ import annotations
@@ -55,11 +56,15 @@ def _is_refusal(error: TracejitError) -> bool:
 
 
 def _is_caught_by_program(error: TracejitError) -> bool:
-    """Whether the frame that the error came to last is the program's, or of a package
-    that it uses other than NumPy and Python's own."""
+    """Whether the frame that the error came to last is the program's, or of a package that it uses
+    other than NumPy and Python's own, and does not name what it catches as an error of tracejit."""
     if error.__traceback__ is None:
         return False
-    filename = error.__traceback__.tb_frame.f_code.co_filename
+    code = error.__traceback__.tb_frame.f_code
+    kinds = [kind for kind in type(error).__mro__ if issubclass(kind, TracejitError)]
+    if any(kind.__name__ in code.co_names for kind in kinds):
+        return False
+    filename = code.co_filename
     if filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES):
         return False
     return not filename.startswith(OWN_FOLDERS)
