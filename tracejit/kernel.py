@@ -148,12 +148,16 @@ def equipped(
     return functions
 
 
-@collection_paused()
 def make_kernel(recorded: pipeline.Recorded, options: Options = Options()) -> Kernel:  # noqa: B008
     """The kernel of a recorded function: from disk if its key is there, else generated.
 
     Where that needs the number of a free dimension, no dimension is free.
     """
+    with collection_paused():
+        return _with_sizes(recorded, options)
+
+
+def _with_sizes(recorded: pipeline.Recorded, options: Options) -> Kernel:
     sizes = recorded.graph.sizes
     if sizes is None:
         return _kernel_of(recorded, options)
