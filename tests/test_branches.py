@@ -597,3 +597,27 @@ def test_python_in_the_place_of_a_kernel_that_takes_gradients_refuses_to_write_t
             np.testing.assert_array_equal(out, [7.0, 0.0])
         with pytest.raises(TracejitError, match="shares memory"):
             f(x := -X, x)
+
+
+def test_results_of_python_in_the_place_of_a_kernel_are_new_arrays() -> None:
+    held, v = np.ones((2, 2)), tj.Variable(3.0)
+
+    @tj.function
+    def f(a: Any) -> Any:
+        try:
+            return np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            return a, a, a[0], held, v
+
+    a = np.ones((2, 2))
+    for _ in range(2):
+        *arrays, number = f(a)
+        assert type(number) is np.float64
+        for k, one in enumerate(arrays):
+            assert type(one) is np.ndarray
+            assert not any(np.shares_memory(one, other) for other in (*arrays[:k], a, held))
+    x = tj.constant(a)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        found = f(x)
+    assert {type(one) for one in found} == {tj.Tensor}

@@ -999,3 +999,22 @@ def test_a_path_knows_its_inputs_sources_and_outputs(monkeypatch: pytest.MonkeyP
     # The sum, and the new value of v.
     assert len(path.outputs) == 2
     assert path.drawn == []
+
+
+def test_what_raises_beside_a_draw_raises_under_a_tape() -> None:
+    def f(x: Any, rng: Any) -> Any:
+        scale = rng.normal() ** 2
+        try:
+            np.linalg.cholesky(-scale * np.eye(2) * x[0])
+        except np.linalg.LinAlgError:
+            return x * rng.normal()
+        return x
+
+    x = np.array([1.0, 2.0])
+    plain = f(x, np.random.default_rng(0))
+    taped = tj.constant(x)
+    with tj.GradientTape() as tape:
+        tape.watch(taped)
+        y = tj.function(f)(taped, np.random.default_rng(0))
+    np.testing.assert_array_equal(y.numpy(), plain)
+    np.testing.assert_allclose(tape.gradient(y, taped).numpy(), plain / x, rtol=1e-14)

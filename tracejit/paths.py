@@ -99,8 +99,10 @@ class Path:
         if self._compute_all is None:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]
+            # What may raise has to, in a derivative it is over.
+            seeds = {x: one for x, one in self.seeds.items() if x.node is None}
             with self.mutex.here():
-                graph = extract(graph, graph.name, self.inputs, outputs, self.seeds)
+                graph = extract(graph, graph.name, self.inputs, outputs, seeds)
             self._compute_all = self._computation(graph, len(outputs))
         return self._compute_all(*data)
 

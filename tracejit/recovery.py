@@ -19,7 +19,7 @@ from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.joined import is_unrecorded, raised_by_kernel
 from tracejit.ops.effects import CALLBACK
-from tracejit.results import CommitFailed, own
+from tracejit.results import CommitFailed, own, taped_result
 from tracejit.runtime.dispatch import NotApart, Space
 from tracejit.runtime.notes import add_note
 from tracejit.specialise import takes_gradients
@@ -76,7 +76,7 @@ class Recovering:
                 error = other
         if self._can_fall_back(error, args, kwargs):
             try:
-                return self._eagerly(args, kwargs, error), None
+                return _own_results(self._eagerly(args, kwargs, error), args, kwargs), None
             except Exception as other:
                 error = other
         return None, self._problem(error, args, kwargs)
@@ -191,12 +191,9 @@ class Recovering:
         """The call made by Python itself, with results as a kernel has them: another thread is
         recording it, or it takes one way too many."""
         try:
-            result = self._eagerly(args, kwargs)
+            return _own_results(self._eagerly(args, kwargs), args, kwargs)
         except Exception as error:
             problem = self._problem(error, args, kwargs)
-        else:
-            taped = EAGER.is_watched or Tensor in map(type, flatten((args, kwargs))[0])
-            return map_tree(read_leaf if taped else own, result)
         raise problem
 
     # The arguments of a call
@@ -234,3 +231,10 @@ class Recovering:
             and (leaf.path not in self._dynamic or leaf.argument in self._static)
         }
         return fixed, differentiated
+
+
+def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What Python has answered, as a kernel does: for eager Tensors eager Tensors, and arrays that
+    share no memory."""
+    taped = EAGER.is_watched or Tensor in map(type, flatten((args, kwargs))[0])
+    return map_tree(taped_result if taped else own, result)

@@ -18,6 +18,7 @@ from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
 from tracejit.trace.contents import ATOMS
+from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
@@ -225,6 +226,15 @@ def own(leaf: Any) -> Any:
     leaf = read_leaf(leaf)
     data = leaf._value.data if type(leaf) is Tensor else leaf
     return data.copy(order="K") if type(data) is np.ndarray else data
+
+
+def taped_result(leaf: Any) -> Any:
+    """A result of plain Python as a kernel gives it under a tape: of an array or a Variable an
+    eager Tensor."""
+    leaf = read_leaf(leaf)
+    if type(leaf) is not np.ndarray or leaf.dtype.kind not in "biufc":
+        return leaf
+    return Tensor(snapshot(EAGER.lift(leaf)), EAGER)
 
 
 def _picked(found: Any, indices: Indices) -> Any:
