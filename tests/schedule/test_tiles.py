@@ -87,7 +87,8 @@ def test_columns_of_one_are_as_those_of_many(ufunc: Any) -> None:
     def columns(x: Any, w: Any) -> Any:
         return ufunc(np.sin(x) / w), np.tanh(w) * np.sin(w)
 
-    function = tj.function(columns, cache=False, input_signature=[("f8", (None, 8)), ("f8", (8,))])
+    specs = [tj.TensorSpec((None, 8)), tj.TensorSpec((8,))]
+    function = tj.function(columns, cache=False, input_signature=specs)
     x, w = np.linspace(-1, 1, 40 * 8).reshape(40, 8), np.arange(8) - 3.5
     x[::3] *= np.inf
     for rows in (40, 23):
@@ -340,3 +341,17 @@ def test_signs_are_not_written_over_what_they_are_of() -> None:
 
     source = tj.function(f, cache=False).kernel(np.linspace(-1.0, 1.0, 5_000)).source
     assert "= sign(" in source
+
+
+@pytest.mark.usefixtures("tiny")
+def test_free_sizes_stay_free_where_a_column_is_taken_away() -> None:
+    def rows(x: Any) -> Any:
+        step = x[:, 1:] - x[:, :-1]
+        return np.sum(np.tanh(step * np.exp(-step * step)), axis=0)
+
+    spec = tj.TensorSpec((None, None))
+    function = tj.function(rows, cache=False, input_signature=[spec])
+    x = arrays(3000, 400)[0]
+    np.testing.assert_allclose(function(x), rows(x), rtol=1e-10, atol=1e-10)
+    (kernel,) = function.kernels
+    assert kernel.signature["inputs"]["x"] == "f8[n,m]"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
-from tracejit.ir.dims import estimated
+from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType
 from tracejit.ops.contractions import work_of
@@ -82,7 +82,8 @@ def cost_of(node: Node, widest: ArrayType) -> int:
 def _cost_of_rows(node: Node, widest: ArrayType) -> int:
     """What it costs that NumPy goes row by row, where an operand is spread along the rows."""
     shapes = [value.type.shape for value in node.operands]
-    if widest.ndim < 2 or not any(len(s) > 1 and s[-1] == 1 != widest.shape[-1] for s in shapes):
+    columns = [shape for shape in shapes if len(shape) > 1 and key_of(shape[-1]) == 1]
+    if widest.ndim < 2 or not columns or key_of(widest.shape[-1]) == 1:
         return 0
     return PER_ROW * _estimated(widest, slice(-1))
 
