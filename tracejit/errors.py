@@ -82,7 +82,7 @@ ERRORS: dict[str, Row] = {
         UnsupportedError,
         "{function} caught an error of tracejit and went on: {what}.",
         "plain NumPy raises none there, so what was recorded after it is another program.",
-        "{fix} Or let the error pass: `except tj.TracejitError: raise` before other clauses.",
+        "{fix} Or name what you catch: `except tj.TracejitError:` before the other clauses.",
     ),
     "taped": Row(
         ValueNeededError,

@@ -44,6 +44,24 @@ def shown(error: TracejitError) -> BaseException:
     return without_frames(placed(error, places.here()), PACKAGE)
 
 
+def is_ours(error: BaseException) -> bool:
+    """Whether code of tracejit has raised `error`."""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    return innermost is None or innermost.tb_frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def apart_from(error: BaseException, first: BaseException) -> BaseException:
+    """`error` without `first`, which tracejit was handling when it was raised: a program that
+    Python runs by itself has met no such error."""
+    one = error
+    while one.__context__ not in (None, first):
+        one = one.__context__
+    one.__context__ = None
+    return error
+
+
 class Recovering:
     """What a Function knows of its calls, and how it goes on after an error."""
 
@@ -73,12 +91,12 @@ class Recovering:
             try:
                 return self._other_way(args, kwargs), None
             except (Exception, Failed) as other:
-                error = other
+                error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
             try:
                 return _own_results(self._eagerly(args, kwargs, error), args, kwargs), None
             except Exception as other:
-                error = other
+                error = apart_from(other, error)
         return None, self._problem(error, args, kwargs)
 
     def _problem(
@@ -99,7 +117,7 @@ class Recovering:
             return shown(misfit)
         if isinstance(error, Exception):
             add_note(error)
-        return error
+        return error if is_ours(error) else without_frames(error, PACKAGE)
 
     def _can_fall_back(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -116,6 +116,11 @@ REWRITTEN = {
            y  f8[3] = getitem a  index=(('slice', None, None, 2),)""",
         "y  f8[3] = broadcast_to x  shape=(3,)",
     ),
+    "a softplus above minus infinity": (
+        "x: f8[3]",
+        "a  f8[3] = logaddexp 0.0 x; y  f8[3] = above_minus_infinity a",
+        "a  f8[3] = logaddexp 0.0 x",
+    ),
     "a truth and itself": ("x: b1[3]", "y  b1[3] = logical_and x x", ""),
     "a truth or itself": ("x: b1", "y  b1 = logical_or x x", ""),
     "a truth twice": (
@@ -141,6 +146,10 @@ REWRITTEN = {
 }
 
 KEPT = {
+    "above minus infinity: what may be there": (
+        "x: f8[3]",
+        "a  f8[3] = logaddexp x f8(-inf); y  f8[3] = above_minus_infinity a",
+    ),
     "a number and itself: a truth": ("x: f8[3]", "y  b1[3] = logical_and x x"),
     "a truth and a number twice": (
         "x: b1[3], z: b1[2,3]",

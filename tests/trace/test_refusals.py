@@ -110,12 +110,26 @@ def test_what_logging_cannot_print_changes_no_result(capsys: pytest.CaptureFixtu
     assert "Logging error" in capsys.readouterr().err
 
 
-def test_who_names_an_error_of_tracejit_catches_it_on_purpose() -> None:
-    @tj.function
+def test_what_is_caught_by_its_name_is_caught() -> None:
     def f(x: Any) -> Any:
         try:
-            return x + float(x[0])
+            return x * float(x[0])
         except tj.TracejitError:
-            return x + 1.0
+            return x
 
-    np.testing.assert_array_equal(f(np.ones(3)), np.full(3, 2.0))
+    np.testing.assert_array_equal(tj.function(f)(2.0 * ONES), 2.0 * ONES)
+
+
+def test_tracebacks_are_those_of_plain_python() -> None:
+    def f(x: Any) -> Any:
+        if np.any(x > 0):
+            raise KeyError("positive")
+        return np.sum(x)
+
+    for call in (tj.function(f), tj.grad(f), tj.jacobian(f)):
+        with pytest.raises(KeyError, match="positive") as caught:
+            call(ONES)
+        assert caught.value.__context__ is None
+        names = [entry.name for entry in caught.traceback]
+        assert names[-1] == "f"
+        assert len(names) <= 3

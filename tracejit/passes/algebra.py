@@ -206,20 +206,18 @@ def _triangle(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | 
 
 
 def _sum_of_spread(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A sum over axes along which one number was spread, as the cotangent of a sum is, is so many
-    times the number. Of many a zero might have another sign."""
+    """A sum over axes along which a number was spread is so many times the number.
+
+    It is a constant other than zero: a sum of -0.0 is 0.0.
+    """
     made, result = made_by(operands[0], "broadcast_to"), node.results[0].type
     if made is None or not is_real(operands[0]) or operands[0].type.sizes is not None:
         return None
-    value, shape = made.operands[0], operands[0].type.shape
-    axes, added = node.params["axis"], len(shape) - value.type.ndim
-    within = tuple(axis - added for axis in axes if axis >= added)
-    if value.type.size != 1 or 0 in shape:
+    shape, axes = operands[0].type.shape, node.params["axis"]
+    if not number_of(made.operands[0]) or 0 in shape:
         return None
     count = graph.constant(float(math.prod(shape[axis] for axis in axes)))
-    value = emit(graph, node, "multiply", (value, count))
-    if within and not node.params.get("keepdims"):
-        value = emit(graph, node, "squeeze", (value,), axis=within)
+    value = emit(graph, node, "multiply", (made.operands[0], count))
     if value.type.shape != result.shape:
         value = emit(graph, node, "broadcast_to", (value,), shape=result.shape)
     return value if value.type is result else None

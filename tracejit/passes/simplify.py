@@ -30,7 +30,7 @@ from typing import Any
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import FOLD_ELEMENTS, Rule, emit, fold, made_by
+from tracejit.passes.emission import FOLD_ELEMENTS, Rule, emit, fold, made_by, number_of
 from tracejit.passes.rebuild import rebuild
 
 PRODUCTS = (
@@ -326,6 +326,15 @@ def _copy_of_new(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value
     return _same_type(node, operands[0]) if made_by(operands[0], "stack") else None
 
 
+def _above_already(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
+    """log(exp(c) + exp(x)) is nowhere below a number c."""
+    made = made_by(operands[0], "logaddexp")
+    numbers = [number_of(value) for value in made.operands] if made else []
+    if not any(number is not None and math.isfinite(number) for number in numbers):
+        return None
+    return _same_type(node, operands[0])
+
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one, _numbers_first),
     "divide": (_identity_of_one, _numbers_first),
@@ -342,6 +351,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "put_slice": (_filling,),
     "ravel": (_view_of_scalar,),
     "directions": (_small_directions,),
+    "above_minus_infinity": (_above_already,),
     "logical_and": (_same_again,),
     "logical_or": (_same_again,),
     "copy": (_copy_of_new,),

@@ -1,8 +1,8 @@
 """Errors of tracejit that the user's program has caught, as plain Python never would have.
 
 `try: s = float(x) except Exception: s = 0.0` goes on with s in NumPy. While it is recorded, float
-refuses, and the program would go on without: what is recorded then is another program. One that
-names the errors of tracejit (`except tj.ValueNeededError`) knows that it is.
+refuses, and the program would go on without: what is recorded then is another program. A function
+that spells the name of such an error knows what it catches.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tracejit.trace.places import OWN_FOLDERS
 
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = sysconfig.get_path("purelib") + os.sep
+_NAMES = {"TracejitError", "ValueNeededError", "UnsupportedError", "InPlaceError"}
 _CONVERSIONS = ("float(", "int(", "complex(", "format(", "hash(")
 
 
@@ -61,10 +62,9 @@ def _is_caught_by_program(error: TracejitError) -> bool:
     if error.__traceback__ is None:
         return False
     code = error.__traceback__.tb_frame.f_code
-    kinds = [kind for kind in type(error).__mro__ if issubclass(kind, TracejitError)]
-    if any(kind.__name__ in code.co_names for kind in kinds):
-        return False
     filename = code.co_filename
+    if not _NAMES.isdisjoint((*code.co_names, *code.co_freevars)):
+        return False  # it catches what it knows
     if filename.startswith(_STANDARD) and not filename.startswith(_PACKAGES):
         return False
     return not filename.startswith(OWN_FOLDERS)
