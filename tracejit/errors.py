@@ -15,8 +15,6 @@ tracejit.exceptions.ArityError: loss() cannot be called like this: missing a req
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tracejit.exceptions import (
     REFUSALS,
     ArgumentError,
@@ -36,6 +34,7 @@ from tracejit.exceptions import (
     NotAnOpError,
     RecomputeError,
     RegisteredError,
+    Row,
     RuleError,
     RuleTypeError,
     SeedError,
@@ -60,15 +59,6 @@ __all__ = [
     "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError",
     "Where", "fail", "placed", "without_frames",
 ]  # fmt: skip
-
-
-class Row(NamedTuple):
-    """One situation: exception class, and the sentences that describe it."""
-
-    error: type[TracejitError]
-    what: str
-    why: str
-    fix: str
 
 
 ERRORS: dict[str, Row] = {
@@ -439,8 +429,8 @@ def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
     if "problem" in words:  # a sentence of NumPy's may have its period
         words["problem"] = str(words["problem"]).removesuffix(".")
     what, why, fix = [sentence.format(**words) for sentence in row[1:]]
-    line = [] if where is None else [str(where)]
-    error = row.error("\n".join([what, *line, f"  Why: {why}", f"  Fix: {fix}"]))
+    lines = [what, *([] if where is None else [str(where)]), f"  Why: {why}", f"  Fix: {fix}"]
+    error = row.error("\n".join(lines))
     error.row, error.words, error.where = name, words, where
     if REFUSALS.raised is not None:
         REFUSALS.raised.append(error)

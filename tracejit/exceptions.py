@@ -185,3 +185,12 @@ def without_frames(error: BaseException, package: str) -> BaseException:
     for entry in reversed(kept):
         chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(chain)
+
+
+class Row(NamedTuple):
+    """One situation: exception class, and the sentences that describe it."""
+
+    error: type[TracejitError]
+    what: str
+    why: str
+    fix: str

@@ -74,8 +74,7 @@ class Event(NamedTuple):
 
 
 class Recording(Recorder):
-    """One run of a function under the recorder. Where it `keeps_apart`, what computes the same is
-    not recorded as one."""
+    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal."""
 
     def __init__(
         self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
@@ -329,8 +328,7 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        package = places.scipy_called()
-        if package:
+        if package := places.scipy_called():
             call, fix = package, places.instead_of(package)
         return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
 
