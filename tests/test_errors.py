@@ -253,6 +253,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "two-recordings": lambda: tj.function(lambda x: tj.function(lambda y: x + y).kernel(x))(VECTOR),
     "wrong-arity": lambda: tj.function(lambda x: x)(VECTOR, VECTOR),
     "input-signature": lambda: promised(VECTOR),
+    "not-a-spec": lambda: tj.function(leak, input_signature=[("f8", (None, 3))]),
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
     "not-an-array": lambda: tj.function(lambda x: x)({1, 2}),
     "not-callable": lambda: tj.function(3),

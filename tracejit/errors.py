@@ -195,6 +195,12 @@ ERRORS: dict[str, Row] = {
         "input_signature promises that every call is like it.",
         "pass such an array, or leave input_signature out.",
     ),
+    "not-a-spec": Row(
+        ArgumentError,
+        "input_signature of {function} has {given!r}, which is no TensorSpec.",
+        "it describes the arrays of every call.",
+        "write tj.TensorSpec((None, 3), np.float64), None for a size that may change.",
+    ),
     "size-needed": Row(
         ValueNeededError,
         "dimension {axis} of {name} is None in its TensorSpec, but {function} needs the number.",

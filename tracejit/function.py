@@ -33,6 +33,7 @@ from tracejit.trace.signature import (
     Call,
     bind_arguments,
     inside_method,
+    is_no_spec,
     signature_of,
     static_names,
     take_apart,
@@ -417,4 +418,8 @@ def function(python: Any = None, **options: Any) -> Any:
     budget = options.get("memory_budget")
     if budget is not None and (type(budget) is not int or budget < 0):
         raise fail("memory-budget", places.here(), budget=budget)
+    for given in options.get("input_signature") or ():
+        if is_no_spec(given):
+            name = getattr(python, "__name__", "the function")
+            raise fail("not-a-spec", places.here(), function=name, given=given)
     return Function(python, VALUE, Options(**options))

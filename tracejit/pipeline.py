@@ -42,7 +42,7 @@ from tracejit.ways import (
     ways_of,
 )
 
-IR_VERSION = 7
+IR_VERSION = 8
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
 
 

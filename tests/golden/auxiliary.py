@@ -4,8 +4,8 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 (1200 bytes)
-    key          0797032c0e8c3d4f5665d17bfec7d0915593b8dac203a6220cd1047fe3a17986
-    made for     numpy 2.4, ir 7
+    key          d20367ba7311a373e1d81f7a09b9183212eee6b960e9b654feb7cb6b6d229e42
+    made for     numpy 2.4, ir 8
 """
 from numpy import add, array, fmax, maximum, ones, sign, where
 
@@ -57,4 +57,4 @@ def value_and_grad(w, x):
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     w_bar = x.T.dot(c_1 * (fmax(sign(y_1), c_minus_1) + c1))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 589ab2a7eb26a4a1c828ba924b20f8a8b216182fe65a7145e3a4fd161efb5f54
+# tracejit sha256 4e9e9fbb7d24cfc93b58f14fb94c47f93c5a2ee827f73393db5845638280c776

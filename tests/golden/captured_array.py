@@ -5,8 +5,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          eb4a10cc5e197a8070e5d6059ef649a4cc000f3ee41e4e88be249894fe9cc7f9
-    made for     numpy 2.4, ir 7
+    key          19bbab4ab36e077cd0e1312bb9960f2fdaeb3e69f02da27084ed0a932fac2b35
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -48,4 +48,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 4c69703b092c90f30b1a0b2c67960d5fb0c8a37674566c79674f85b98f8988a0
+# tracejit sha256 a9e7f96dbc3ed1fd42429bda65c1b63dc0218ac93806411619681273f08194ba

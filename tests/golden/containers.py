@@ -4,8 +4,8 @@
     signature    b_0 f8[3]  w_0 f8[4,3]  b_1 f8[2]  w_1 f8[3,2]  x f8[6,4]  ->  f8
     gradient     b_0, w_0, b_1, w_1   (x not differentiated)
     residuals    w_1 x x_1 x_2 (240 bytes)
-    key          a23d6367fe637deea95cffcafc77cdb7e382c99e0cec24e6a6cad80421528b1e
-    made for     numpy 2.4, ir 7
+    key          5402b59e2c4c8faeead92dce0eed40211815c3b206bec33c282fc64375db1b0e
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, ones, tanh, vdot
 
@@ -64,4 +64,4 @@ def value_and_grad(b_0, w_0, b_1, w_1, x):
     b_0_bar = ones_6.dot(x_bar)
     w_0_bar = x.T.dot(x_bar)
     return out, (b_0_bar, w_0_bar, b_1_bar, w_1_bar)
-# tracejit sha256 ac4903f956a60a6b8ce71bf75f940301c6b475208062e88b0238123c5239837b
+# tracejit sha256 006af3bed4daab2ff9bab71b0268202ff5bf66e31293eb4bc3e6c41fe59dce5d

@@ -5,8 +5,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          a86a0b7f7b956ec9b5fac47f547bb62d1ef76fb7cbb0827b9258519635a4c4e3
-    made for     numpy 2.4, ir 7
+    key          600e090ce0fa00c4a8376123d170226007c1f9d9c786d8527ca9b8f48c675831
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, exp, log
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 2daa437653dad892700e2a76916be5b0d54d96ad52196a449dda3ee33e5a2e23
+# tracejit sha256 20f98216f18b4b95757e6549dbf87898dd385af5f5b1cfb5480e1fc62fcd5d4f

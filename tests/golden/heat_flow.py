@@ -4,8 +4,8 @@
     signature    u f8[60,60]  c f8[58,58]  ->  f8
     gradient     u, c
     residuals    u_1 c_rows u_2 u (112288 bytes)
-    key          746f7c5897cbf18215147f820fe351c38417e033329fd3c4b0909f689c590cdb
-    made for     numpy 2.4, ir 7
+    key          2192ad455c042874d4a186bbc5f2b77c2f041f7ece31e93aa9524d49e5874afd
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, multiply, subtract, zeros
 
@@ -166,4 +166,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 fe9dc4ae42e40f2162a2e44c71394772476375b0433c147d9b38fb4713575bf1
+# tracejit sha256 cc1b8d40b146735a4aa9246896245f207afa68b0780bfc8d1e4646176a91737e

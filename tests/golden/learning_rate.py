@@ -2,8 +2,8 @@
 
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          df61a440eff09e965dce63fdcd83415ba6bcad5a1ed95b52f776f75f2d5d0754
-    made for     numpy 2.4, ir 7
+    key          c4e34a1622020ac059310f7d6911790efcaa89c3c98acc3cc8dd0d4ce7a9692b
+    made for     numpy 2.4, ir 8
 """
 from numpy import array
 
@@ -23,4 +23,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 a2cfc282f2313f205f8c01c810ec5d9be455bfc73f9119d3e6e62319bf2a84ac
+# tracejit sha256 0dce0dc9d99a2b8041bacaf821186e3b47e3619194265ea9d19c079b014eff63

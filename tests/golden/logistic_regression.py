@@ -5,8 +5,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          d7eadd95fc6a7f3f15b951a95880a88630346628f738150908465df0f735df55
-    made for     numpy 2.4, ir 7
+    key          bc2626dabd34c03362b316ddd5ddb3630736c1db545fa6187291084ab955bbb9
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, exp, log1p, ones
 
@@ -56,4 +56,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 1bccd98b3f660a971511ff12d5420d216aaa82306c526fd37b8bd6003d5cacfa
+# tracejit sha256 6c8c0879f892cba1d197b1e65514d34711a29afc9681460a7f274b7a0586ef73

@@ -4,8 +4,8 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h (4096 bytes)
-    key          f6812eda88ea9c1f17999d5174ccadbc3d58b58385ca568851e99826825cd4ae
-    made for     numpy 2.4, ir 7
+    key          cc7ac56adb12da388e0c8a2c85a231bd12a4cf0fa0e8380b34746ca4e275d8cf
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, exp, multiply, ones, subtract, tanh
 
@@ -125,4 +125,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = c2 * x.T.dot(a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 553bf3522e73a7fdfda46e8fe11b3d1da6fdf0cd4d6574d8fb1f113700601706
+# tracejit sha256 9c8ca35ac139f4f57593a740d35fcd0ddf3cbd65f881fa4f7b6dc25a5ba46bdc

@@ -4,8 +4,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          a788df837fb51536c19c07be0821640ee862294305ef9f61a359747947ca3ba8
-    made for     numpy 2.4, ir 7
+    key          7c978cedc29b752850312cb289321d0e89e9d0490a1b4656e010ed8bce8b934b
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
 
@@ -101,4 +101,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 e13290d47bb7c9cdb2797181fd8ca58daa9751ea9c8f6e586199f0391b7d6c2d
+# tracejit sha256 3d77916a2bd315e1632345db76495668800e4b9d8038c214e3064c5ac5c91eb6

@@ -4,8 +4,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1 (128 bytes)
-    key          3d3db367e6c3f2949e6dc33db313502f2e467e9a4fe4bf10544c9b2e084ca34c
-    made for     numpy 2.4, ir 7
+    key          a0b7ec2a2922b44753a9fea0d04a192d73dab89bd323255d4a9f564bad5a8ec0
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, zeros
 
@@ -54,4 +54,4 @@ def value_and_grad(x):
     x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 8596cc8d946f8381445c745e371c2bb166cc34f229c13a5666dfd6215fa3785d
+# tracejit sha256 3c339853e4cacb8ef5f5f98f861b972f9b06473e1a0ff5c38ffa0fe69cbb88db

@@ -4,8 +4,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          fa5066e019a8263757ba5dbe50bdad46323e71642b87f699ae593c9094772741
-    made for     numpy 2.4, ir 7
+    key          3335895782723ab2147713f9b6bd575b9ba951cc4a73cdf1d352d57edfe775a0
+    made for     numpy 2.4, ir 8
 """
 
 SIGNATURE = {
@@ -49,4 +49,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 a1bc3fe54ac87626aa5c52de73282b91c9b97e409ff6020a9c4a73c5c8615578
+# tracejit sha256 baf6e0ceb1ce95c7252369ea5d2e3426b21eb3bebfd1872b775414585a37c699

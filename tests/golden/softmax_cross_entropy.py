@@ -5,8 +5,8 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2 (1760 bytes)
-    key          c795550c33cf9a28bb1d2535719ca33fd47bae5a1c0081acae2448f3254b9503
-    made for     numpy 2.4, ir 7
+    key          5e76aaaeb3561205b7c067b5742e2aba2a5ff5457b1bdfc9b5a4c13f6673cacc
+    made for     numpy 2.4, ir 8
 """
 from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
 
@@ -65,4 +65,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
     logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 5f07adbd20ac495d0e151dca7050f15a97ec8928826e224157f1b59accf5ddcb
+# tracejit sha256 90f66a076b7ba7fb1b7ad41591bb351c36047b14a8ea0a82aeb86c80e9e2af65

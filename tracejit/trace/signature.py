@@ -165,6 +165,14 @@ def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:
     return None
 
 
+def is_no_spec(given: Any) -> bool:
+    """Whether what describes an argument is meant for a TensorSpec, or a structure of such, and is
+    none."""
+    if not isinstance(given, (tuple, list, type, np.dtype, np.ndarray)):
+        return False
+    return all(type(leaf) is not TensorSpec for leaf in flatten(given)[0])
+
+
 def bind_arguments(
     signature: inspect.Signature, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
