@@ -18,6 +18,7 @@ import tracejit as tj
 from tests.forked import in_child
 from tracejit import pipeline
 from tracejit.errors import LeakedTensorError, UnsupportedError
+from tracejit.function import Function
 from tracejit.trace.record import active, current_recording
 
 W = np.array([0.5, -1.0, 2.0])
@@ -359,6 +360,23 @@ def test_plain_values_and_other_functions_work_on_another_thread() -> None:
 
     close(f(W), W + 3.0)
     assert len(g.kernels) == 1
+
+
+def test_what_another_thread_makes_just_before_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look for a kernel and the recording of one, another thread makes it."""
+    f = tj.function(lambda x: x * 3.0)
+    first_call = Function._first_call
+    waiting = [True]
+
+    def later(self: Any, *args: Any) -> Any:
+        if waiting:
+            waiting.clear()
+            close(elsewhere(lambda: f(W)), 3.0 * W)
+        return first_call(self, *args)
+
+    monkeypatch.setattr(Function, "_first_call", later)
+    close(f(W), 3.0 * W)
+    assert len(f.kernels) == f.tracing_count == 1
 
 
 # What threads share

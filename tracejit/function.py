@@ -92,11 +92,12 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             if OPEN and self._is_switched_off():
                 result = self._eagerly(args, kwargs)
                 return result
-            for entry in self._shelf.calls:
+            calls = self._shelf.calls
+            for entry in calls:
                 result = entry(*args, **kwargs) if kwargs else entry(*args)
                 if result is not MISS:
                     return result
-            result, problem = self._first_call(args, kwargs), None
+            result, problem = self._first_call(args, kwargs, calls), None
         except (Exception, Failed) as error:
             result, problem = self._after(error, args, kwargs)
         if problem is not None:
@@ -157,8 +158,10 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
 
     # Calls that no kernel fits
 
-    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        tried = self._shelf.made
+    def _first_call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Sequence[Any]
+    ) -> Any:
+        """A call that none of the entries `tried` fits. MISS where another thread records it."""
         self.signature = signature_of(self.python)  # whose defaults may be others by now
         arguments = bind_arguments(self.signature, self.name, args, kwargs)
         recording = recording_among(arguments) or current_recording()
@@ -179,7 +182,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if result is MISS and self._must_record:
             # Another thread has changed what was read while recording, or even the arguments.
             result = self._record(call, space, keep=False).call(*args, **kwargs)
-            return self._first_call(args, kwargs) if result is MISS else result
+            if result is MISS:
+                return self._first_call(args, kwargs, self._shelf.calls)
         return result
 
     def _by_path(self, found: Made, leaves: Sequence[Any], call: Call, space: Space) -> Any:
@@ -189,7 +193,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         Raises Failed where there are too many.
         """
         for _ in range(self.options.max_paths):
-            seen = self._shelf.made
+            seen = self._shelf.calls
             answer, outcomes = found.entry.ways.tried(leaves)
             if outcomes is None:
                 return answer
@@ -213,8 +217,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
         space = Space(self.signature.parameters)
         call = self._take_apart(arguments, space)
-        seen = self._shelf.made
-        tried = [one for one in reversed(seen) if one.entry.fits(call)]
+        seen = self._shelf.calls
+        tried = [one for one in reversed(self._shelf.made) if one.entry.fits(call)]
         ways = 0
         for _ in range(self.options.max_paths):
             onto: Entry | None = None
@@ -231,7 +235,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             found = self._specialise_in_turn(call, space, seen, onto, outcomes)
             if found is None:
                 return MISS
-            seen, tried = self._shelf.made, [found]
+            seen, tried = self._shelf.calls, [found]
         self._history.warn_of_ways(ways)
         raise Failed
 
@@ -257,18 +261,18 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self,
         call: Call,
         space: Space,
-        seen: Sequence[Made],
+        seen: Sequence[Any],
         onto: Entry | None = None,
         forced: Sequence[Any] = (),
         exact: bool = False,
     ) -> Made | None:
-        """What has been made for `call` since the shelf was `seen`, or what `_specialise` makes.
+        """What has been made for `call` since its calls were `seen`, or what `_specialise` makes.
         Where another thread is recording it: None, or, if there must be, what serves it alone. No
         dimension is free where it must be `exact`."""
         with self._shelf.turns.at(call, self._roles(call)[0]) as is_first:
             if not is_first:
                 return self._record(call, space, keep=False) if self._must_record else None
-            if self._shelf.made is not seen:
+            if self._shelf.calls is not seen:
                 found = self._shelf.made_for(call, exact)
                 if found is not None:
                     return found
