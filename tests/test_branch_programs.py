@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 FEW = settings(
-    max_examples=120,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     database=None,
