@@ -68,6 +68,7 @@ RANKS = {
     "pickling": 9,
     "recovery": 9,
     "specialise": 9,
+    "strict": 9,
     "ways": 9,
     "long_ways": 9,
     "explain": 9,

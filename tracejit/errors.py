@@ -40,6 +40,7 @@ from tracejit.exceptions import (
     RuleTypeError,
     SeedError,
     ShapeError,
+    StrictError,
     TapeArgumentError,
     TapeError,
     TapeStateError,
@@ -57,9 +58,9 @@ __all__ = [
     "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
     "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
     "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
-    "RuleTypeError", "SeedError", "ShapeError", "TapeArgumentError", "TapeError", "TapeStateError",
-    "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError", "WatchError",
-    "Where", "fail", "placed", "without_frames",
+    "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
+    "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
+    "WatchError", "Where", "fail", "placed", "without_frames",
 ]  # fmt: skip
 
 
@@ -241,6 +242,12 @@ ERRORS: dict[str, Row] = {
         "kernel {name} cannot be used: {problem}.",
         "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
         "{fix}",
+    ),
+    "strict": Row(
+        StrictError,
+        "{function} raised {problem}, which plain Python does not raise.",
+        "without TRACEJIT_STRICT=1 the call is made again by Python, and nobody sees the mistake.",
+        "report it: this is a bug in tracejit, not in your code.",
     ),
     "graph": Row(
         GraphError,

@@ -23,6 +23,7 @@ from tracejit.results import CommitFailed, own, taped_result
 from tracejit.runtime.dispatch import NotApart, Space
 from tracejit.runtime.notes import add_note
 from tracejit.specialise import takes_gradients
+from tracejit.strict import python_must_raise
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
@@ -94,7 +95,9 @@ class Recovering:
                 error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
             try:
-                return _own_results(self._eagerly(args, kwargs, error), args, kwargs), None
+                with python_must_raise(_cause(error), self.name):
+                    answer = self._eagerly(args, kwargs, error)
+                return _own_results(answer, args, kwargs), None
             except Exception as other:
                 error = apart_from(other, error)
         return None, self._problem(error, args, kwargs)
@@ -249,6 +252,13 @@ class Recovering:
             and (leaf.path not in self._dynamic or leaf.argument in self._static)
         }
         return fixed, differentiated
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """The error that Python has to meet, too, when it makes a call again after `error`."""
+    if isinstance(error, Failed):
+        return error.__cause__
+    return None if isinstance(error, NotApart) else error
 
 
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
