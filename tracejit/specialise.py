@@ -196,7 +196,7 @@ class Run:
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
                 )
-                if recording.decisions.failed:
+                if recording.decisions.failed or recording.raises_text:
                     raise Failed
                 if recording.is_torn:
                     raise Shared
@@ -209,6 +209,9 @@ class Run:
                 finished = finish(answer, recording, self.request, self.name, self.origin)
         except BaseException as error:
             recording.abandon()
+            is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
+            if recording.raises_text and is_users:
+                raise Failed from error  # its message shows what has no numbers yet
             guard = captures.guard() if sizes is not None else None
             if guard is not None and not guard() and isinstance(error, Exception):
                 raise RanOnce from error

@@ -30,6 +30,7 @@ from tracejit.trace.selected import Selected
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
+TEXT = "the text of {}"
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -64,11 +65,17 @@ class Tensor(ArrayMethods):
 
     def __repr__(self) -> str:
         data = self._value.data
-        if data is None and self.type.form == "weak" and self._recording.open:
+        if data is not None:
+            return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
+        if self.type.form == "weak" and self._recording.open:
             return str(self._number(repr, "repr({})"))
-        if data is None:
-            return f"<Tensor {self._called()} {self.type!r}>"
-        return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
+        return self._text(repr)
+
+    def __str__(self) -> str:
+        if self.type.form == "weak":
+            return repr(self)
+        data = self._value.data
+        return self._text(str) if data is None else str(data)
 
     def __hash__(self) -> int:
         """A number's own, for it is equal to it; an array has none in NumPy, but may be a key
@@ -245,13 +252,19 @@ class Tensor(ArrayMethods):
         return self.conj()
 
     def __format__(self, spec: str) -> str:
-        if spec or self.type.form == "weak":
-            return str(
-                self._number(
-                    lambda number: format(number, spec), f"format({{}}, {spec!r})", decides=True
-                )
-            )
-        return repr(self)
+        call = f"format({{}}, {spec!r})"
+        if self.type.form == "weak" or (spec and self._value.data is not None):
+            return str(self._number(lambda number: format(number, spec), call, decides=True))
+        if self._value.data is not None:
+            return str(self)
+        return self._text(operator.methodcaller("__format__", spec), call if spec else TEXT)
+
+    def _text(self, convert: Callable[[Any], str], call: str = TEXT) -> str:
+        """Text in place of numbers that are not there, for a person to look at; refused as data."""
+        if self._recording.open and not self._recording.shows_text():
+            fix = "print(t) shows what it is; tj.callback(print, t) shows its numbers at each call."
+            return str(self._number(convert, call, fix))
+        return f"<Tensor {self._called()} {self.type!r}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""

@@ -341,6 +341,8 @@ class Variable(ArrayMethods):
         raise fail("write", places.here(), call=call, target="a Variable", fix=fix)
 
     def __repr__(self) -> str:
+        if current_recording() is not None:
+            return repr(self.read_value())
         shown = " ".join(str(self.data).split("\n"))
         return f"<Variable {self._called()} {self.type!r} {shown}>"
 
