@@ -119,7 +119,8 @@ def linalg_op(
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
     call; `source` replaces both. `infer` replaces the probe; `batch` and `assumes_shape` are as in
-    an Op, and functions of one matrix take a stack where SciPy does. `handles` False: calls of the function are read elsewhere.
+    an Op, and functions of one matrix take a stack where SciPy does. `handles` False: calls of the
+    function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
     taken = hasattr(np.linalg, function.__name__)
