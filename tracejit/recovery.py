@@ -32,7 +32,7 @@ from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.shapes import Shapes
 from tracejit.trace.signature import Call, bind_arguments, take_apart
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Whole
@@ -203,7 +203,7 @@ class Recovering:
             taken |= {leaf.name for leaf in call.leaves if leaf.role != "number"}
             windows = (*windows, Whole())
         values = [eager_source(leaf, leaf.name in taken) for leaf in call.leaves]
-        taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
+        taped = EAGER.is_watched or any(type(leaf.value) in TENSORS for leaf in call.leaves)
         arguments = call.rebuild(values)
         try:
             with EAGER.seen_by(windows):
@@ -274,5 +274,5 @@ class Recovering:
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What Python has answered, as a kernel does: for eager Tensors eager Tensors, and arrays that
     share no memory."""
-    taped = EAGER.is_watched or Tensor in map(type, flatten((args, kwargs))[0])
+    taped = EAGER.is_watched or not TENSORS.isdisjoint(map(type, flatten((args, kwargs))[0]))
     return map_tree(taped_result if taped else own, result)

@@ -24,7 +24,7 @@ from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
 from tracejit.ops.op import DIRECT
 from tracejit.trace import places
-from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.selected import Selected
 from tracejit.trace.writes import out_by_name, write_at, write_result
@@ -42,6 +42,10 @@ class Tensor(ArrayMethods):
     """
 
     __slots__ = ("__weakref__", "_held", "_owner", "_recording", "_scope")
+
+    def __new__(cls, value: Value, recording: Any) -> Tensor:
+        """A Tensor of the class for an array or for a number."""
+        return object.__new__(ArrayTensor if value.type.form == "array" else ScalarTensor)
 
     def __init__(self, value: Value, recording: Any) -> None:
         """The user's view of `value` in `recording`."""
@@ -294,7 +298,7 @@ class Tensor(ArrayMethods):
 
     def __getitem__(self, index: Any) -> Any:
         """Elements by position; under a mask that is being recorded, what it will select."""
-        if type(index) is Tensor and index.dtype.kind == "b" and index._held.data is None:
+        if type(index) in TENSORS and index.dtype.kind == "b" and index._held.data is None:
             if self.shape[: index.ndim] == index.shape != ():
                 return Selected(self, index)
         return self._handle(operator.getitem, (self, index), {})
@@ -334,8 +338,8 @@ class Tensor(ArrayMethods):
         recorder = self._recording
         if self.ndim < 2:
             return self
-        if type(other) is Tensor or self._held.data is not None:
-            other = other if type(other) is Tensor else Tensor(recorder.lift(other), recorder)
+        if type(other) in TENSORS or self._held.data is not None:
+            other = other if type(other) in TENSORS else Tensor(recorder.lift(other), recorder)
             self._held = recorder.laid_like(self._held, other)
         else:
             recorder.out_of_order.add(self._held)
@@ -350,6 +354,29 @@ class Tensor(ArrayMethods):
             called = f"{kind.__name__}.{name}"
             raise fail("unsupported-function", self._recording.here(), function=called)
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+class ArrayTensor(Tensor, ArrayContainer):
+    """An array, of any rank."""
+
+    __slots__ = ()
+
+
+class ScalarTensor(Tensor):
+    """A NumPy scalar or a Python number: it has no length, and nothing to iterate over."""
+
+    __slots__ = ()
+    __iter__ = None  # or Python would iterate by __getitem__
+
+    def __getattribute__(self, name: str) -> Any:
+        """Any attribute but `__iter__`, which `hasattr` must not find."""
+        if name == "__iter__":
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+
+# The classes of Tensors; `type(x) in TENSORS` tells if a value of the user's is one.
+TENSORS = frozenset((ArrayTensor, ScalarTensor))
 
 
 def _spelling(function: Any) -> str:
