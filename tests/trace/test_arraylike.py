@@ -29,7 +29,7 @@ def plain(found: Any) -> Any:
     """The arrays of a result that is Tensors."""
     if type(found) in (list, tuple):
         return [plain(one) for one in found]
-    if type(found) not in (tj.Tensor, tj.Variable):
+    if not isinstance(found, (tj.Tensor, tj.Variable)):
         return found
     return found.numpy()
 
