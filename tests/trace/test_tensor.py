@@ -400,7 +400,7 @@ def test_an_unsupported_keyword_is_refused_by_name(
 
 
 def test_an_attribute_that_ndarray_has_not_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'numpy.ndarray' object has no attribute 'relu'"):
+    with pytest.raises(AttributeError, match=r"'numpy\.ndarray' object has no attribute 'relu'"):
         run(lambda x: x.relu(), VECTOR)
     assert not run(lambda x: hasattr(x, "relu"), VECTOR).leaves[0]
 
