@@ -5,6 +5,7 @@ import errno
 import inspect
 import linecache
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,18 +20,14 @@ import numpy as np
 import pytest
 
 from tracejit import errors
-from tracejit.cache import store as module_under_test
-from tracejit.cache.key import digest, kernel_name
-from tracejit.cache.store import (
-    CacheWarning,
-    Store,
-    constants_bytes,
-    default_path,
-    load_file,
-    load_text,
-    save,
-    seal,
-)
+from tracejit.cache import notices
+from tracejit.cache.folder import Folder, held
+from tracejit.cache.key import constants_bytes, digest, kernel_name, mark, seal
+from tracejit.cache.modules import load_text
+from tracejit.cache.notices import CacheWarning
+from tracejit.cache.secret import secret_of
+from tracejit.cache.standalone import save
+from tracejit.cache.store import Store
 from tracejit.errors import KernelError
 
 ROOT = Path(errors.__file__).parents[1]
@@ -47,6 +44,7 @@ WEIGHTED = HEADER + (
     '    w = constants["w"]\n\n\n'
     "def forward(x):\n    return w * x\n"
 )
+OF_THE_CACHE = (".secret", ".swept")
 # Counts how often it is run: nothing but an intact kernel may ever be.
 COUNTING = HEADER + "import builtins\n\nbuiltins.tracejit_runs += 1\n"
 
@@ -56,7 +54,7 @@ root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reaso
 
 @pytest.fixture(autouse=True)
 def nothing_warned_yet(monkeypatch):
-    monkeypatch.setattr(module_under_test, "_warned", {})
+    monkeypatch.setattr(notices, "_warned", {})
 
 
 @pytest.fixture
@@ -73,6 +71,20 @@ def store(folder):
 def runs(monkeypatch):
     monkeypatch.setattr(builtins, "tracejit_runs", 0, raising=False)
     return lambda: builtins.tracejit_runs
+
+
+def plant(store, text, npz=None):
+    """Put a kernel there as somebody would who has the secret: seal and mark fit."""
+    sealed = seal(text, npz)
+    with held(store.path) as folder:
+        proof = mark(secret_of(folder), NAME, sealed)
+    (store.path / f"{NAME}.py").write_text(sealed)
+    (store.path / f"{NAME}.mark").write_text(f"{proof}\n")
+
+
+def shown(folder):
+    """The names of the files in a folder, without those of the cache as a whole."""
+    return sorted(file.name for file in folder.iterdir() if file.name not in OF_THE_CACHE)
 
 
 def refused(store, problem, key=KEY):
@@ -111,7 +123,7 @@ def test_a_file_on_disk_is_the_text_and_a_seal(store, folder):
     store.put(NAME, WEIGHTED, WEIGHTS)
     text = (folder / f"{NAME}.py").read_text(encoding="utf-8")
     assert text == seal(WEIGHTED, constants_bytes(WEIGHTS)) == store.read(NAME)
-    assert sorted(file.name for file in folder.iterdir()) == [f"{NAME}.npz", f"{NAME}.py"]
+    assert shown(folder) == [f"{NAME}.mark", f"{NAME}.npz", f"{NAME}.py"]
 
 
 @posix
@@ -269,7 +281,7 @@ def test_the_cache_does_not_wait_for_the_disk(store, monkeypatch, tmp_path):
 )
 def test_an_intact_file_that_fails_is_a_miss_with_one_warning(store, folder, statement, problem):
     store.put(NAME, PLAIN, {})
-    (folder / f"{NAME}.py").write_text(seal(f"{HEADER}{statement}\n"))
+    plant(store, f"{HEADER}{statement}\n")
     assert refused(store, problem)
 
 
@@ -408,9 +420,9 @@ def failing(number):
     ("owner", "function", "number"),
     [
         (os, "fdopen", errno.EMFILE),
-        (Path, "replace", errno.ENOSPC),
-        (Path, "replace", errno.EACCES),
-        (Path, "mkdir", errno.EROFS),
+        (os, "replace", errno.ENOSPC),
+        (os, "replace", errno.EACCES),
+        (os, "mkdir", errno.EROFS),
         (os, "open", errno.EROFS),
     ],
 )
@@ -426,7 +438,7 @@ def test_a_disk_that_refuses_means_memory_with_one_warning(
                 assert module.__file__ == f"<tracejit {NAME}>"
     assert len(caught) == 1
     assert os.strerror(number) in str(caught[0].message)
-    assert not folder.exists() or list(folder.iterdir()) == []
+    assert not folder.exists() or shown(folder) == []
 
 
 @posix
@@ -442,23 +454,23 @@ def test_a_folder_that_is_really_read_only(store, folder):
     folder.chmod(0o700)
 
 
-def test_constants_are_in_place_before_the_text(store, monkeypatch):
+def test_constants_and_mark_are_in_place_before_the_text(store, monkeypatch):
     replaced = []
-    replace = Path.replace
+    replace = os.replace
 
-    def record(source, target):
-        replaced.append(target.suffix)
-        return replace(source, target)
+    def record(source, target, **folders):
+        replaced.append(Path(target).suffix)
+        return replace(source, target, **folders)
 
-    monkeypatch.setattr(Path, "replace", record)
+    monkeypatch.setattr(os, "replace", record)
     store.put(NAME, WEIGHTED, WEIGHTS)
-    assert replaced == [".npz", ".py"]
+    assert replaced == [".npz", ".mark", ".py"]
 
 
 def test_a_disk_that_refuses_the_text_keeps_the_old_kernel(store, monkeypatch):
     store.put(NAME, PLAIN, {})
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", failing(errno.ENOSPC))
+        patch.setattr(os, "replace", failing(errno.ENOSPC))
         with pytest.warns(CacheWarning):
             store.put(NAME, PLAIN.replace("2", "3"), {})
     assert store.get(NAME, KEY).forward(2) == 4
@@ -471,16 +483,39 @@ def test_a_file_that_cannot_be_read_is_a_miss(store, monkeypatch, number):
     assert refused(store, "cannot be read")
 
 
-def test_constants_that_vanish_before_they_are_read_do_not_disturb_put(store, folder, monkeypatch):
-    write = module_under_test._write_kernel
+def test_files_that_another_process_deletes_do_not_disturb_put(store, folder, monkeypatch):
+    write = Store._write
 
-    def write_and_prune(path, text, npz, *, mode):
-        write(path, text, npz, mode=mode)
-        path.with_suffix(".npz").unlink()
+    def write_and_lose(store, *arguments):
+        write(store, *arguments)
+        for file in folder.iterdir():
+            file.unlink()
 
-    monkeypatch.setattr(module_under_test, "_write_kernel", write_and_prune)
-    with pytest.warns(CacheWarning, match="kept in memory"):
-        assert store.put(NAME, WEIGHTED, WEIGHTS).forward(1).sum() == 6
+    monkeypatch.setattr(Store, "_write", write_and_lose)
+    assert store.put(NAME, WEIGHTED, WEIGHTS).forward(1).sum() == 6  # and no warning
+
+
+def test_a_folder_that_another_process_deletes_is_made_again(store, folder, monkeypatch):
+    draft, lost = Folder.draft, []
+
+    def lose_first(self, name, *arguments, **options):
+        if not lost and name.endswith(".py"):
+            lost.append(name)
+            shutil.rmtree(folder)
+        return draft(self, name, *arguments, **options)
+
+    monkeypatch.setattr(Folder, "draft", lose_first)
+    assert store.put(NAME, WEIGHTED, WEIGHTS).__file__ == str(folder / f"{NAME}.py")
+    assert lost and store.get(NAME, KEY).forward(1).sum() == 6
+
+
+def test_a_write_that_another_process_has_made_is_no_failure(store, folder, monkeypatch):
+    """As on Windows, where a file that somebody reads cannot be replaced."""
+    store.put(NAME, WEIGHTED, WEIGHTS)
+    monkeypatch.setattr(os, "replace", failing(errno.EACCES))
+    assert store.put(NAME, WEIGHTED, WEIGHTS).__file__ == str(folder / f"{NAME}.py")
+    with pytest.warns(CacheWarning, match="kept in memory: writing one failed"):
+        store.put(NAME, WEIGHTED + "# other\n", WEIGHTS)
 
 
 @posix
@@ -498,7 +533,7 @@ def test_a_disk_that_is_really_full(folder):
         assert "too large" in str(warning.message), warning
     """
     python(script)
-    assert list(folder.iterdir()) == []
+    assert shown(folder) == []
 
 
 # Many at once.
@@ -536,7 +571,7 @@ def test_processes_that_write_and_read_one_name_never_see_half_a_file(folder):
     for process in processes:
         _, error = process.communicate(timeout=120)
         assert process.returncode == 0, error
-    assert sorted(file.name for file in folder.iterdir()) == [f"{NAME}.npz", f"{NAME}.py"]
+    assert shown(folder) == [f"{NAME}.mark", f"{NAME}.npz", f"{NAME}.py"]
 
 
 def test_threads_that_write_read_and_clear_never_raise(store):
@@ -638,12 +673,12 @@ def test_entries(store, folder):
 def test_clear_deletes_kernels_and_nothing_else(store, folder):
     filled(store, ["plain", "weighted", "damaged"])
     (folder / f"{kernel_name('damaged', 'f8', digest('damaged'))}.py").write_text("damaged")
-    kept = ["notes.py", "weights.npz", ".hidden.tmp", "loss__zzzzzzzz.py"]
+    kept = ["notes.py", "weights.npz", ".hidden.tmp", "loss__zzzzzzzz.py", "notes.mark"]
     for name in kept:
         (folder / name).write_text("mine")
         os.utime(folder / name, (1, 1))
     assert store.clear() == 3
-    assert sorted(file.name for file in folder.iterdir()) == sorted(kept)
+    assert shown(folder) == sorted(kept)
     assert store.clear() == Store(None).clear() == Store(folder / "nowhere").clear() == 0
 
 
@@ -667,14 +702,15 @@ def test_prune_by_size_drops_the_oldest(store):
 def test_what_interrupted_writers_left_is_swept_once_it_is_old(store, folder):
     filled(store, ["plain"])
     left = [f".{NAME}.py.0123456789ab.tmp", f".{NAME}.npz.0123456789ab.tmp", f"{NAME}.npz"]
+    left += [f"{NAME}.mark", ".secret.0123456789ab.tmp", ".swept.0123456789ab.tmp"]
     for name in left:
         (folder / name).write_text("half")
     assert store.prune() == 0
-    assert len(list(folder.iterdir())) == 4
+    assert len(shown(folder)) == 8
     for name in left:
         os.utime(folder / name, (1e9, 1e9))
     assert store.prune() == 0
-    assert [file.stem for file in folder.iterdir()] == store.names()
+    assert shown(folder) == [f"{store.names()[0]}{suffix}" for suffix in (".mark", ".py")]
 
 
 def test_read_shows_damaged_kernels_too_but_no_missing_ones(store, folder):
@@ -684,119 +720,3 @@ def test_read_shows_damaged_kernels_too_but_no_missing_ones(store, folder):
     store.clear()
     with pytest.raises(KernelError, match=f"{NAME}.py: it does not exist"):
         store.read(NAME)
-
-
-@pytest.mark.parametrize(
-    ("platform", "environment", "path"),
-    [
-        ("linux", {}, "home/.cache/tracejit"),
-        ("linux", {"XDG_CACHE_HOME": "/xdg"}, "/xdg/tracejit"),
-        ("linux", {"XDG_CACHE_HOME": "relative"}, "home/.cache/tracejit"),
-        ("darwin", {"XDG_CACHE_HOME": "/xdg"}, "home/Library/Caches/tracejit"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/tracejit/cache"),
-        ("win32", {}, "home/AppData/Local/tracejit/cache"),
-        ("linux", {"TRACEJIT_CACHE_DIR": "/chosen"}, "/chosen"),
-        ("linux", {"TRACEJIT_CACHE_DIR": "~/chosen"}, "home/chosen"),
-        ("darwin", {"TRACEJIT_CACHE_DIR": "chosen"}, "chosen"),
-        ("linux", {"TRACEJIT_CACHE_DIR": "/chosen", "TRACEJIT_CACHE": "0"}, None),
-        ("linux", {"TRACEJIT_CACHE": "1", "TRACEJIT_CACHE_DIR": ""}, "home/.cache/tracejit"),
-    ],
-)
-@posix
-def test_default_path(monkeypatch, tmp_path, platform, environment, path):
-    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "TRACEJIT_CACHE_DIR", "TRACEJIT_CACHE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {"HOME": str(tmp_path / "home"), **environment}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.chdir(tmp_path)
-    assert default_path() == (path and tmp_path / path)
-
-
-def test_without_a_home_there_is_no_default_path(monkeypatch):
-    def no_home(*arguments):
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("TRACEJIT_CACHE_DIR", raising=False)
-    monkeypatch.setattr(Path, "home", no_home)
-    assert default_path() is None
-
-
-# Stand-alone copies.
-
-
-@pytest.mark.parametrize(("text", "constants"), [(PLAIN, {}), (WEIGHTED, WEIGHTS)])
-def test_save_then_load_file(tmp_path, monkeypatch, text, constants):
-    npz = constants_bytes(constants) if constants else None
-    monkeypatch.chdir(tmp_path)
-    save(seal(text, npz), npz, "kernels/loss.v2.py")
-    module = load_file("kernels/loss.v2.py")
-    assert module.forward(np.ones(3)).sum() == 6
-    assert module.__file__ == str(tmp_path / "kernels" / "loss.v2.py")
-    # And as ordinary Python, without tracejit.
-    path = tmp_path / "kernels" / "loss.v2.py"
-    script = f"import runpy; print(runpy.run_path({str(path)!r})['forward'](1))"
-    assert subprocess.run([sys.executable, "-c", script], check=True, cwd="/").returncode == 0
-
-
-@posix
-def test_saved_files_have_ordinary_modes_and_may_be_links(tmp_path):
-    old = os.umask(0o022)
-    try:
-        save(seal(PLAIN), None, tmp_path / "loss.py")
-    finally:
-        os.umask(old)
-    assert (tmp_path / "loss.py").stat().st_mode & 0o777 == 0o644
-    (tmp_path / "loss.py").chmod(0o664)
-    (tmp_path / "link.py").symlink_to("loss.py")
-    assert load_file(tmp_path / "link.py").forward(2) == 4
-
-
-def test_a_saved_file_may_have_converted_line_endings(tmp_path):
-    (tmp_path / "loss.py").write_bytes(seal(PLAIN).replace("\n", "\r\n").encode())
-    assert load_file(tmp_path / "loss.py").forward(2) == 4
-
-
-@pytest.mark.parametrize(
-    ("damage", "problem"),
-    [
-        (lambda file: file.unlink(), "does not exist"),
-        (lambda file: file.with_suffix(".npz").unlink(), "missing"),
-        (lambda file: file.write_text("x = 1\n"), "not a kernel"),
-        (lambda file: file.write_text(file.read_text().replace("w", "v")), "changed after"),
-        (lambda file: file.with_suffix(".npz").write_bytes(b"PK"), "were changed"),
-        (lambda file: file.write_text(seal("1 / 0\n")), "raises ZeroDivisionError"),
-        (lambda file: (file.unlink(), file.mkdir()), "not a plain file|cannot be read"),
-    ],
-)
-def test_load_file_says_what_is_wrong_and_what_to_do(tmp_path, damage, problem):
-    npz = constants_bytes(WEIGHTS)
-    save(seal(WEIGHTED, npz), npz, tmp_path / "loss.py")
-    damage(tmp_path / "loss.py")
-    with pytest.raises(KernelError, match=problem) as caught:
-        load_file(tmp_path / "loss.py")
-    assert f"{tmp_path / 'loss.py'}: " in str(caught.value)
-    assert "Fix: save it again with tj.export, or import it as an ordinary" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "npz", "name", "problem"),
-    [
-        (PLAIN, None, "loss.py", "not a kernel"),
-        (seal(PLAIN), b"npz", "loss.py", "without constants"),
-        (seal(PLAIN), None, "loss.txt", "not the name of a Python file"),
-        (seal(PLAIN), None, "loss", "not the name of a Python file"),
-    ],
-)
-def test_save_refuses_what_load_file_would(tmp_path, text, npz, name, problem):
-    with pytest.raises(KernelError, match=problem):
-        save(text, npz, tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_save_passes_on_what_the_disk_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", failing(errno.ENOSPC))
-    with pytest.raises(OSError, match="No space"):
-        save(seal(PLAIN), None, tmp_path / "loss.py")
-    assert list(tmp_path.iterdir()) == []
