@@ -140,7 +140,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.arguments": "tests/trace/test_writes.py",
     "tracejit.kept": "tests/test_pickling.py",
     "tracejit.cache.notices": "tests/cache/test_store.py",
-    "tracejit.cache.modules": "tests/cache/test_store.py",
     "tracejit.runtime.shelf": "tests/test_threads.py",
     "tracejit.runtime.turns": "tests/test_threads.py",
     "tracejit.trace.forks": "tests/test_threads.py",

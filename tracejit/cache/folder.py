@@ -84,8 +84,7 @@ class Folder:
                 problem = f"it takes {status.st_size} bytes, and may take {most}"
             if problem is not None:
                 raise OSError(problem)
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(status.st_size + 1), status
+            return _bytes_of(descriptor, status.st_size), status
         finally:
             os.close(descriptor)
 
@@ -253,6 +252,14 @@ def words(error: OSError) -> str:
     return f"it cannot be read ({error.strerror})" if error.errno else str(error)
 
 
+def _bytes_of(descriptor: int, size: int) -> bytes:
+    """The first `size` bytes of an open file, or as many as there are by now."""
+    parts = [os.read(descriptor, size)]
+    while parts[-1] and (left := size - sum(map(len, parts))):
+        parts.append(os.read(descriptor, left))
+    return b"".join(parts) if len(parts) > 1 else parts[0]
+
+
 def _writable_by_others(status: os.stat_result) -> str:
     return f"others can write to it (mode {stat.S_IMODE(status.st_mode):o}; chmod go-w)"
 
@@ -280,30 +287,31 @@ def _has_access_list(descriptor: int) -> bool:
 
 def _walk(path: Path, make: bool) -> int:
     """The descriptor of the folder at `path`, entered from the root; see the head of the module."""
-    place, links = Path(path.anchor), 0
-    ahead = list(reversed(path.parts[1:]))
-    descriptor = os.open(place, _ENTER)
+    root, ahead, behind, links = path.anchor, list(path.parts[:0:-1]), [path.anchor], 0
+    descriptor = os.open(root, _ENTER)
     try:
         while ahead:
             problem = distrust_of_above(os.fstat(descriptor), descriptor)
             if problem is not None:
-                raise OSError(f"{place} above it: {problem}")
+                raise OSError(f"{Path(*behind)} above it: {problem}")
             name = ahead.pop()
             below = _entered(descriptor, name, make)
             if isinstance(below, Path):
                 links += 1
                 if links > _MOST_LINKS:
                     raise OSError("it is a symbolic link that leads nowhere")
-                parts = below.parts
-                if below.is_absolute():
-                    place, parts = Path(below.anchor), parts[1:]
-                    below = os.open(place, _ENTER)
-                ahead += reversed(parts)
-            else:
-                place = place.parent if name == ".." else place / name
-            if isinstance(below, int):
-                os.close(descriptor)
-                descriptor = below
+                is_absolute = below.is_absolute()
+                ahead += below.parts[:0:-1] if is_absolute else below.parts[::-1]
+                if not is_absolute:
+                    continue
+                behind = [root]
+                below = os.open(root, _ENTER)
+            elif name != "..":
+                behind.append(name)
+            elif len(behind) > 1:
+                behind.pop()
+            os.close(descriptor)
+            descriptor = below
         problem = distrust(os.fstat(descriptor), descriptor)
         if problem is not None:
             raise OSError(problem)

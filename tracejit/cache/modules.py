@@ -6,6 +6,7 @@ stands for the bytes that were verified: nothing is read twice, and no file is w
 
 from __future__ import annotations
 
+import encodings.cp437  # noqa: F401  zipfile imports it when it reads, and files may not open then
 import io
 import linecache
 import os
