@@ -67,6 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         _complain(str(refusal))
         return refusal.code
+    except KernelError as error:
+        _complain(str(error).partition("\n")[0])
+        return 1
     except BrokenPipeError:
         # The reader has seen enough (`tracejit show KEY | head`). Python flushes once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
