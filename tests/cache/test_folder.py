@@ -4,6 +4,7 @@ import builtins
 import errno
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,42 @@ def test_another_user_finds_nothing_to_use(store):
     """As root would see the cache of a user whose home it was given (sudo -E)."""
     os.chown(store.path, STRANGER, STRANGER)
     assert in_memory(store, "belongs to another user")
+
+
+NAMESPACE = f"""
+import ctypes, os, sys
+from pathlib import Path
+from tracejit.cache.store import Store
+os.setuid({STRANGER})
+libc = ctypes.CDLL(None)
+libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: the maps are ours again after setuid
+if libc.unshare(0x10000000):  # CLONE_NEWUSER
+    print("no user namespaces here")
+    raise SystemExit
+Path("/proc/self/uid_map").write_text("{STRANGER} {STRANGER} 1")
+assert os.stat("/").st_uid not in (0, {STRANGER}) and os.geteuid() == {STRANGER}
+store = Store(Path(sys.argv[1], "cache"))
+store.put({NAME!r}, {PLAIN!r}, {{}})
+assert store.get({NAME!r}, {KEY!r}).forward(2) == 4
+"""
+
+
+@root
+@pytest.mark.skipif(sys.platform != "linux", reason="user namespaces are those of Linux")
+def test_who_owns_the_root_is_trusted_as_root_is():
+    """In a container that does not know the user root, its folders belong to nobody."""
+    own = Path(tempfile.mkdtemp())
+    os.chown(own, STRANGER, STRANGER)
+    run = [sys.executable, "-W", "error", "-c", NAMESPACE, str(own)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(run, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        if done.stdout:
+            pytest.skip(done.stdout.strip())
+        assert (own / "cache" / f"{NAME}.py").is_file()
+    finally:
+        shutil.rmtree(own)
 
 
 @pytest.mark.parametrize("private", [True, False])

@@ -514,7 +514,7 @@ def test_a_write_that_another_process_has_made_is_no_failure(store, folder, monk
     store.put(NAME, WEIGHTED, WEIGHTS)
     monkeypatch.setattr(os, "replace", failing(errno.EACCES))
     assert store.put(NAME, WEIGHTED, WEIGHTS).__file__ == str(folder / f"{NAME}.py")
-    with pytest.warns(CacheWarning, match="kept in memory: writing one failed"):
+    with pytest.warns(CacheWarning, match="kept in memory: writing one"):
         store.put(NAME, WEIGHTED + "# other\n", WEIGHTS)
 
 

@@ -3,9 +3,11 @@
 `held` walks from the root, one component after the other, each opened relative to the descriptor of
 the one before it, and refuses one that somebody else could replace: every folder must belong to
 root or to this user, and be writable by nobody else, except a sticky one (as /tmp is), in which
-others cannot touch what is ours. A symbolic link is followed by the same walk, never by the kernel
-of the system. Files are then opened, renamed and deleted relative to the descriptor, so whatever
-becomes of the names above it, the folder that was checked is the folder that is used.
+others cannot touch what is ours. Root is who owns `/`, too: in a container that knows nothing of
+the root outside, that is nobody, and so are the folders that root has made. A symbolic link is
+followed by the same walk, never by the kernel of the system. Files are then opened, renamed and
+deleted relative to the descriptor, so whatever becomes of the names above it, the folder that was
+checked is the folder that is used.
 
 Where the system has no such calls (Windows), names stand in for descriptors and no owner or mode is
 checked: what is in a user's own profile is kept from others by its access list.
@@ -207,11 +209,13 @@ def distrust(status: os.stat_result, descriptor: int) -> str | None:
     return None
 
 
-def distrust_of_shared(status: os.stat_result, descriptor: int) -> str | None:
+def distrust_of_shared(
+    status: os.stat_result, descriptor: int, owner_of_root: int = ROOT
+) -> str | None:
     """The same of what root may have put there for everybody, or our private group may write."""
     if os.name != "posix":
         return None
-    if status.st_uid not in (ROOT, os.geteuid()):
+    if status.st_uid not in (ROOT, os.geteuid(), owner_of_root):
         return "it belongs to another user"
     shared = status.st_mode & _SHARED
     if not shared or (shared == stat.S_IWGRP and is_private_group(status.st_gid, descriptor)):
@@ -219,11 +223,11 @@ def distrust_of_shared(status: os.stat_result, descriptor: int) -> str | None:
     return _writable_by_others(status)
 
 
-def distrust_of_above(status: os.stat_result, descriptor: int) -> str | None:
+def distrust_of_above(status: os.stat_result, descriptor: int, owner_of_root: int) -> str | None:
     """Why somebody else may put another thing in the place of one of ours in this folder."""
-    if status.st_mode & stat.S_ISVTX and status.st_uid in (ROOT, os.geteuid()):
+    if status.st_mode & stat.S_ISVTX and status.st_uid in (ROOT, os.geteuid(), owner_of_root):
         return None
-    return distrust_of_shared(status, descriptor)
+    return distrust_of_shared(status, descriptor, owner_of_root)
 
 
 def is_private_group(group: int, descriptor: int) -> bool:
@@ -290,12 +294,13 @@ def _walk(path: Path, make: bool) -> int:
     root, ahead, behind, links = path.anchor, list(path.parts[:0:-1]), [path.anchor], 0
     descriptor = os.open(root, _ENTER)
     try:
+        owner = os.fstat(descriptor).st_uid
         while ahead:
-            problem = distrust_of_above(os.fstat(descriptor), descriptor)
+            problem = distrust_of_above(os.fstat(descriptor), descriptor, owner)
             if problem is not None:
                 raise OSError(f"{Path(*behind)} above it: {problem}")
             name = ahead.pop()
-            below = _entered(descriptor, name, make)
+            below = _entered(descriptor, name, make, owner)
             if isinstance(below, Path):
                 links += 1
                 if links > _MOST_LINKS:
@@ -321,7 +326,7 @@ def _walk(path: Path, make: bool) -> int:
     return descriptor
 
 
-def _entered(above: int, name: str, make: bool) -> int | Path:
+def _entered(above: int, name: str, make: bool, owner_of_root: int) -> int | Path:
     """The folder `name` in the one that `above` holds, or where the link of that name leads."""
     try:
         return os.open(name, _ENTER, dir_fd=above)
@@ -338,6 +343,6 @@ def _entered(above: int, name: str, make: bool) -> int | Path:
     status = os.stat(name, dir_fd=above, follow_symlinks=False)
     if not stat.S_ISLNK(status.st_mode):
         raise OSError("it is not a folder")
-    if status.st_uid not in (ROOT, os.geteuid()):
+    if status.st_uid not in (ROOT, os.geteuid(), owner_of_root):
         raise OSError(f"{name}, a symbolic link above it, belongs to another user")
     return Path(os.readlink(name, dir_fd=above))

@@ -62,8 +62,8 @@ class Store:
     """Kernels in one folder; with `path=None`, or a folder that cannot be used, in memory only."""
 
     def __init__(self, path: Path | None) -> None:
-        """`path` is absolute, as `default_path` is."""
-        self.path = path
+        """The kernels in the folder called `path`, which need not be there yet."""
+        self.path = None if path is None else path.absolute()
 
     def get(self, name: str, key: str) -> ModuleType | None:
         """The kernel `name` with that full key; None if there is none, or (a warning) a bad one."""
@@ -232,8 +232,9 @@ class Store:
         except OSError as error:
             if self._is_there(name, sealed):
                 return True
-            trusted = error.errno is not None
-            problem = f"writing one failed ({error})" if trusted else f"{self.path}: {error}"
+            problem = f"{self.path}: {error}"
+            if error.errno is not None:
+                problem = f"writing one to {self.path} failed ({error.strerror})"
             self._warn_of_memory(problem)
             return False
         return True
