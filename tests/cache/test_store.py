@@ -448,7 +448,7 @@ def test_a_folder_that_is_really_read_only(store, folder):
     if os.access(folder, os.W_OK):
         pytest.skip("root writes where it likes")
     with pytest.warns(CacheWarning, match="kept in memory.*Permission denied"):
-        assert store.put(NAME, PLAIN, {}).__file__ == f"<tracejit {NAME}>"
+        assert store.put(NAME, PLAIN + "# new\n", {}).__file__ == f"<tracejit {NAME}>"
     assert store.get(NAME, KEY).forward(2) == 4
     assert store.clear() == store.prune(max_bytes=0) == 0
     folder.chmod(0o700)
