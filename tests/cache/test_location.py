@@ -97,9 +97,10 @@ def test_a_relative_home_is_refused(monkeypatch):
 )
 def test_a_function_runs_in_a_folder_that_was_removed(tmp_path, environment):
     script = """
-        import warnings
+        import os, sys, warnings
         import numpy as np
         import tracejit as tj
+        os.rmdir(sys.argv[1])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for size in (2, 3):
@@ -108,9 +109,8 @@ def test_a_function_runs_in_a_folder_that_was_removed(tmp_path, environment):
     """
     gone = tmp_path / "gone"
     gone.mkdir()
-    script = f"import os; os.rmdir({str(gone)!r})\n" + textwrap.dedent(script)
     run = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", textwrap.dedent(script), str(gone)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "TRACEJIT_CACHE": "1", **environment},
         cwd=gone,
         capture_output=True,
