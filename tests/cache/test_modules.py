@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,18 @@ def test_an_entry_of_8_gigabytes_is_a_miss_unread(tmp_path, suffix):
         assert store.get(NAME, KEY) is None
     assert not store.entries()[0].intact
     assert store.put(NAME, WEIGHTED, WEIGHTS) and store.get(NAME, KEY) is not None
+
+
+@posix
+def test_a_planted_text_does_not_say_how_much_is_read(tmp_path):
+    store = Store(tmp_path / "cache")
+    store.put(NAME, WEIGHTED, WEIGHTS)
+    constants = re.compile(r" npz [0-9a-f]{64} \d+\n")
+    planted = constants.sub(f" npz {64 * '0'} {2**33}\n", seal(WEIGHTED, NPZ))
+    (store.path / f"{NAME}.py").write_text(planted)
+    os.truncate(store.path / f"{NAME}.npz", 2**33)
+    with pytest.warns(CacheWarning, match="does not carry the mark"):
+        assert store.get(NAME, KEY) is None
 
 
 # Whole calls, with large constants, where the disk gives nothing.
@@ -211,6 +224,6 @@ def test_a_seal_of_the_wrong_size_is_no_seal(tmp_path):
     for wrong in (f"{len(NPZ) - 1}", f"{len(NPZ) + 1}", "9" * 16, "-1"):
         text = sealed.replace(f" {len(NPZ)}\n", f" {wrong}\n")
         (store.path / f"{NAME}.py").write_text(text)
-        with pytest.warns(CacheWarning, match="were changed|not a kernel|it takes"):
+        with pytest.warns(CacheWarning, match="not a kernel|does not carry the mark"):
             assert store.get(NAME, KEY) is None
         notices._warned.clear()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tracejit.cache.folder import Folder, words
-from tracejit.cache.key import sealed_size, verify
+from tracejit.cache.key import sealed_size, verify_constants, verify_text
 from tracejit.errors import TracejitError, fail
 
 MOST_TEXT = 2**28
@@ -94,21 +94,27 @@ def read_kernel(
     *,
     follow: bool = False,
     problem_of: Callable[[os.stat_result, int], str | None] | None = None,
+    check: Callable[[str, os.stat_result], None] | None = None,
 ) -> tuple[str, bytes | None, os.stat_result]:
     """Verified text and constants of a kernel, with the status of its file; see `Folder.read`.
 
-    Raises `Unusable`.
+    Constants are read once the text is verified and has passed `check`, which raises `Unusable` as
+    this does: a text that is not trusted does not say how much there is to read.
     """
     npz: bytes | None = None
     try:
         data, status = folder.read(f"{stem}.py", MOST_TEXT, follow=follow, problem_of=problem_of)
         # What Python itself does with line endings in source.
         text = data.decode().replace("\r\n", "\n")
-        size = sealed_size(text)
-        if size is not None:
-            with suppress(FileNotFoundError):
-                npz = folder.read(f"{stem}.npz", size, follow=follow, problem_of=problem_of)[0]
-        problem = verify(text, npz)
+        problem = verify_text(text)
+        if problem is None:
+            if check is not None:
+                check(text, status)
+            size = sealed_size(text)
+            if size is not None:
+                with suppress(FileNotFoundError):
+                    npz, _ = folder.read(f"{stem}.npz", size, follow=follow, problem_of=problem_of)
+            problem = verify_constants(text, npz)
     except OSError as error:
         raise Unusable(words(error), isinstance(error, FileNotFoundError)) from error
     except UnicodeDecodeError:

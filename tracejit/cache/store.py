@@ -187,10 +187,17 @@ class Store:
         self, folder: Folder, name: str, key: str | None
     ) -> tuple[str, bytes | None, os.stat_result]:
         """Text, constants and status of `name` with that key, or else the one its name ends in."""
-        text, npz, status = read_kernel(folder, name)
-        found = key_of(text) or "missing"
-        if found != key if key else not found.startswith(name[-8:]):
-            raise Unusable(f"it is another kernel (key {found})")
+
+        def check(text: str, status: os.stat_result) -> None:
+            found = key_of(text) or "missing"
+            if found != key if key else not found.startswith(name[-8:]):
+                raise Unusable(f"it is another kernel (key {found})")
+            self._check_mark(folder, name, text, status)
+
+        return read_kernel(folder, name, check=check)
+
+    def _check_mark(self, folder: Folder, name: str, text: str, status: os.stat_result) -> None:
+        """Raise `Unmarked` unless this user's tracejit wrote the verified `text`."""
         try:
             secret = secret_of(folder)
         except OSError as error:
@@ -199,7 +206,7 @@ class Store:
         try:
             written = folder.read(f"{name}.mark", _LONGEST_MARK)[0]
             if secret and hmac.compare_digest(written, _mark(secret, name, text)):
-                return text, npz, status
+                return
         except FileNotFoundError:
             # Kernels of versions that wrote no marks are made again without a word.
             made = folder.status(SECRET)
