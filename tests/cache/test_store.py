@@ -509,6 +509,29 @@ def test_a_folder_that_another_process_deletes_is_made_again(store, folder, monk
     assert lost and store.get(NAME, KEY).forward(1).sum() == 6
 
 
+@pytest.mark.parametrize("other", ["deletes", "replaces"])
+@pytest.mark.parametrize("before", [".npz", ".mark"])
+def test_what_another_process_does_to_a_kernel_being_read_is_no_damage(
+    store, monkeypatch, other, before
+):
+    store.put(NAME, WEIGHTED, WEIGHTS)
+    read, done = Folder.read, []
+
+    def read_late(folder, name, *arguments, **options):
+        if name.endswith(before) and not done:
+            done.append(name)
+            if other == "deletes":
+                store.clear()
+            else:
+                store.put(NAME, WEIGHTED + "# new\n", {"w": WEIGHTS["w"] * 2})
+        return read(folder, name, *arguments, **options)
+
+    monkeypatch.setattr(Folder, "read", read_late)
+    module = store.get(NAME, KEY)  # and no warning
+    assert done
+    assert module is None if other == "deletes" else module.forward(1).sum() == 12
+
+
 def test_a_write_that_another_process_has_made_is_no_failure(store, folder, monkeypatch):
     """As on Windows, where a file that somebody reads cannot be replaced."""
     store.put(NAME, WEIGHTED, WEIGHTS)

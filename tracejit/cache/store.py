@@ -194,6 +194,12 @@ class Store:
                 raise Unusable(f"it is another kernel (key {found})")
             self._check_mark(folder, name, text, status)
 
+        try:
+            return read_kernel(folder, name, check=check)
+        except Unusable as error:
+            if error.missing or isinstance(error, NoFolder):
+                raise
+        # Once more: another process may have deleted or replaced one file after the other.
         return read_kernel(folder, name, check=check)
 
     def _check_mark(self, folder: Folder, name: str, text: str, status: os.stat_result) -> None:
