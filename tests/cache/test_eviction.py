@@ -1,16 +1,13 @@
 """The cache keeps below its limit: by last use, at most once a day, by one process."""
 
 import os
-import subprocess
-import sys
-import textwrap
 import time
 
 import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cache.test_store import KEY, NAME, PLAIN, ROOT, failing, filled, shown
+from tests.cached import KEY, NAME, PLAIN, at_once, failing, filled, shown
 from tracejit.cache import eviction, notices
 from tracejit.cache.eviction import DAY, SWEPT, is_turn
 from tracejit.cache.folder import Folder
@@ -115,25 +112,14 @@ def test_one_process_has_the_turn(store):
     store.put(NAME, PLAIN, {})
     age(store, SWEPT, 2 * DAY)
     script = f"""
-        import sys
         from pathlib import Path
         from tracejit.cache.eviction import is_turn
         from tracejit.cache.folder import held
-        print(flush=True)
-        sys.stdin.read(1)
+        GATE
         with held(Path({str(store.path)!r})) as folder:
             print(sum(is_turn(folder) for _ in range(100)))
     """
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(script)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    processes = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(4)]
-    for process in processes:
-        process.stdout.readline()
-    for process in processes:
-        process.stdin.write("x")
-        process.stdin.flush()
-    assert sum(int(process.communicate(timeout=60)[0]) for process in processes) == 1
+    assert sum(map(int, at_once(script, 4))) == 1
 
 
 def test_a_turn_taken_meanwhile_is_given_back(store, monkeypatch):

@@ -2,7 +2,6 @@
 
 import builtins
 import errno
-import importlib
 import os
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.test_store import KEY, NAME, PLAIN, ROOT, WEIGHTED, WEIGHTS, posix, root
+from tests.cached import KEY, NAME, PLAIN, ROOT, WEIGHTED, WEIGHTS, group_of_one, posix, root
 from tracejit.cache import folder as module_under_test
 from tracejit.cache import notices
 from tracejit.cache.folder import Folder, held, is_private_group
@@ -129,31 +128,30 @@ def test_who_owns_the_root_is_trusted_as_root_is():
         shutil.rmtree(own)
 
 
-@pytest.mark.parametrize("private", [True, False])
-def test_a_group_may_write_above_if_it_is_the_user_alone(store, tmp_path, monkeypatch, private):
-    grp, pwd = importlib.import_module("grp"), importlib.import_module("pwd")
-    above = tmp_path / "above"
-    above.chmod(0o775)
-    group = above.stat().st_gid
-    me = pwd.struct_passwd(("me", "x", os.geteuid(), group, "", "/", ""))
-    members = ["me"] if private else ["me", "you"]
-    named = grp.struct_group(("me", "x", group, members))
-    monkeypatch.setattr(module_under_test.pwd, "getpwuid", lambda number: me)
-    monkeypatch.setattr(module_under_test.grp, "getgrgid", lambda number: named)
-    monkeypatch.setattr(module_under_test.pwd, "getpwall", lambda: [me])
-    if private:
-        assert store.get(NAME, KEY) is not None
-    else:
+@pytest.mark.parametrize("others", [(), ("you",)])
+def test_a_group_may_write_above_if_it_is_the_user_alone(store, tmp_path, monkeypatch, others):
+    (tmp_path / "above").chmod(0o775)
+    group_of_one(monkeypatch, (tmp_path / "above").stat().st_gid, others)
+    if others:
         assert in_memory(store, "others can write to it .mode 775")
+    else:
+        assert store.get(NAME, KEY) is not None
+
+
+def test_a_group_is_not_private_if_it_is_the_first_of_another_user(tmp_path, monkeypatch):
+    group_of_one(monkeypatch, 7)
+    with held(tmp_path) as folder:
+        assert is_private_group(7, folder.descriptor)
+        (me,) = module_under_test.pwd.getpwall()
+        you = type(me)(("you", "x", os.geteuid() + 1, 7, "", "/", ""))
+        monkeypatch.setattr(module_under_test.pwd, "getpwall", lambda: [me, you])
+        assert not is_private_group(7, folder.descriptor)
+        assert not is_private_group(8, folder.descriptor)
 
 
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="access lists are asked of Linux")
 def test_a_group_is_not_private_where_an_access_list_names_others(tmp_path, monkeypatch):
-    grp, pwd = importlib.import_module("grp"), importlib.import_module("pwd")
-    me = pwd.struct_passwd(("me", "x", os.geteuid(), 7, "", "/", ""))
-    monkeypatch.setattr(pwd, "getpwuid", lambda number: me)
-    monkeypatch.setattr(pwd, "getpwall", lambda: [me])
-    monkeypatch.setattr(grp, "getgrgid", lambda number: grp.struct_group(("me", "x", 7, [])))
+    group_of_one(monkeypatch, 7)
     with held(tmp_path) as folder:
         assert is_private_group(7, folder.descriptor)
         monkeypatch.setattr(os, "getxattr", has_access_list(os.getxattr))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.test_store import ROOT, posix
+from tests.cached import ROOT, posix
 from tracejit.cache import notices
 from tracejit.cache.location import DEFAULT_BYTES, default_path, size_limit
 from tracejit.cache.notices import CacheWarning

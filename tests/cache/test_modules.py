@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cache.test_store import KEY, NAME, ROOT, WEIGHTED, WEIGHTS, failing, posix, root
+from tests.cached import KEY, NAME, ROOT, WEIGHTED, WEIGHTS, failing, posix, root
 from tracejit.cache import notices
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, seal

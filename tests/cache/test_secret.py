@@ -2,21 +2,18 @@
 
 import builtins
 import os
-import subprocess
-import sys
-import textwrap
 import warnings
 
 import pytest
 
-from tests.cache.test_store import (
+from tests.cached import (
     COUNTING,
     KEY,
     NAME,
     PLAIN,
-    ROOT,
     WEIGHTED,
     WEIGHTS,
+    at_once,
     failing,
     posix,
     refused,
@@ -225,40 +222,23 @@ def test_of_two_that_make_one_both_use_the_one_that_stands(tmp_path, monkeypatch
 
 def test_processes_that_race_for_the_secret_read_each_others_kernels(tmp_path):
     script = f"""
-        import sys, time
+        import time
         from pathlib import Path
         from tracejit.cache.key import digest, kernel_name
         from tracejit.cache.store import Store
-        own = int(sys.argv[1])
-        text = {PLAIN!r}
-        print(flush=True)
-        sys.stdin.read(1)
+        GATE
         for turn in range(10):
             store = Store(Path({str(tmp_path)!r}, str(turn)))
-            for process in (own, *range(4)):
+            for process in (number, *range(4)):
                 key = digest(f"{{turn}} {{process}}")
                 name = kernel_name(f"f{{process}}", "f8", key)
-                if process == own:
-                    store.put(name, text.replace({KEY!r}, key), {{}})
+                if process == number:
+                    store.put(name, {PLAIN!r}.replace({KEY!r}, key), {{}})
                 else:
                     while store.get(name, key) is None:  # a warning would be an error here
                         time.sleep(0.001)
     """
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(script)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    processes = [
-        subprocess.Popen([*command, str(number)], env=environment, text=True, **pipes)
-        for number in range(4)
-    ]
-    for process in processes:
-        process.stdout.readline()
-    for process in processes:
-        process.stdin.write("x")
-        process.stdin.flush()
-    for process in processes:
-        _, error = process.communicate(timeout=120)
-        assert process.returncode == 0, error
+    assert at_once(script, 4) == [""] * 4
 
 
 def test_without_hard_links_a_lost_race_is_a_miss_at_worst(tmp_path, monkeypatch):

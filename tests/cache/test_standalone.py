@@ -1,7 +1,6 @@
 """Kernels that travel: what `save` writes, and what `load_file` and `tj.load` refuse."""
 
 import errno
-import importlib
 import os
 import pickle
 import subprocess
@@ -11,14 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.cache.test_store import (
-    PLAIN,
-    WEIGHTED,
-    WEIGHTS,
-    failing,
-    posix,
-    root,
-)
+from tests.cached import PLAIN, WEIGHTED, WEIGHTS, failing, group_of_one, posix, root
 from tracejit.cache.key import constants_bytes, seal
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.errors import KernelError
@@ -145,20 +137,18 @@ def test_what_root_installed_is_loaded(tmp_path, monkeypatch):
 
 
 @posix
-def test_a_file_that_the_private_group_of_the_user_can_write_is_loaded(tmp_path, monkeypatch):
-    grp, pwd = importlib.import_module("grp"), importlib.import_module("pwd")
+@pytest.mark.parametrize("others", [(), ("you",)])
+def test_a_file_that_the_private_group_of_the_user_can_write_is_loaded(
+    tmp_path, monkeypatch, others
+):
     save(seal(PLAIN), None, tmp_path / "loss.py")
     (tmp_path / "loss.py").chmod(0o664)
-    group = (tmp_path / "loss.py").stat().st_gid
-    me = pwd.struct_passwd(("me", "x", os.geteuid(), group, "", "/", ""))
-    other = pwd.struct_passwd(("other", "x", os.geteuid() + 1, group, "", "/", ""))
-    monkeypatch.setattr(pwd, "getpwuid", lambda number: me)
-    monkeypatch.setattr(grp, "getgrgid", lambda number: grp.struct_group(("me", "x", group, [])))
-    monkeypatch.setattr(pwd, "getpwall", lambda: [me])
-    assert load_file(tmp_path / "loss.py").forward(2) == 4
-    monkeypatch.setattr(pwd, "getpwall", lambda: [me, other])
-    with pytest.raises(KernelError, match="others can write"):
-        load_file(tmp_path / "loss.py")
+    group_of_one(monkeypatch, (tmp_path / "loss.py").stat().st_gid, others)
+    if others:
+        with pytest.raises(KernelError, match="others can write"):
+            load_file(tmp_path / "loss.py")
+    else:
+        assert load_file(tmp_path / "loss.py").forward(2) == 4
 
 
 @posix
