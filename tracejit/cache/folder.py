@@ -82,7 +82,7 @@ class Folder:
             problem = (problem_of or distrust)(status, descriptor)
             if not stat.S_ISREG(status.st_mode):
                 problem = "it is not a plain file"
-            elif problem is None and most is not None and status.st_size > most:
+            elif problem is None and status.st_size > most:
                 problem = f"it takes {status.st_size} bytes, and may take {most}"
             if problem is not None:
                 raise OSError(problem)
