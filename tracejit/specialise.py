@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -29,6 +29,7 @@ from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
+from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
 
 TRIES = 20
@@ -189,8 +190,14 @@ class Run:
         recording.exact = asked.exact
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
+        asks_types = captures.does("ask type")
         try:
-            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
+            with (
+                recording,
+                captures.refusing_draws(self.name),
+                recording.logging_reads() as log,
+                refused_types() if asks_types else nullcontext(),
+            ):
                 values = [_argument(leaf, recording, asked) for leaf in call.leaves]
                 arguments = call.rebuild(values)
                 answer = run(

@@ -328,8 +328,8 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        if package := places.scipy_called():
-            call, fix = package, places.instead_of(package)
+        foreign, instead = places.foreign_call()
+        call, fix = foreign or call, instead or fix
         return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:

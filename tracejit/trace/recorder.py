@@ -327,7 +327,9 @@ class Recorder:
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""
         if isinstance(value, Constant):
-            return constant_text(value)
+            return (
+                constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)
+            )
         return value.label or value.name or "an array"
 
     def scalar_for(self, operand: Any) -> Any:
@@ -364,13 +366,13 @@ class Recorder:
             for value in values
             if not isinstance(value, Constant) or value.type.shape
         )
+        fix = f"change the operands; given: {shapes}." if shapes else "change the operands."
         if isinstance(error, TypeError):
             return fail(
                 "unsupported-call",
                 self.here(),
                 function=call,
                 problem=error,
-                fix=f"given {shapes}.",
+                fix=fix,
             )
-        row = shape_row(error)
-        return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")
+        return fail(shape_row(error), self.here(), call=call, problem=error, fix=fix)
