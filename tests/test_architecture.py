@@ -146,6 +146,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.decisions": "tests/test_branches.py",
     "tracejit.arguments": "tests/trace/test_writes.py",
     "tracejit.kept": "tests/test_pickling.py",
+    "tracejit.cache.notices": "tests/cache/test_store.py",
     "tracejit.runtime.shelf": "tests/test_threads.py",
     "tracejit.runtime.turns": "tests/test_threads.py",
     "tracejit.trace.forks": "tests/test_threads.py",
