@@ -11,7 +11,7 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like, request_of
-from tracejit.errors import NoGradientError, RuleTypeError, fail
+from tracejit.errors import NoGradientError, RuleTypeError, ValueNeededError, fail
 from tracejit.function import Function
 from tracejit.ir.graph import NOWHERE
 from tracejit.ops.creation import directions
@@ -20,10 +20,14 @@ from tracejit.pickling import recallable
 from tracejit.sources import Sources, callable_of, options_of, recorded_as
 from tracejit.trace import places
 from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 
 P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]
+
+MOST_ROWS = 100
+"""So many rows may each have a reverse pass of their own: each is written out."""
 
 
 @places.at_the_users_line
@@ -146,19 +150,44 @@ def forward_rows(
 def reverse_rows(
     ys: Sequence[Any], xs: Sequence[Any], recording: Recording, chunk_size: int | None = None
 ) -> list[list[Any]]:
-    """Per y, per x: the Jacobian, row by row."""
+    """Per y, per x: the Jacobian, row by row: all at once, or one after another where a gradient
+    rule of the user's goes by the values of its cotangent."""
     rows = []
     for y in ys:
-        found: list[list[Any]] = []
-        for units in _directions(y, recording, chunk_size):
-            batch = Batch(recording, units.shape[0])
-            with batch.recorded():
-                pulled = gradients([y], xs, [batch.placeholder(units)])
-                moved = [like(g, x) for g, x in zip(pulled, xs, strict=True)]
-            found.append([batch.everywhere(g) for g in moved])
-        wholes = [_joined(parts, recording) for parts in zip(*found, strict=True)]
+        try:
+            wholes = _batched_rows(y, xs, recording, chunk_size)
+        except ValueNeededError:
+            if y.size > MOST_ROWS:
+                raise
+            wholes = _single_rows(y, xs, recording)
         rows.append([_block(whole, y, x, recording) for whole, x in zip(wholes, xs, strict=True)])
     return rows
+
+
+def _batched_rows(
+    y: Any, xs: Sequence[Any], recording: Recording, chunk_size: int | None
+) -> list[Any]:
+    """Per x: the gradients of every element of y, along a first axis."""
+    found: list[list[Any]] = []
+    for units in _directions(y, recording, chunk_size):
+        batch = Batch(recording, units.shape[0])
+        with batch.recorded():
+            pulled = gradients([y], xs, [batch.placeholder(units)])
+            moved = [like(g, x) for g, x in zip(pulled, xs, strict=True)]
+        found.append([batch.everywhere(g) for g in moved])
+    return [_joined(parts, recording) for parts in zip(*found, strict=True)]
+
+
+def _single_rows(y: Any, xs: Sequence[Any], recording: Recording) -> list[Any]:
+    """The same, each by a reverse pass of its own, whose cotangent Python knows."""
+    units = np.eye(y.size, dtype=y.dtype).reshape(y.size, *y.shape)
+    found = []
+    for unit in units:
+        seed = like(Tensor(recording.lift(unit), recording), y)
+        pulled = gradients([y], xs, [seed])
+        found.append([like(g, x) for g, x in zip(pulled, xs, strict=True)])
+    with recording.at(NOWHERE):  # no line of the user's is about rows
+        return [np.stack(parts) for parts in zip(*found, strict=True)]
 
 
 def _joined(parts: Sequence[Any], recording: Recording) -> Any:

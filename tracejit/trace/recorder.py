@@ -25,6 +25,7 @@ from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
+from tracejit.trace.probes import Probe
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
@@ -56,6 +57,7 @@ class Recorder:
         self.windows: tuple[Window, ...] = ()
         self.logs: tuple[dict[int, tuple[Any, Value]], ...] = ()
         self.assigned_values: dict[Value, Any] = {}
+        self.probes: tuple[Probe, ...] = ()
         self.region = 0
         self.regions = 0
         self.identities = 0
@@ -73,7 +75,7 @@ class Recorder:
 
     def settle(self) -> None:
         """Forget what was under way: none of it comes to an end any more."""
-        self.windows, self.logs, self.substitutes = (), (), {}
+        self.windows, self.logs, self.substitutes, self.probes = (), (), {}, ()
         self.where, self.moment = None, None
         self.in_rule, self.region, self.scope = False, 0, 0
 
@@ -137,6 +139,17 @@ class Recorder:
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
+
+    def refuse_placeholder(self, value: Value, call: str) -> None:
+        """Raise RuleTypeError where `call` of Python's asks for what is computed from the
+        cotangents that a rule is probed with."""
+        for probe in self.probes:
+            if probe.depends(value):
+                probe.was_read = True
+                name = self.name_of(value)
+                problem = f"{call.format(name if name != 'an array' else 't')} asks for its value"
+                words = {"function": probe.function, "problem": problem}
+                raise fail("rule-not-linear", self.here(), **words)
 
     def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
         """How pickle makes what `value` stands for, which is `data`: a number as itself."""
@@ -262,6 +275,25 @@ class Recorder:
     def recording_from(self, sources: Sequence[Tensor]) -> AbstractContextManager[list[Node]]:
         """The nodes recorded meanwhile, those at least that depend on `sources`."""
         raise NotImplementedError
+
+    @contextmanager
+    def probing(
+        self, function: str, reads: Sequence[Any], sources: Sequence[Tensor]
+    ) -> Iterator[Probe]:
+        """A rule of `function` runs meanwhile on `sources`, which stand for no numbers: Python
+        may not ask for what is computed from them."""
+        probe = Probe(function, reads, [source._value for source in sources], self.graph.nodes)
+        with self.asking(probe):
+            yield probe
+
+    @contextmanager
+    def asking(self, probe: Probe) -> Iterator[None]:
+        """`probe` is asked meanwhile before Python reads a value."""
+        outer, self.probes = self.probes, (*self.probes, probe)
+        try:
+            yield
+        finally:
+            self.probes = outer
 
     def distinct(self, tensor: Any) -> Tensor:
         """`tensor` as a value that no other is taken for."""
