@@ -16,7 +16,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
+from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, strict_axes
 from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
@@ -28,7 +28,7 @@ def _count(a: Any, axis: Any, keepdims: Any = False, where: Any = True) -> Any:
     if where is not True:
         mask = np.broadcast_to(where, np.shape(a))
         return np.sum(mask, axis=axis, dtype=np.intp, keepdims=keepdims)
-    return math.prod(np.shape(a)[k] for k in normalize_axes(axis, np.ndim(a)))
+    return math.prod(np.shape(a)[k] for k in strict_axes(axis, np.ndim(a)))
 
 
 def _over(total: Any, count: Any) -> Any:
@@ -121,7 +121,7 @@ def _std_call(
     default = np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     if dtype is not None and (np.dtype(dtype).kind != "f" or default.kind == "c"):
         raise TypeError(f"dtype={np.dtype(dtype)} for {a.dtype} is not supported")
-    params: dict[str, Any] = {"axis": normalize_axes(axis, np.ndim(a))}
+    params: dict[str, Any] = {"axis": strict_axes(axis, np.ndim(a))}
     less = float(freedom(ddof, correction))
     if less:
         params["ddof"] = int(less) if less.is_integer() else less
@@ -228,6 +228,7 @@ def average(
     """The weighted mean, and the sum of weights. Weights that sum to zero give nan or inf, where
     NumPy raises."""
     a = as_array(a)
+    axis = None if axis is None else normalize_axes(axis, np.ndim(a))
     if weights is None:
         mean = np.mean(a, axis=axis, keepdims=keepdims)
         if not returned:
