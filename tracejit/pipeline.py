@@ -26,7 +26,7 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
-from tracejit.passes.simplify import simplify
+from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiles import Tiling
 from tracejit.version import __version__
 from tracejit.ways import (
@@ -44,6 +44,7 @@ from tracejit.ways import (
 
 IR_VERSION = 8
 PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
+EXACT_PASSES = (erase_markers, simplify_exactly, share, drop_dead)
 
 
 class Recorded(NamedTuple):
@@ -116,7 +117,7 @@ def one_of(type: ArrayType) -> Any:
 def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
-    for each in PASSES if exact else (*PASSES, roll_up, improve, detach):
+    for each in EXACT_PASSES if exact else (*PASSES, roll_up, improve, detach):
         graph = each(graph)
         if os.environ.get("TRACEJIT_VERIFY") == "1":
             verify(graph)
