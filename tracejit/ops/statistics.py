@@ -153,15 +153,16 @@ def _std_source(
     return f"{{0}}.std({', '.join(arguments)})"
 
 
-def _std_factors(
-    y: Any, x: Any, axis: Axes, ddof: float, dtype: Any, keepdims: bool
-) -> tuple[Any, Any]:
-    """The conjugate distances to the mean, and their divisor: infinity where y is zero."""
+def _std_factors(g: Any, y: Any, x: Any, axis: Axes, ddof: float, dtype: Any) -> tuple[Any, Any]:
+    """The conjugate distances to the mean, and g over y and their number, zero where y is zero:
+    the number times y may overflow, for float16 the number alone."""
+    if x.dtype == np.float16:
+        y, x = y.astype(np.float32), x.astype(np.float32)
     count = _count(x, axis)
     distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
     if distances.dtype.kind == "c":
         distances = np.conj(distances)
-    return distances, np.where(y == 0, np.inf, max(count - ddof, 0) * y)
+    return distances, g / np.where(y == 0, np.inf, y) / max(count - ddof, 0)
 
 
 def _std_vjp(
@@ -173,8 +174,8 @@ def _std_vjp(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    distances, divisor = _std_factors(y, x, axis, ddof, dtype, keepdims)
-    return expand(g / divisor, axis, keepdims) * distances
+    distances, quotient = _std_factors(g, y, x, axis, ddof, dtype)
+    return expand(quotient, axis, keepdims) * distances
 
 
 def _std_jvp(
@@ -186,9 +187,9 @@ def _std_jvp(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    distances, divisor = _std_factors(y, x, axis, ddof, dtype, keepdims)
+    distances, quotient = _std_factors(1.0, y, x, axis, ddof, dtype)
     products = np.sum(distances * v, axis=axis, keepdims=keepdims)
-    return (np.real(products) if v.dtype.kind == "c" else products) / divisor
+    return (np.real(products) if v.dtype.kind == "c" else products) * quotient
 
 
 std = defop(
