@@ -19,7 +19,8 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import dtype_letters, is_number
+from tracejit.ir.types import dtype_letters, is_number, type_of
+from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
@@ -275,6 +276,25 @@ class Recorder:
     def recording_from(self, sources: Sequence[Tensor]) -> AbstractContextManager[list[Node]]:
         """The nodes recorded meanwhile, those at least that depend on `sources`."""
         raise NotImplementedError
+
+    def source(self, argument: Any, name: str) -> Any:
+        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
+
+        What has no derivative stays as it is, for the caller to refuse.
+        """
+        if type(argument) is not Tensor and type_of(argument) is None:
+            if not hasattr(type(argument), "__tracejit_read__"):
+                return argument
+        value = self.lift(argument)
+        if not value.type.is_inexact:
+            return argument
+        tensor: Any = Tensor(self.keep(Tensor(value, self)), self)
+        if value.type.form == "weak":
+            tensor = as_scalar(tensor, dtype=value.type.dtype)
+        distinct = self.distinct(tensor)
+        if distinct._value.node is not None:
+            distinct._value.label = name
+        return distinct
 
     @contextmanager
     def probing(
