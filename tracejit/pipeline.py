@@ -21,7 +21,7 @@ from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import verify
 from tracejit.long_ways import LongWays, called_in_turn, is_long
 from tracejit.ops.op import LIBRARIES
-from tracejit.passes.cse import share
+from tracejit.passes.cse import share, share_decompositions
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
@@ -43,8 +43,14 @@ from tracejit.ways import (
 )
 
 IR_VERSION = 8
-PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
-EXACT_PASSES = (erase_markers, simplify_exactly, share, drop_dead)
+PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    erase_markers,
+    simplify,
+    share,
+    share_decompositions,
+    drop_dead,
+)
+EXACT_PASSES = (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
 
 
 class Recorded(NamedTuple):

@@ -30,7 +30,7 @@ from tracejit.ir.graph import Location, Node, Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, inputs_of
-from tracejit.ops.op import OPS, Applied, Joint
+from tracejit.ops.op import OPS, Applied, Joint, Missing
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -70,6 +70,7 @@ class ForwardPass:
                 kept.append(node)
                 needed.update(sources_of(node))
         self.nodes = kept[::-1]
+        self.needed = needed
 
     def run(self, xs: Sequence[Tensor], xs_dot: Sequence[Tensor]) -> list[Tensor | None]:
         """The tangents of the ys."""
@@ -207,7 +208,10 @@ class ForwardPass:
 
     def _add_all(self, results: Sequence[Value], parts: Sequence[Any]) -> None:
         for result, part in zip(results, parts, strict=True):
-            if part is not None and result.type.is_inexact:
+            if isinstance(part, Missing):
+                if result in self.needed:
+                    raise fail("no-rule", self.recording.here(), op=part.op)
+            elif part is not None and result.type.is_inexact:
                 self._add(result, fit(part, result.type, self.recording))
 
     def _add(self, value: Value, tangent: Tensor) -> None:
