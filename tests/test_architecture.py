@@ -102,6 +102,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "sampling", "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
+    "tracejit.trace.replays": "tests/test_recompute.py",
+} | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
         "ufuncs", *(f"special.{family}" for family in (
