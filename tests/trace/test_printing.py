@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import pprint
 from collections.abc import Callable
@@ -27,6 +28,13 @@ class Point:
 
     def __repr__(self) -> str:
         return f"Point({self.x})"
+
+
+@dataclasses.dataclass
+class Pair:
+    """An object whose text Python makes."""
+
+    x: Any
 
 
 def compared(x: Any) -> Any:
@@ -57,6 +65,10 @@ def of_an_object(x: Any) -> Any:
     return x * len(repr(Point(x)))
 
 
+def of_a_dataclass(x: Any) -> Any:
+    return x * len(repr(Pair(x)))
+
+
 def printed_later(x: Any) -> Any:
     text = str(x)
     print(text)
@@ -79,7 +91,7 @@ def of_a_variable(x: Any) -> Any:
 
 
 REFUSED = [
-    compared, a_key, formatted, by_percent, by_format, joined, of_an_object, printed_later,
+    compared, a_key, formatted, by_percent, by_format, joined, of_an_object, of_a_dataclass, printed_later,
     on_the_line_of_a_print, logged_after_formatting, of_a_variable,
 ]  # fmt: skip
 
@@ -103,7 +115,7 @@ def pretty(x: Any) -> Any:
 
 
 def in_an_object(x: Any) -> Any:
-    print(Point(x))
+    print(Point(x), Pair(x))
     return x + 1.0
 
 
