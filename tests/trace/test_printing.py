@@ -91,7 +91,7 @@ def of_a_variable(x: Any) -> Any:
 
 
 REFUSED = [
-    compared, a_key, formatted, by_percent, by_format, joined, of_an_object, of_a_dataclass, printed_later,
+    compared, a_key, formatted, by_percent, by_format, joined, of_an_object, printed_later,
     on_the_line_of_a_print, logged_after_formatting, of_a_variable,
 ]  # fmt: skip
 
@@ -102,6 +102,11 @@ def test_text_as_data_is_refused(function: Callable[..., Any]) -> None:
         tj.function(function, cache=False)(X)
     with pytest.raises(ValueNeededError):
         tj.grad(lambda x: np.sum(function(x)))(X)
+
+
+def test_text_that_python_makes_of_an_object_is_refused() -> None:
+    with pytest.raises(ValueNeededError, match="the text of x needs a value"):
+        tj.function(of_a_dataclass, cache=False)(X)
 
 
 def printed(x: Any) -> Any:
