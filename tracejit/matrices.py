@@ -13,7 +13,7 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like, request_of
 from tracejit.errors import NoGradientError, RuleTypeError, fail
 from tracejit.function import Function
-from tracejit.ir.graph import NOWHERE
+from tracejit.ir.location import NOWHERE
 from tracejit.ops.creation import directions
 from tracejit.ops.forms import as_element
 from tracejit.pickling import recallable

@@ -90,7 +90,7 @@ def test_a_compound_statement_is_cited_without_its_body() -> None:
 
 def test_a_lambda_is_cited_with_its_statement() -> None:
     found = cited(lambda x: np.exp(x))
-    assert found == [("lambda:0", "found = cited(lambda x: np.exp(x))")]
+    assert found == [("lambda:1", "found = cited(lambda x: np.exp(x))")]
 
 
 def test_a_method_is_cited_by_its_name() -> None:
@@ -281,7 +281,7 @@ def test_a_lambda_in_a_long_statement_is_cited_by_its_own_line() -> None:
         "one": 1.0,
         "f": lambda x: np.exp(x) * table["one"],
     }
-    assert cited(table["f"])[0] == ("lambda:0", '"f": lambda x: np.exp(x) * table["one"],')
+    assert cited(table["f"])[0] == ("lambda:1", '"f": lambda x: np.exp(x) * table["one"],')
 
 
 def test_a_caret_stands_under_what_follows_other_alphabets(module: Any) -> None:

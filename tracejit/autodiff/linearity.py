@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.adjoint import ReversePass
-from tracejit.ir.graph import NOWHERE, Constant, Node, Value
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.creation import full
 from tracejit.ops.markers import OVERRIDE

@@ -24,7 +24,8 @@ import numpy as np
 
 from tracejit.errors import fail
 from tracejit.ir.dims import Dim, FreeShape, spelled
-from tracejit.ir.graph import Constant, Graph, Location, Node, Operation, Value
+from tracejit.ir.graph import Constant, Graph, Node, Operation, Value
+from tracejit.ir.location import Location, location_text
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, dtype_letters, parse_type
@@ -56,12 +57,6 @@ def print_graph(graph: Graph) -> str:
         previous = node.where
         lines.append(line.rstrip())
     return "\n".join(lines) + "\n"
-
-
-def location_text(where: Location) -> str:
-    """The user's line as generated code cites it: `loss:3  return np.sum(h)    [note]`."""
-    note = f"    [{where.note}]" if where.note else ""
-    return f"{where.short}  {where.text}{note}"
 
 
 def parameter_text(value: Any) -> str:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
-from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.forms import as_scalar
@@ -35,6 +36,7 @@ from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
+from tracejit.words import identifier
 
 
 class Active(threading.local):
@@ -81,7 +83,7 @@ class Recording(Recorder):
     ) -> None:
         """A recording of the function `name`, which reads `captures` besides its arguments. The
         first decisions have the outcomes `forced`."""
-        super().__init__(Graph(name))
+        super().__init__(Graph(identifier(name)))
         self.hidden: dict[int, Hidden] = {}
         self.decisions = Decisions(self.graph, self.hidden, forced)
         self.captures = captures
@@ -230,7 +232,7 @@ class Recording(Recorder):
     def _label(self, thing: Any, otherwise: str) -> str:
         """The name under which `thing` was captured."""
         known = self.captures.labels.get(id(thing), "") if self.captures is not None else ""
-        return known if known.isidentifier() else otherwise
+        return known or otherwise
 
     def hide(self, holder: Any, name: str, type: ArrayType, path: str = "") -> Value:
         """The input for what `holder` holds: at each call it is read anew by `path`."""

@@ -16,7 +16,8 @@ import numpy as np
 from tracejit.errors import TracejitError, Where, fail
 from tracejit.exceptions import shape_row
 from tracejit.ir.dims import Dim
-from tracejit.ir.graph import Constant, Graph, Location, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, is_number
