@@ -28,11 +28,11 @@ from tracejit.codegen.release import releases
 from tracejit.codegen.sizes import free_names, size_lines, size_names
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
+from tracejit.ir.dims import spelled
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
-from tracejit.ops.op import literal
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.sweeps import TILES
 from tracejit.words import in_docstring
@@ -237,7 +237,7 @@ def _named(node: Node) -> tuple[str, ...]:
     op, params = node.op, [*node.params.values()]
     if op.statements is None and isinstance(op.source, str) and isinstance(op.inplace, str):
         params = [one for one in params if isinstance(one, np.dtype)]
-    return tuple(map(literal, params))
+    return tuple(map(spelled, params))
 
 
 def _loop_names(bodies: Sequence[Body]) -> set[str]:

@@ -25,6 +25,7 @@ from tracejit.errors import TracejitError, Where, without_frames
 from tracejit.ir.location import Location, Origin
 from tracejit.parsing import parse
 from tracejit.trace.files import shown_file
+from tracejit.trace.positions import Position, positions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -123,28 +124,26 @@ class SourceFile:
                     self.shared.setdefault(line, [self.statements[line]]).append(node)
                 self.statements[line] = node
 
-    def statement(self, lineno: int, column: int | None = None) -> ast.stmt | None:
-        """The statement at a line, of several the innermost at this column of its UTF-8 bytes; None
-        where that is not known."""
+    def statement(self, lineno: int, place: Position | None = None) -> ast.stmt | None:
+        """The statement at a line, of several the innermost at this place; None where that is not
+        known."""
         several = self.shared.get(lineno)
         if several is None:
             return self.statements.get(lineno)
-        if column is None:
+        if place is None:
             return None
-        place = lineno, column
-        return next(
-            (node for node in reversed(several) if _begin(node) <= place < _end(node)), None
-        )
+        around = [node for node in several if _begin(node) <= place < _end(node)]
+        return around[-1] if around else None
 
-    def start(self, lineno: int, column: int | None = None) -> int:
+    def start(self, lineno: int, place: Position | None = None) -> int:
         """The first line of the statement at a line; versions of Python name different ones."""
-        node = self.statement(lineno, column)
+        node = self.statement(lineno, place)
         return lineno if node is None else node.lineno
 
-    def text(self, lineno: int, column: int | None = None) -> str:
+    def text(self, lineno: int, place: Position | None = None) -> str:
         """The statement at a line on one line, without the body of a compound one, shortened to
         TEXT_LIMIT characters; the line itself where the statement is not known."""
-        node = self.statement(lineno, column)
+        node = self.statement(lineno, place)
         if node is None:
             return self.line(lineno)
         end = self._header_end(node)
@@ -175,22 +174,21 @@ class SourceFile:
 
 
 class _Located:
-    """What is known of one code object: its lines, the places found in them, and the column of each
-    instruction, where Python tells."""
+    """What is known of one code object: its lines, the places found in them, and the position of
+    each instruction."""
 
     def __init__(self, code: CodeType) -> None:
         """No place found yet."""
         self.code = code
         self.source = source_of(code)
         self.places: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
-        self._columns: list[int | None] | None = None
+        self._positions: list[Position | None] | None = None
 
-    def column(self, instruction: int) -> int | None:
-        """The column at which the expression begins that an instruction computes."""
-        if self._columns is None:
-            positions = getattr(self.code, "co_positions", tuple)
-            self._columns = [column for _, _, column, _ in positions()]
-        return self._columns[instruction // 2] if self._columns else None
+    def position(self, instruction: int) -> Position | None:
+        """Where an instruction is, by its offset."""
+        if self._positions is None:
+            self._positions = positions(self.code, self.source.lines)
+        return self._positions[instruction // 2] if self._positions else None
 
 
 def _statements_in(block: ast.AST) -> list[ast.stmt]:
@@ -251,18 +249,18 @@ def _margin(line: str) -> int:
 
 
 def _location(
-    code: CodeType, source: SourceFile, module: str, lineno: int, column: int | None
+    code: CodeType, source: SourceFile, module: str, lineno: int, place: Position | None
 ) -> tuple[Location, tuple[str, int]]:
     """A place in `code`. Lines count from the one after the `def`, or from the first where the body
     begins there: of a lambda, and of a file."""
     filename = code.co_filename
     first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
     function = code.co_name.strip("<>")
-    start = source.start(lineno, column)
+    start = source.start(lineno, place)
     if start < first:  # a lambda some lines into a statement
         start, text = lineno, source.line(lineno)
     else:
-        text = source.text(lineno, column)
+        text = source.text(lineno, place)
     if code.co_name == "<module>":
         line = start
     elif code.co_name == "<lambda>":
@@ -285,13 +283,12 @@ def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
             _located.clear()
         known = _located[id(code)] = _Located(code)
     lineno, module = frame.f_lineno, frame.f_globals.get("__name__")
-    place: tuple[Any, ...] = lineno, module if type(module) is str else "__main__"
-    if lineno in known.source.shared:
-        place += (known.column(frame.f_lasti),)
-    found = known.places.get(place)
+    module = module if type(module) is str else "__main__"
+    is_shared = lineno in known.source.shared
+    key = lineno, module, known.position(frame.f_lasti) if is_shared else None
+    found = known.places.get(key)
     if found is None:
-        column = place[2] if len(place) > 2 else None
-        found = known.places[place] = _location(code, known.source, place[1], lineno, column)
+        found = known.places[key] = _location(code, known.source, module, lineno, key[2])
     return found
 
 

@@ -346,11 +346,12 @@ class Recorder:
     ) -> TracejitError:
         """The user's error for operands that do not fit: their spelling, every shape, NumPy's
         reason."""
+        names = list(map(self.name_of, values))
         try:
             template = op.template([value.type for value in values], params).replace("np.", "")
-        except (ValueError, TypeError, IndexError):
-            template = f"{op.name}({', '.join(f'{{{k}}}' for k in range(len(values)))})"
-        call = template.format(*map(self.name_of, values)) or "assigning to elements"
+            call = template.format(*names) or "assigning to elements"
+        except (ValueError, TypeError, LookupError, AttributeError):
+            call = f"{op.name}({', '.join(names)})"
         shapes = ", ".join(
             f"{self.name_of(value)} {dtype_letters(value.type.dtype)}{list(value.type.shape)}"
             for value in values
