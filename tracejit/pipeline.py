@@ -81,7 +81,8 @@ def key_of(recorded: Recorded, options: str) -> str:
     versions = f"tracejit {__version__} {made_for(recorded.graph)}"
     outputs = recorded.ways or recorded.outputs
     shape = f"{outputs} {recorded.seed is not None}"
-    return digest(graph, *recorded.origin, shape, options, versions)
+    origin = recorded.origin
+    return digest(graph, origin.name, origin.file, shape, options, versions)
 
 
 def made_for(graph: Graph) -> str:

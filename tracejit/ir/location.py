@@ -32,10 +32,15 @@ NOWHERE = Location("", 0, "")
 
 
 class Origin(NamedTuple):
-    """The user's function as module.qualname, and its file, relative to where its package is."""
+    """The user's function as module.qualname, and its file, relative to where its package is.
+
+    `place` is where it stands in this process, `steps.py:12` or `In [3]:1`: no part of any key or
+    text.
+    """
 
     name: str
     file: str = ""
+    place: str = ""
 
 
 def location_text(where: Location) -> str:

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from tracejit.ir.location import Origin
-from tracejit.words import is_cell
+from tracejit.words import file_name, is_cell
 
 _COUNTED = re.compile(r"[-\[]\d.*(?=>$)")
 CELL = "a notebook cell"
@@ -51,9 +51,11 @@ def shown_file(filename: str, module: str) -> str:
 def origin_of(function: Any, name: str) -> Origin:
     """A callable as module.qualname, `name` where it has none, and the file of its code."""
     module = getattr(function, "__module__", None) or type(function).__module__
-    code = code_of(function)
-    file = "" if code is None else shown_file(code.co_filename, str(module))
-    return Origin(f"{module}.{getattr(function, '__qualname__', name)}", file)
+    qualified, code = f"{module}.{getattr(function, '__qualname__', name)}", code_of(function)
+    if code is None:
+        return Origin(qualified)
+    filename, line = code.co_filename, code.co_firstlineno
+    return Origin(qualified, shown_file(filename, str(module)), f"{file_name(filename)}:{line}")
 
 
 def code_of(function: Any) -> CodeType | None:

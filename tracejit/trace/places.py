@@ -26,6 +26,7 @@ from tracejit.ir.location import Location, Origin
 from tracejit.parsing import parse
 from tracejit.trace.files import shown_file
 from tracejit.trace.positions import Position, positions
+from tracejit.words import file_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -336,7 +337,10 @@ def origin_at(place: Location, files: dict[Location, tuple[str, int]]) -> Origin
     """The function that a recorded location is in."""
     known = files.get(place._replace(note=""))
     module = place.function.rpartition(".")[0]
-    return Origin(place.function, "" if known is None else shown_file(known[0], module))
+    if known is None:
+        return Origin(place.function)
+    filename, line = known
+    return Origin(place.function, shown_file(filename, module), f"{file_name(filename)}:{line}")
 
 
 def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> Where | None:
