@@ -27,7 +27,15 @@ def facts(gradient: bool, **kinds: str) -> Facts:
     (out,) = values(out="f8")
     first = arguments[:1] if gradient else None
     return Facts(
-        "loss", Origin("train.loss", "train.py"), "0.1.0", "numpy 2.4, ir 1", KEY, arguments, [out], first, first
+        "loss",
+        Origin("train.loss", "train.py"),
+        "0.1.0",
+        "numpy 2.4, ir 1",
+        KEY,
+        arguments,
+        [out],
+        first,
+        first,
     )
 
 

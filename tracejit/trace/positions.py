@@ -52,7 +52,7 @@ def beginnings(code: CodeType, lines: Sequence[str]) -> list[Position | None]:
             lines_of.append(range(first, (node.end_lineno or node.lineno) + 1))
         pending += [(child, number) for child in ast.iter_child_nodes(node)]
         if "lineno" in node._attributes:
-            vars(node).update(lineno=number, end_lineno=number)
+            vars(node).update(lineno=number, end_lineno=number, col_offset=0, end_col_offset=0)
     whole = compile(tree, code.co_filename, "exec", dont_inherit=True)
     found: list[list[Position | None]] = []
     for other in _codes_in(whole):

@@ -132,7 +132,7 @@ def _restored(cls: type, beside: Iterable[tuple[str, type, Any]], /, **fields: A
     late |= {name: value for name, _, value in beside}
     if known or all(map(is_name, fields)):
         made = cls(**fields)
-    else:  # a NamedTuple takes other names as Python reads them
+    else:
         made = cls(*fields.values())
     for name, value in late.items():
         object.__setattr__(made, name, value)
@@ -210,7 +210,7 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
         names = {*structure.keys, *structure.order}
         yield f"{root}.__dict__.keys() <= {bind(names)}"
         for name, kind, value in structure.beside:
-            found = f"{bind(getattr)}({root}, {name!r}, {bind(LEAF)})"
+            found = f"{bind(getattr)}({root}, {quoted(name)}, {bind(LEAF)})"
             yield f"{bind(type)}({found}) is {bind(kind)} and {found} == {bind(value)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
         yield from conditions(child, _step(structure, root, key, bind), bind)
@@ -229,11 +229,9 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
         return f"[{', '.join(parts)}]"
     if structure.cls is tuple:
         return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
-    if all(map(is_name, structure.keys)):
-        fields = ", ".join(map("{}={}".format, structure.keys, parts))
-    else:
-        named = zip(structure.keys, parts, strict=True)
-        fields = f"**{{{', '.join(f'{quoted(key)}: {part}' for key, part in named)}}}"
+    fields = ", ".join(map("{}={}".format, structure.keys, parts))
     if dataclasses.is_dataclass(structure.cls):
         return f"{bind(_restored)}({bind(structure.cls)}, {bind(structure.beside)}, {fields})"
+    if not all(map(is_name, structure.keys)):  # a NamedTuple takes them as Python reads them
+        fields = ", ".join(parts)
     return f"{bind(structure.cls)}({fields})"
