@@ -212,10 +212,10 @@ class Graph:
     """
 
     def __init__(self, name: str) -> None:
-        """An empty graph."""
+        """An empty graph of the function `name`, which may be called anything."""
         self.is_passing = self.takes_nodes = False
         self.branches = STRAIGHT
-        self.name = name
+        self.name = identifier(name)
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
         self.nodes: list[Node] = []

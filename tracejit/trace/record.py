@@ -36,7 +36,6 @@ from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
-from tracejit.words import identifier
 
 
 class Active(threading.local):
@@ -83,7 +82,7 @@ class Recording(Recorder):
     ) -> None:
         """A recording of the function `name`, which reads `captures` besides its arguments. The
         first decisions have the outcomes `forced`."""
-        super().__init__(Graph(identifier(name)))
+        super().__init__(Graph(name))
         self.hidden: dict[int, Hidden] = {}
         self.decisions = Decisions(self.graph, self.hidden, forced)
         self.captures = captures
@@ -231,8 +230,8 @@ class Recording(Recorder):
 
     def _label(self, thing: Any, otherwise: str) -> str:
         """The name under which `thing` was captured."""
-        known = self.captures.labels.get(id(thing), "") if self.captures is not None else ""
-        return known or otherwise
+        labels = self.captures.labels if self.captures is not None else {}
+        return labels.get(id(thing)) or otherwise
 
     def hide(self, holder: Any, name: str, type: ArrayType, path: str = "") -> Value:
         """The input for what `holder` holds: at each call it is read anew by `path`."""
