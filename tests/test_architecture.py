@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -85,6 +86,9 @@ RANKS = {
 }
 
 MAX_LINES = 450
+
+# Tensors are of two classes: `type(x) in TENSORS` tells if x is one.
+OF_THE_BASE_CLASS = re.compile(r"\bis (not )?Tensor\b|\bin [({][^)}]*\bTensor\b")
 
 RUNTIME_DEPENDENCIES = {"numpy", "astor"}
 MAY_IMPORT_EXTRAS = ("tracejit.cli", "tracejit.demo", "tracejit.scipy", "tracejit.ops.scipy")
@@ -393,3 +397,9 @@ def test_importing_tracejit_imports_no_extra() -> None:
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == []
+
+
+def test_no_type_is_compared_with_the_base_class_of_tensors() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for line in path.read_text().splitlines():
+            assert not ("type(" in line and OF_THE_BASE_CLASS.search(line)), f"{path}: {line}"
