@@ -36,8 +36,9 @@ CODE = (
 NAMES = (
     "if", "class", "None", "lambda", "__debug__", "__class__", "__file__", "__init__", "_", "__",
     "self", "print", "abs", "range", "float", "out", "x", "residuals", "forward", "SIGNATURE",
-    "c_1", "each1", "ones_3", "_1", "_tj_0", "_tj_result", "result", "get", "items", "data", "T",
-    "shape", "sin", "array", "mro", "\ufb01", "fi", "\u2102", "\U0001d41d\U0001d41e\U0001d41f",
+    "c_1", "each1", "ones_3", "_1", "_n", "_tj_0", "_tj_result", "result", "get", "items", "data",
+    "T", "shape", "sin", "array", "mro", "\ufb01", "fi", "\u2102",
+    "\U0001d41d\U0001d41e\U0001d41f",
     "é", "e\u0301", "名", "\uff41", "\u017f", "İ", "<lambda>",
 )  # fmt: skip
 TEXTS = (

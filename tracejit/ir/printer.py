@@ -29,6 +29,7 @@ from tracejit.ir.location import Location, location_text
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, dtype_letters, parse_type
+from tracejit.words import printable
 
 INLINE_ELEMENTS = 16
 
@@ -66,7 +67,7 @@ def parameter_text(value: Any) -> str:
     if type(value) in (Dim, FreeShape, tuple):
         return spelled(value)
     name = getattr(value, "__name__", None)
-    return repr(value) if name is None else str(name)
+    return repr(value) if name is None else printable(str(name))
 
 
 def constant_text(constant: Constant) -> str:
