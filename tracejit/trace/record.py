@@ -28,7 +28,7 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
-from tracejit.trace.captures import Captures
+from tracejit.trace.capture.captures import Captures
 from tracejit.trace.decisions import Decisions, Hidden, Unknown
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from tracejit.errors import ArgumentError
-from tracejit.trace.captures import LEAVES, Captures
-from tracejit.trace.reads import is_foreign
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.reads import is_foreign
+from tracejit.trace.capture.walk import LEAVES
 
 NUMBER: Any = 1
 TABLE = np.arange(3.0)
