@@ -1,4 +1,4 @@
-"""Arrays, buffers and elements are told from others to the bit."""
+"""Arrays and buffers are told from others to the bit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tracejit.trace.capture.contents import (
     array_sample,
     buffer_sample,
     can_change,
-    exact,
-    is_normal,
     owner_of,
     remembered,
     same_buffer,
@@ -79,20 +77,6 @@ def test_a_large_buffer_is_sampled_and_stays_free_to_grow() -> None:
     large[-SAMPLES:] = b"1" * SAMPLES
     assert not same_buffer(large, sample)
     large.append(0)
-
-
-def test_elements_are_told_by_type_and_bits() -> None:
-    values = [1, True, 1.0, 0.0, -0.0, 1j, np.float64(1.0), np.float32(1.0), "1", b"1", None]
-    for k, one in enumerate(values):
-        for n, other in enumerate(values):
-            assert (exact([one]) == exact([other])) is (k == n), (one, other)
-    assert exact([float("nan")]) == exact([float("inf") - float("inf")])
-
-
-def test_normal_numbers_are_those_that_equality_tells() -> None:
-    assert [is_normal(x) for x in (1.5, float("inf"), 0.0, -0.0, float("nan"))] == [
-        True, True, False, False, False,
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [None, 10])

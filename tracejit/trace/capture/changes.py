@@ -18,7 +18,8 @@ import numpy as np
 
 from tracejit.ir.types import type_of
 from tracejit.parsing import parse
-from tracejit.trace.capture.contents import ATOMS, SAMPLE_ABOVE
+from tracejit.trace.capture.contents import SAMPLE_ABOVE
+from tracejit.trace.capture.exactness import ATOMS
 
 LONGEST = 40
 GONE = "gone"

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.contents import ATOMS, array_sample, can_change, owner_of
+from tracejit.trace.capture.contents import array_sample, can_change, owner_of
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.walk import Walk
 
 

@@ -1,16 +1,13 @@
-"""What captured objects hold, and its comparison: the bytes of arrays and buffers, the elements of
-sets and the keys of dicts, to the bit."""
+"""What captured arrays and buffers hold, and its comparison, to the bit; what a cache of answers
+remembers."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
-from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
 
-ATOMS = (bool, int, float, complex, str, bytes, type(None))
 SAMPLE_ABOVE = 2**20
 SAMPLES = 4096
 
@@ -76,45 +73,3 @@ def remembered(function: Any) -> list[Any]:
 
 def _class_name(thing: Any) -> str:
     return type(thing).__name__
-
-
-def exact(values: Iterable[Any]) -> list[Any]:
-    """Plain values in order, such that lists of equal ones are equal: 1 is not True, 0.0 is not
-    -0.0, nan is nan.
-
-    >>> exact([1, "a"]) == exact([True, "a"]), exact([0.0]) == exact([-0.0])
-    (False, False)
-    """
-    return [
-        value if type(value) in (str, bytes) else (type(value), _told(value)) for value in values
-    ]
-
-
-def same_attributes(one: Any, other: Any) -> bool:
-    """Whether two objects that are equal also hold the same: equal is what their class calls so."""
-    mine, its = attributes_of(one), attributes_of(other)
-    return list(mine) == list(its) and all(
-        value is its[name] or (type(value) in ATOMS and exact([value]) == exact([its[name]]))
-        for name, value in mine.items()
-    )
-
-
-def attributes_of(value: Any) -> dict[str, Any]:
-    """What an object holds in its attributes and slots, by name."""
-    slots = (
-        word
-        for cls in type(value).__mro__
-        for word, member in vars(cls).items()
-        if isinstance(member, MemberDescriptorType) and hasattr(value, word)
-    )
-    return {**getattr(value, "__dict__", {}), **{word: getattr(value, word) for word in slots}}
-
-
-def _told(value: Any) -> Any:
-    """What tells a value from those that are equal to it."""
-    return repr(value) if isinstance(value, (float, complex, np.generic)) else value
-
-
-def is_normal(number: float) -> bool:
-    """Whether nothing but a float of the same bits is equal to it: neither zero nor nan."""
-    return number != 0 and number == number

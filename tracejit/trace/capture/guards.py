@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.contents import exact, is_normal, same_buffer, same_contents
+from tracejit.trace.capture.contents import same_buffer, same_contents
+from tracejit.trace.capture.exactness import exact, is_normal
 
 
 class Guard:
@@ -65,10 +66,10 @@ class Guard:
 
     def check_keys(self, keys: Collection[Any], held: str) -> None:
         """Hold only where a set or the keys of a dict are these, in this order."""
-        if any(isinstance(key, (int, float, complex, np.generic)) for key in keys):
-            self.check(f"_exact({held}) == {self.bind(exact(keys))}")
-        else:
+        if all(type(key) in (str, bytes) for key in keys):
             self.check(f"list({held}) == {self.bind(list(keys))}")
+        else:
+            self.check(f"_exact({held}) == {self.bind(exact(keys))}")
 
     def check_absent(self, names: Iterable[str], held: str) -> None:
         """Hold only as long as the dict that `held` is has none of these keys."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
-from tracejit.trace.capture.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
