@@ -55,10 +55,9 @@ def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
     """The arrays whose contents are compared at each call, and how to save that."""
     arrays = compared_arrays(entry.guard, labels_of(entry.call)) if entry.guard else ()
     for array in arrays:
-        part = "" if array.whole else ", at some 4,096 spread elements"
         size = f"{array.bytes / MEGABYTE:.1f} MB" if array.bytes >= MEGABYTE else f"{array.bytes} B"
         yield (
-            f"At each call the contents of {array.what} ({size}) are compared with a copy{part}. "
+            f"At each call the contents of {array.what} ({size}) are compared with a copy. "
             "To save that: make it read-only, .setflags(write=False), or pass it as an argument, "
             "or hold it in a tj.Variable."
         )

@@ -254,7 +254,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
     """Whether code that this call may reach takes gradients by its own arrays."""
-    return _captures(_roots(python, call), limit=None).does("take gradients")
+    return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
@@ -263,11 +263,11 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, compares: bool = True) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots, limit)
+            return Captures(roots, limit, compares)
     raise Failed
 
 

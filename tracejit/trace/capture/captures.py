@@ -9,8 +9,8 @@ record again, so a kernel is never stale.
 
 A captured array that is an operand becomes a hidden argument of the kernel, read at each call.
 What NumPy computes from a captured array before that is a constant of the kernel; the comparison
-of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES spread elements;
-arrays that nobody can write to are not compared.
+of contents protects it: of all elements, at the speed of memory. Arrays that nobody can write to
+are not compared.
 
 Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
 of them. What an iterator will answer nobody knows: a function that reaches one has kernels for one
@@ -25,7 +25,6 @@ import io
 import operator
 import re
 import weakref
-from array import array as Array
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -41,9 +40,11 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.capture.ambient import ambient_states
+from tracejit.trace.capture.buffers import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
-from tracejit.trace.capture.contents import buffer_sample
+from tracejit.trace.capture.contents import is_buffer
 from tracejit.trace.capture.functions import visit_function, visit_memory
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Walk
@@ -51,7 +52,6 @@ from tracejit.trace.draws import is_random, refusing_draws
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-BUFFERS = (bytearray, memoryview, Array)
 PARTIALS = (functools.partial, functools.partialmethod)
 _MEMORY = type(functools.lru_cache(int))
 _MISSING = object()
@@ -60,10 +60,13 @@ _MISSING = object()
 class Captures(Walk):
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
-    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
+    def __init__(
+        self, roots: Iterable[Any], limit: int | None = LEAVES, compares: bool = True
+    ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
-        where it is None, not walked."""
+        where it is None, not walked. Contents are copied only for a guard that `compares` them.
+        """
         super().__init__(roots, limit)
         before = None
         while before != (len(self.words), len(self.habits)):
@@ -71,6 +74,10 @@ class Captures(Walk):
             self.begin()
             for root in self.roots:
                 self.visit(root, self.bind(root), "an argument", check=False)
+        for state in ambient_states(self.names | self.words, self.modules, self.does("show")):
+            self.check(f"{self.bind(state)}.read() == {self.bind(state.read())}")
+        if compares:
+            self.conditions.copy_contents()
 
     def does(self, habit: str) -> bool:
         """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
@@ -126,8 +133,8 @@ class Captures(Walk):
         elif kind is contextvars.ContextVar:
             missing = self.bind(_MISSING)
             self.visit(value.get(_MISSING), f"{held}.get({missing})", name)
-        elif isinstance(value, BUFFERS):
-            self.check(f"_buffer({held}, {self.bind(buffer_sample(value))})")
+        elif is_buffer(value):
+            visit_buffer(self, value, held, name)
         elif isinstance(value, CONTAINERS):
             visit_container(self, value, held, name)
             if kind not in CONTAINERS:

@@ -18,14 +18,13 @@ import numpy as np
 
 from tracejit.ir.types import type_of
 from tracejit.parsing import parse
-from tracejit.trace.capture.contents import SAMPLE_ABOVE
+from tracejit.trace.capture.ambient import Ambient
 from tracejit.trace.capture.exactness import ATOMS
 
 LONGEST = 40
 GONE = "gone"
-# Conditions that say which object a name of the guard's is, and which arrays are compared.
+# A condition that says which object a name of the guard's is.
 IDENTITY = re.compile(r"(?P<place>.+) is (?P<name>_\d+)")
-COMPARISON = re.compile(r"_same\((?P<name>_\d+), _\d+\)")
 AS_IT_WAS = "as it was"
 CONTENTS = "of other contents"
 
@@ -39,12 +38,10 @@ class Change(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """An array whose contents a guard compares: how it is called, its bytes, and whether all of
-    them are compared."""
+    """An array whose contents a guard compares: how it is called, and its bytes."""
 
     what: str
     bytes: int
-    whole: bool
 
 
 AN_ITERATOR = Change("an iterator", "at one element", "at another")
@@ -121,6 +118,7 @@ class Spelling:
         self.space: dict[str, Any] = getattr(guard, "__globals__", {})
         self.checks: tuple[str, ...] = getattr(guard, "checks", ())
         self.labels = labels
+        self._compared: tuple[str, ...] = getattr(guard, "compared", ())
         self._cells = dict(_cells(self.space.values()))
         self._places: dict[str, str] = {}
         for found in filter(None, map(IDENTITY.fullmatch, self.checks)):
@@ -138,6 +136,10 @@ class Spelling:
                 return AN_ITERATOR
             case ast.Call(args=[ast.Name() as place, _]):
                 return Change(self.spell(place), AS_IT_WAS, CONTENTS)
+            case ast.Compare(left=ast.Name(), comparators=[ast.Name(id=name) as place]) if (
+                name in self._compared
+            ):
+                return Change(self.spell(place), AS_IT_WAS, CONTENTS)
             case ast.Compare(left=left, comparators=[right]):
                 return Change(self.spell(_subject(left)), *self._values(left, right))
             case ast.BoolOp(values=[ast.Compare(comparators=[kind]), ast.Compare() as test]):
@@ -149,9 +151,8 @@ class Spelling:
 
     def compared(self) -> Iterator[Compared]:
         """The arrays whose contents are compared."""
-        for found in filter(None, map(COMPARISON.fullmatch, self.checks)):
-            size = int(self.space[found["name"]].nbytes)
-            yield Compared(self._named(found["name"]), size, size <= SAMPLE_ABOVE)
+        for name in self._compared:
+            yield Compared(self._named(name), int(self.space[name].nbytes))
 
     def spell(self, place: ast.expr) -> str:
         """An expression over the guard's names as the user would write it."""
@@ -176,6 +177,10 @@ class Spelling:
                 return f"{self.spell(held)}[{ast.unparse(key)}]"
             case ast.Attribute(value=held, attr="__dict__"):
                 return self.spell(held)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="read")) if isinstance(
+                self.space.get(name), Ambient
+            ):
+                return str(self.space[name].label)
             case ast.Attribute(value=held, attr=word):
                 return f"{self.spell(held)}.{word}"
         return self._text(place)

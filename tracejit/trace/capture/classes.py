@@ -14,6 +14,7 @@ from types import (
 )
 from typing import Any
 
+from tracejit.trace.capture.exactness import is_own
 from tracejit.trace.capture.reads import (
     LABELS,
     METHODS,
@@ -43,8 +44,9 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     if own or (hasattr(value, "__dict__") and not foreign):
         walk.check(f"list({held}.__dict__) == {walk.bind(list(own))}")
     words = walk.spelled(own)
-    if any(keeps_elements(cls) for cls in kind.__mro__):
-        # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index.
+    if any(keeps_elements(cls) for cls in kind.__mro__) or (foreign and is_own(kind, "__eq__")):
+        # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index,
+        # and its records (SimpleNamespace) are compared and shown by them.
         words = set(own)
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.contents import array_sample, can_change, owner_of
+from tracejit.trace.capture.contents import can_change, owner_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.walk import Walk
 
@@ -45,11 +45,14 @@ def visit_array(walk: Walk, array: np.ndarray, held: str, name: str) -> None:
         walked = walk.count(array.size, array, name)
         for k in range(array.size if walked else 0):
             walk.visit(array.item(k), f"{held}.item({k})", f"{name}_{k}")
+    elif array.dtype.hasobject:
+        for element in array.ravel().tolist() if walk.count(array.size, array, name) else ():
+            walk.visit(element, walk.bind(element), name, check=False)
     if can_change(array):
         if "flags" in walk.words:
             walk.check(f"{held}.flags.num == {array.flags.num}")
         walk.check(f"{held}.dtype is {walk.bind(array.dtype)}")
         walk.check(f"{held}.shape == {array.shape}")
-        walk.check(f"_same({held}, {walk.bind(array_sample(array))})")
+        walk.conditions.check_contents(array, held)
     else:
         walk.check(f"{walk.bind(owner_of(array))}.flags.writeable is False")

@@ -93,7 +93,7 @@ def _key(value: Any, met: dict[int, tuple[int, Any]]) -> Any:
         return kind, value.dtype.str, value.tobytes()
     if isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
         return kind, Same(value.__self__), value.__name__, Same(getattr(value, "__func__", None))
-    if isinstance(value, (np.ndarray, type)) or not _is_own(kind, "__eq__"):
+    if isinstance(value, (np.ndarray, type)) or not is_own(kind, "__eq__"):
         return Same(value)
     if id(value) in met:
         return "again", met[id(value)][0]
@@ -114,7 +114,7 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from _CONTENTS[known](value)
     if kind is known:
         return
-    says = _is_own(kind, "__reduce__") or _is_own(kind, "__reduce_ex__")
+    says = is_own(kind, "__reduce__") or is_own(kind, "__reduce_ex__")
     if says:
         for part in value.__reduce_ex__(4):
             yield list(part) if isinstance(part, Iterator) else part
@@ -124,14 +124,14 @@ def _parts(value: Any) -> Iterator[Any]:
             yield part
 
 
-def _is_own(kind: type, method: str) -> bool:
+def is_own(kind: type, method: str) -> bool:
     """Whether a class says itself what a method of every object does."""
     return getattr(kind, method) is not getattr(object, method)
 
 
 def has_looser_equality(value: Any) -> bool:
     """Whether the class of a value may call others equal that are not the same."""
-    return not is_plain(value) and _is_own(type(value), "__eq__")
+    return not is_plain(value) and is_own(type(value), "__eq__")
 
 
 def is_exactly(value: Any, other: Any) -> bool:

@@ -8,9 +8,8 @@ import sys
 from types import BuiltinMethodType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-import numpy as np
-
-from tracejit.trace.capture.contents import remembered
+from tracejit.trace.capture.contents import Memory
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.reads import (
     ENVIRONMENT,
     LOOKUPS,
@@ -21,7 +20,6 @@ from tracejit.trace.capture.reads import (
     is_foreign_module,
     is_installed,
     is_tool,
-    is_users_object,
     module_names,
     reads_of,
 )
@@ -62,6 +60,7 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
     """The names that the code of a function reads, and the modules that it imports."""
     reads, space = reads_of(function.__code__), function.__globals__
     walk.words |= reads.attributes
+    walk.names |= reads.names
     installed = is_installed(function)
     habits = {"take gradients": reads.uses(TAKERS)}
     if not installed:
@@ -94,6 +93,7 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
         environment = vars(os.environ)["_data"]
         walk.check(f"{walk.bind(environment)} == {walk.bind(dict(environment))}")
     for name in module_names(reads, space.get("__package__") or ""):
+        walk.modules.add(name)
         if not is_foreign_module(name):
             walk.visit(sys.modules.get(name), f"_modules.get({name!r})", name)
 
@@ -117,7 +117,8 @@ def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
 def visit_memory(walk: Walk, function: Any, held: str, name: str) -> None:
     """A function under lru_cache, and what it remembers: it answers that again."""
     walk.visit(function.__wrapped__, f"{held}.__wrapped__", name, check=False)
-    walk.check(f"{held}.cache_info()[1:] == {tuple(function.cache_info()[1:])}")
-    for answer in remembered(function):
-        if type(answer) in (np.ndarray, list, tuple, dict, set) or is_users_object(answer):
+    memory = Memory(function)
+    walk.check(f"_remembers({held}, {walk.bind(memory)})")
+    for answer in memory.answers:
+        if type(answer) not in ATOMS:
             walk.visit(answer, walk.bind(answer), name, check=False)

@@ -148,11 +148,6 @@ def is_tool(function: Any) -> bool:
     return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
 
 
-def is_users_object(value: Any) -> bool:
-    """Whether a value is an object of a class of the user's, with attributes."""
-    return hasattr(value, "__dict__") and not is_foreign_module(type(value).__module__)
-
-
 def keeps_elements(cls: type) -> bool:
     """Whether objects of a foreign class (UserDict, ChainMap) are containers, which keep in
     attributes what is read by index."""

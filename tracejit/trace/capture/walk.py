@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
@@ -24,13 +25,16 @@ class Walk:
         it is None, not walked.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
-        are the attributes that the code spells, `habits` what it does that asks for more checks.
+        are the attributes that the code spells, `names` its globals, `modules` those that objects
+        come from, `habits` what the code does that asks for more checks.
         """
         self.roots = list(roots)
         self.limit = limit
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
         self.words: set[str] = set()
+        self.names: set[str] = set()
+        self.modules: set[str] = set()
         self.habits: set[str] = set()
         self.begin()
 
@@ -57,6 +61,7 @@ class Walk:
         if id(value) in self.visited:
             return
         self.visited.add(id(value))
+        self.modules.add(module_of(value))
         self.inside(value, self.bind(value), name)
 
     def inside(self, value: Any, held: str, name: str) -> None:
