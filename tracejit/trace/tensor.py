@@ -33,6 +33,9 @@ _CALLED = re.compile(r"^[\w.<>]+\(\) ")
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
+INDEXING = (operator.getitem, operator.setitem)
+
+
 class Tensor(ArrayMethods):
     """An array: being recorded, it has a shape, a dtype and a place in a graph, but no numbers;
     computed eagerly, it has its numbers, which never change.
@@ -137,6 +140,10 @@ class Tensor(ArrayMethods):
         op = DIRECT.get(function)
         if op is not None and not kwargs and len(args) == function.nin:
             return self._recording.record(op, args, kwargs)
+        if function not in INDEXING:  # which looks at no class
+            for operand in (*args, *kwargs.values()):
+                if type(operand) not in PLAIN:
+                    self._refuse_subclass(operand)
         handler = handler_of(function)
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
@@ -168,6 +175,16 @@ class Tensor(ArrayMethods):
                 problem=problem,
                 fix="leave it out, or compute the same from supported calls.",
             ) from None
+
+    def _refuse_subclass(self, operand: Any) -> None:
+        """ArgumentError for an array of a subclass, as which NumPy would answer; one that maps a
+        file is an array like others."""
+        if type(operand) in (list, tuple):
+            for one in operand:
+                if type(one) not in PLAIN:
+                    self._refuse_subclass(one)
+        elif issubclass(type(operand), np.ndarray) and type(operand) is not np.memmap:
+            raise self._recording.not_an_array(operand)
 
     def __tracejit_data__(self) -> Any:
         """The numbers, where they are known and nothing differentiable; else this Tensor."""
@@ -353,3 +370,7 @@ def _spelling(function: Any) -> str:
         return f"the ufunc {function.__name__}"
     name = getattr(function, "__name__", "") or type(function).__name__
     return f"{module.replace('numpy', 'np', 1)}.{name}"
+
+
+# Operands of these classes are taken as they are.
+PLAIN = frozenset((Tensor, np.ndarray, bool, int, float, complex, str, slice, type(None)))

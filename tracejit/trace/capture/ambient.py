@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +61,7 @@ def module_of(value: Any) -> str:
     """The name of the module that an object comes from."""
     if isinstance(value, ModuleType):
         return value.__name__
-    owner = value if isinstance(value, (type, FunctionType)) else type(value)
+    owner = value if isinstance(value, (type, FunctionType, BuiltinFunctionType)) else type(value)
     return str(owner.__module__)
 
 

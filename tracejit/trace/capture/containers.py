@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.contents import can_change, owner_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.walk import Walk
@@ -41,6 +42,8 @@ def visit_container(walk: Walk, value: Any, held: str, name: str) -> None:
 def visit_array(walk: Walk, array: np.ndarray, held: str, name: str) -> None:
     """An array, which a kernel may take, and its contents, which NumPy may compute with."""
     walk.arrays[id(array)] = (name, array)
+    if type(array) not in (np.ndarray, np.memmap):  # the file of a map is its contents
+        visit_instance(walk, array, held)
     if array.dtype == object:
         walked = walk.count(array.size, array, name)
         for k in range(array.size if walked else 0):

@@ -59,14 +59,14 @@ def array_copy(array: np.ndarray) -> Any:
     """A copy of the contents of `array`, for `same_contents`: of its bytes, block by block, or of
     its elements where these are objects."""
     if array.dtype.hasobject:
-        return exact(array.ravel().tolist())
+        return exact(_plain(array).ravel().tolist())
     blocks = enumerate(_blocks(array))
     return array.strides, [_copy_of(block, (id(array), k)) for k, block in blocks]
 
 
 def whole_copy(array: np.ndarray) -> Copy:
     """A copy of an array in one piece, which `==` compares with it."""
-    return _copy_of(array, (id(array), 0))
+    return _copy_of(_plain(array), (id(array), 0))
 
 
 def _copy_of(block: np.ndarray, place: tuple[int, int]) -> Copy:
@@ -82,14 +82,19 @@ def _copy_of(block: np.ndarray, place: tuple[int, int]) -> Copy:
 def same_contents(array: np.ndarray, copy: Any) -> bool:
     """Whether `array` holds what it held when `copy` was made."""
     if array.dtype.hasobject:
-        return bool(exact(array.ravel().tolist()) == copy)
+        return bool(exact(_plain(array).ravel().tolist()) == copy)
     strides, blocks = copy
     return array.strides == strides and all(map(operator.eq, blocks, _blocks(array)))
 
 
+def _plain(array: np.ndarray) -> np.ndarray:
+    """An array without what its class makes of it."""
+    return array if type(array) is np.ndarray else np.ndarray.view(array, np.ndarray)
+
+
 def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
     """The bytes of `array` in pieces that lie as they are, in the order of its memory."""
-    array = array.view(np.ndarray)
+    array = _plain(array)
     if not array.size:
         return
     # A broadcast axis holds one element many times; one that runs backwards is turned.

@@ -4,6 +4,7 @@ shares: how what is met becomes conditions of a guard."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class Walk:
             return
         self.visited.add(id(value))
         self.modules.add(module_of(value))
+        if kind is FunctionType:
+            self.names.add(value.__name__)
         self.inside(value, self.bind(value), name)
 
     def inside(self, value: Any, held: str, name: str) -> None:
