@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.trace.capture.reads import module_name
+
 
 class Ambient(NamedTuple):
     """One state: what the user calls it, and how to read it."""
@@ -62,7 +64,7 @@ def module_of(value: Any) -> str:
     if isinstance(value, ModuleType):
         return value.__name__
     owner = value if isinstance(value, (type, FunctionType, BuiltinFunctionType)) else type(value)
-    return str(owner.__module__)
+    return module_name(owner)
 
 
 def ambient_states(names: set[str], modules: set[str], shows: bool) -> list[Ambient]:

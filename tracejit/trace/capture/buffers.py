@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from tracejit.trace.capture.classes import visit_instance
-from tracejit.trace.capture.reads import is_foreign_module
+from tracejit.trace.capture.reads import is_foreign_module, module_name
 from tracejit.trace.capture.walk import Walk
 
 
@@ -19,7 +19,7 @@ def visit_buffer(walk: Walk, value: Any, held: str, name: str) -> None:
         walk.conditions.check_contents(value, held)
     if _is_of_ctypes(value):
         _visit_ctypes(walk, value, held, name)
-    if not is_foreign_module(type(value).__module__):
+    if not is_foreign_module(module_name(type(value))):
         visit_instance(walk, value, held)
 
 

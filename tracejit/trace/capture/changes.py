@@ -25,6 +25,8 @@ LONGEST = 40
 GONE = "gone"
 # A condition that says which object a name of the guard's is.
 IDENTITY = re.compile(r"(?P<place>.+) is (?P<name>_\d+)")
+# Functions whose answer is about their argument.
+SUBJECTS = ("repr", "len", "list", "type", "_exact", "_kept")
 AS_IT_WAS = "as it was"
 CONTENTS = "of other contents"
 
@@ -203,7 +205,10 @@ class Spelling:
                 return told_apart(number, self._value(_subject(left)))
             case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="__dict__")]):
                 return f"of {was} attributes", f"of {now} attributes"
-            case ast.Call(func=ast.Name(id="list"), args=[ast.Attribute(attr="__dict__")]):
+            case (
+                ast.Call(func=ast.Name(id="list"), args=[ast.Attribute(attr="__dict__")])
+                | ast.Call(func=ast.Name(id="_kept"))
+            ):
                 return f"of the attributes {_listed(was)}", f"of the attributes {_listed(now)}"
             case ast.Call(func=ast.Name(id="_exact")):
                 return AS_IT_WAS, "of other elements"
@@ -261,7 +266,7 @@ def _cells(things: Iterable[Any]) -> Iterator[tuple[int, str]]:
 def _subject(place: ast.expr) -> ast.expr:
     """What a condition is about: len(x) and x.shape are about x."""
     match place:
-        case ast.Call(func=ast.Name(id="repr" | "len" | "list" | "type" | "_exact"), args=[inner]):
+        case ast.Call(func=ast.Name(id=word), args=[inner]) if word in SUBJECTS:
             return inner
         case ast.Call(func=ast.Attribute(value=inner, attr="tobytes")):
             return inner

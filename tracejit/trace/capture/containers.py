@@ -44,12 +44,10 @@ def visit_array(walk: Walk, array: np.ndarray, held: str, name: str) -> None:
     walk.arrays[id(array)] = (name, array)
     if type(array) not in (np.ndarray, np.memmap):  # the file of a map is its contents
         visit_instance(walk, array, held)
-    if array.dtype == object:
-        walked = walk.count(array.size, array, name)
-        for k in range(array.size if walked else 0):
-            walk.visit(array.item(k), f"{held}.item({k})", f"{name}_{k}")
-    elif array.dtype.hasobject:
-        for element in array.ravel().tolist() if walk.count(array.size, array, name) else ():
+    if array.dtype.hasobject:
+        elements = np.ndarray.view(array, np.ndarray).ravel().tolist()
+        others = [element for element in elements if type(element) not in ATOMS]
+        for element in others if walk.count(len(others), array, name) else ():
             walk.visit(element, walk.bind(element), name, check=False)
     if can_change(array):
         if "flags" in walk.words:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.reads import is_foreign_module
+from tracejit.trace.capture.reads import is_foreign_module, module_name
 
 ATOMS = (bool, int, float, complex, str, bytes, type(None))
 # Equality of values of these classes is of bits as well.
@@ -118,7 +118,9 @@ def _parts(value: Any) -> Iterator[Any]:
     if says:
         for part in value.__reduce_ex__(4):
             yield list(part) if isinstance(part, Iterator) else part
-    if not says or not is_foreign_module(kind.__module__):  # the user's own may leave something out
+    if not says or not is_foreign_module(
+        module_name(kind)
+    ):  # the user's own may leave something out
         for name, part in attributes_of(value).items():
             yield name
             yield part

@@ -24,6 +24,7 @@ from tracejit.trace.capture.contents import (
     whole_copy,
 )
 from tracejit.trace.capture.exactness import exact, is_normal
+from tracejit.trace.capture.libraries import kept_names
 
 
 class Guard:
@@ -36,6 +37,7 @@ class Guard:
             "_same": same_contents,
             "_buffer": same_buffer,
             "_remembers": remembers,
+            "_kept": kept_names,
             "_exact": exact,
             "_empty": is_empty,
             "_token": abc.get_cache_token,
