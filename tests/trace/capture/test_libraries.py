@@ -43,7 +43,10 @@ def frames() -> dict[str, Case]:
             lambda: df.iloc.__setitem__((0, 1), 1.0),
         ),
         "a sum": (lambda x: x * df["a"].sum(), lambda: df.iloc.__setitem__((0, 0), 72.0)),
-        "means": (lambda x: x[:2] * df.mean().to_numpy(), lambda: df.iloc.__setitem__((1, 1), 20.0)),
+        "means": (
+            lambda x: x[:2] * df.mean().to_numpy(),
+            lambda: df.iloc.__setitem__((1, 1), 20.0),
+        ),
         "columns": (lambda x: x * len(df.columns), lambda: df.__setitem__("c", 1.0)),
         "names": (
             lambda x: x * (2.0 if "a" in df.columns else 1.0),

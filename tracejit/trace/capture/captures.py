@@ -54,7 +54,6 @@ CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 PARTIALS = (functools.partial, functools.partialmethod)
 _MEMORY = type(functools.lru_cache(int))
-_MISSING = object()
 
 
 class Captures(Walk):
@@ -131,8 +130,12 @@ class Captures(Walk):
             self.check(f"({held}() is None) is {value() is None}")
             self.inside(value(), f"{held}()", name)
         elif kind is contextvars.ContextVar:
-            missing = self.bind(_MISSING)
-            self.visit(value.get(_MISSING), f"{held}.get({missing})", name)
+            try:
+                now = value.get()
+            except LookupError:
+                self.visit(None, f"{held}.get(None)", name)
+            else:
+                self.visit(now, f"{held}.get()", name)
         elif is_buffer(value):
             visit_buffer(self, value, held, name)
         elif isinstance(value, CONTAINERS):
