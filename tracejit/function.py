@@ -333,7 +333,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
-        runner = Run(self.python, self.signature, self.request, self.name, self._keeps_apart)
+        who = self.python, self.signature, self.request, self.name
+        runner = Run(*who, self._keeps_apart, self.options.freeze)
         try:
             exact = self.options.exact
             one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))

@@ -129,7 +129,8 @@ class Asked(NamedTuple):
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
     `wants_numbers` says that its Python wants the numbers among its arguments themselves,
-    `keeps_apart` that it differentiates by what it computes more than once."""
+    `keeps_apart` that it differentiates by what it computes more than once, `freezes` that what it
+    captures is made read-only."""
 
     def __init__(
         self,
@@ -138,6 +139,7 @@ class Run:
         request: Request,
         name: str,
         keeps_apart: bool = False,
+        freezes: bool = False,
     ) -> None:
         """`name` is what the function is called in generated code."""
         self.python = python
@@ -148,6 +150,7 @@ class Run:
         self.effects: set[str] = set()
         self.wants_numbers = False
         self.keeps_apart = keeps_apart
+        self.freezes = freezes
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -184,7 +187,7 @@ class Run:
 
     def _once(self, asked: Asked) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        captures = _captures(_roots(self.python, call))
+        captures = _captures(_roots(self.python, call), freezes=self.freezes)
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
@@ -263,11 +266,11 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES, compares: bool = True) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, **options: bool) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots, limit, compares)
+            return Captures(roots, limit, **options)
     raise Failed
 
 

@@ -45,6 +45,7 @@ from tracejit.trace.capture.buffers import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
 from tracejit.trace.capture.contents import is_buffer
+from tracejit.trace.capture.freezing import Frozen
 from tracejit.trace.capture.functions import visit_function, visit_memory
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Walk
@@ -60,13 +61,19 @@ class Captures(Walk):
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
     def __init__(
-        self, roots: Iterable[Any], limit: int | None = LEAVES, compares: bool = True
+        self,
+        roots: Iterable[Any],
+        limit: int | None = LEAVES,
+        compares: bool = True,
+        freezes: bool = False,
     ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
-        where it is None, not walked. Contents are copied only for a guard that `compares` them.
+        where it is None, not walked. Contents are copied only for a guard that `compares` them;
+        where it `freezes`, arrays are made read-only instead, if they can be.
         """
         super().__init__(roots, limit)
+        self.frozen = Frozen() if freezes else None
         before = None
         while before != (len(self.words), len(self.habits)):
             before = len(self.words), len(self.habits)
@@ -75,6 +82,8 @@ class Captures(Walk):
                 self.visit(root, self.bind(root), "an argument", check=False)
         for state in ambient_states(self.names | self.words, self.modules, self.does("show")):
             self.check(f"{self.bind(state)}.read() == {self.bind(state.read())}")
+        if self.frozen is not None:
+            self.bind(self.frozen)
         if compares:
             self.conditions.copy_contents()
 

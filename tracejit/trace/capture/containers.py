@@ -49,6 +49,8 @@ def visit_array(walk: Walk, array: np.ndarray, held: str, name: str) -> None:
         others = [element for element in elements if type(element) not in ATOMS]
         for element in others if walk.count(len(others), array, name) else ():
             walk.visit(element, walk.bind(element), name, check=False)
+    if walk.frozen is not None:
+        walk.frozen.freeze(array)
     if can_change(array):
         if "flags" in walk.words:
             walk.check(f"{held}.flags.num == {array.flags.num}")

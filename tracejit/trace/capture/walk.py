@@ -12,6 +12,7 @@ import numpy as np
 from tracejit.errors import fail
 from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.freezing import Frozen
 from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
@@ -37,6 +38,7 @@ class Walk:
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.habits: set[str] = set()
+        self.frozen: Frozen | None = None
         self.begin()
 
     def begin(self) -> None:
