@@ -187,7 +187,9 @@ class Run:
 
     def _once(self, asked: Asked) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        captures = _captures(_roots(self.python, call), freezes=self.freezes)
+        recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
+        arrays = frozenset(recorded)
+        captures = _captures(_roots(self.python, call), freezes=self.freezes, recorded=arrays)
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
@@ -219,6 +221,7 @@ class Run:
             raise
         finally:
             self.effects |= recording.effects()
+        captures.settle(one.data for one in recording.graph.constants())
         baked = fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None}
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
@@ -266,7 +269,7 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES, **options: bool) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):

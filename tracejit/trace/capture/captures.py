@@ -44,9 +44,10 @@ from tracejit.trace.capture.ambient import ambient_states
 from tracejit.trace.capture.buffers import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
-from tracejit.trace.capture.contents import is_buffer
+from tracejit.trace.capture.contents import FEW, is_buffer, is_large
 from tracejit.trace.capture.freezing import Frozen
 from tracejit.trace.capture.functions import visit_function, visit_memory
+from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Walk
 from tracejit.trace.draws import is_random, refusing_draws
@@ -66,14 +67,17 @@ class Captures(Walk):
         limit: int | None = LEAVES,
         compares: bool = True,
         freezes: bool = False,
+        recorded: frozenset[str] = frozenset(),
     ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
         where it is None, not walked. Contents are copied only for a guard that `compares` them;
-        where it `freezes`, arrays are made read-only instead, if they can be.
+        where it `freezes`, arrays are made read-only instead, if they can be. `recorded` are the
+        parameters of the first root that are recorded arrays.
         """
         super().__init__(roots, limit)
         self.frozen = Frozen() if freezes else None
+        self.recorded = recorded
         before = None
         while before != (len(self.words), len(self.habits)):
             before = len(self.words), len(self.habits)
@@ -84,8 +88,9 @@ class Captures(Walk):
             self.check(f"{self.bind(state)}.read() == {self.bind(state.read())}")
         if self.frozen is not None:
             self.bind(self.frozen)
+        self.operands = self._only_operands()
         if compares:
-            self.conditions.copy_contents()
+            self.conditions.copy_contents(but=self.operands)
 
     def does(self, habit: str) -> bool:
         """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
@@ -102,6 +107,24 @@ class Captures(Walk):
         while base is not None and id(base) not in self.arrays:
             base = getattr(base, "base", None)
         return None if base is None else self.arrays[id(base)][0]
+
+    def _only_operands(self) -> dict[int, np.ndarray]:
+        """The large arrays, by id, that the code does nothing with but combine them with recorded
+        arrays."""
+        if self.times_at_root != 1 or not REACHING.isdisjoint(self.names | self.words):
+            return {}
+        found = {key: array for key, (_, array) in self.arrays.items() if is_large(array)}
+        return {
+            key: array
+            for key, array in found.items()
+            if all(self.only_operands.get(place, False) for place in self.places.get(key, {""}))
+        }
+
+    def settle(self, constants: Iterable[Any]) -> None:
+        """Compare operands all the same where one of the `constants` of the recording may have been
+        made of one: an array of as many elements as they have at least."""
+        made = any(isinstance(one, np.ndarray) and one.size >= FEW for one in constants)
+        self.conditions.copy_contents(but=() if made else self.operands)
 
     def guard(self) -> Callable[[], bool] | None:
         """One function that says whether everything is as it was; None where nothing was

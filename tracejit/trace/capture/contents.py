@@ -23,6 +23,10 @@ from tracejit.trace.capture.exactness import exact
 BLOCK = 2**18
 # Kernels that compare the same array share a copy of so many bytes or more.
 SHARED_FROM = 2**16
+# The comparison of so many bytes takes 5 microseconds and more.
+LARGE = 2**16
+# No array of LARGE bytes has fewer elements.
+FEW = 2**11
 # What has a format of its own in the buffer protocol; other arrays are compared as bytes.
 _WITH_FORMAT = "?bBhHiIlLqQefdgFDG"
 
@@ -43,11 +47,21 @@ def can_change(array: Any) -> bool:
     return array is not None and not isinstance(array, bytes)
 
 
+def is_large(value: Any) -> bool:
+    """Whether it pays to find out that an array need not be compared."""
+    return type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject
+
+
+def chain_of(array: Any) -> Iterator[np.ndarray]:
+    """An array, and the arrays whose memory it shows."""
+    while isinstance(array, np.ndarray):
+        yield array
+        array = array.base
+
+
 def owner_of(array: np.ndarray) -> np.ndarray:
     """The array whose memory `array` shows."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+    return [*chain_of(array)][-1]
 
 
 def is_in_one_piece(array: np.ndarray) -> bool:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
+
+from tracejit.trace.capture.contents import chain_of
 
 _holders: dict[int, int] = {}
 _mutex = threading.RLock()  # a collection may thaw while this thread or another freezes
@@ -36,7 +37,8 @@ class Frozen:
     def freeze(self, array: np.ndarray) -> None:
         """Make `array` read-only, and what it is a view of; views made before stay as they are."""
         with _mutex:
-            for one in _chain(array):
+            chain = [*chain_of(array)]
+            for one in chain if chain[-1].base is None else ():  # not above a buffer of Python's
                 # What somebody else has made read-only is not made writeable at the end.
                 if one.flags.writeable or (id(one) in _holders and not self._holds(one)):
                     one.flags.writeable = False
@@ -45,15 +47,6 @@ class Frozen:
 
     def _holds(self, array: np.ndarray) -> bool:
         return any(one is array for one in self._held)
-
-
-def _chain(array: np.ndarray) -> Iterator[np.ndarray]:
-    """An array, and the arrays whose memory it shows; none where a buffer of Python's is below."""
-    parts = [array]
-    while isinstance(parts[-1].base, np.ndarray):
-        parts.append(parts[-1].base)
-    if parts[-1].base is None:
-        yield from parts
 
 
 def _thaw(arrays: list[np.ndarray]) -> None:

@@ -3,13 +3,16 @@ what a cache of answers holds."""
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from types import BuiltinMethodType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from tracejit.trace.capture.contents import Memory
+from tracejit.trace.capture.contents import Memory, is_large
 from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.guards import is_empty
+from tracejit.trace.capture.operands import arrays_read
 from tracejit.trace.capture.reads import (
     ENVIRONMENT,
     LOOKUPS,
@@ -46,6 +49,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
             walk.check(f"len({held}.__dict__) == {len(vars(function))}")
     _visit_defaults(walk, function, held)
     _visit_globals(walk, function)
+    _note_operands(walk, function)
     free = function.__code__.co_freevars
     for word, cell in zip(free, function.__closure__ or (), strict=True):
         try:
@@ -54,6 +58,28 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
             walk.check(f"_empty({walk.bind(cell)})")
             continue
         walk.visit(value, f"{walk.bind(cell)}.cell_contents", word)
+
+
+def _note_operands(walk: Walk, function: FunctionType) -> None:
+    """Which arrays that a function names are only operands of recorded arrays in it."""
+    code, space = function.__code__, function.__globals__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    places = {word: f"{walk.bind(space)}[{word!r}]" for word in code.co_names if word in space}
+    places |= {word: f"{walk.bind(cell)}.cell_contents" for word, cell in cells.items()}
+    reads = reads_of(code)
+    places |= {word: f"{walk.bind(space)}[{word!r}]" for word in reads.names & space.keys()}
+
+    def resolve(word: str) -> Any:
+        if word in cells:
+            return None if is_empty(cells[word]) else cells[word].cell_contents
+        return space[word] if word in space else vars(builtins).get(word)
+
+    if not any(is_large(resolve(word)) for word in places):
+        return
+    is_root = function is walk.root
+    read = arrays_read(code, walk.recorded if is_root else frozenset(), resolve)
+    for word, place in places.items():
+        walk.only_operands[place] = walk.only_operands.get(place, True) and word not in read
 
 
 def _visit_globals(walk: Walk, function: FunctionType) -> None:

@@ -89,11 +89,11 @@ class Guard:
         that `thing` has when they are copied."""
         self._things[held] = thing
 
-    def copy_contents(self) -> None:
-        """Copy the contents that are compared."""
+    def copy_contents(self, but: Collection[int] = ()) -> None:
+        """Copy the contents that are compared: `but` not, by id, of what needs it not."""
         for held, thing in self._things.items():
-            size, condition = self._comparison(thing, held)
-            self._contents[held] = size, condition
+            if id(thing) not in but and held not in self._contents:
+                self._contents[held] = self._comparison(thing, held)
 
     def _comparison(self, thing: Any, held: str) -> tuple[int, str]:
         """The size of contents, and the condition that compares them with a copy made now."""

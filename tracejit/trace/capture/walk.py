@@ -28,7 +28,9 @@ class Walk:
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
         are the attributes that the code spells, `names` its globals, `modules` those that objects
-        come from, `habits` what the code does that asks for more checks.
+        come from, `habits` what the code does that asks for more checks. `recorded` are the
+        parameters of the first root that are recorded arrays, `only_operands` says of places where
+        arrays are held whether they are only combined with such.
         """
         self.roots = list(roots)
         self.limit = limit
@@ -39,7 +41,13 @@ class Walk:
         self.modules: set[str] = set()
         self.habits: set[str] = set()
         self.frozen: Frozen | None = None
+        self.recorded: frozenset[str] = frozenset()
         self.begin()
+
+    @property
+    def root(self) -> Any:
+        """The function that is recorded; of a method, its function."""
+        return getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
 
     def begin(self) -> None:
         """Forget what was found, but for the words and habits of the code."""
@@ -51,6 +59,9 @@ class Walk:
         self.check = self.conditions.check
         self.visited: set[int] = set()
         self.leaves = 0
+        self.times_at_root = 0
+        self.places: dict[int, set[str]] = {}
+        self.only_operands: dict[str, bool] = {}
 
     def visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
         """Add the checks for `value`, which is read again by the expression `place`."""
@@ -61,6 +72,10 @@ class Walk:
             return
         if check:
             self.conditions.check_identity(value, place)
+        if kind is np.ndarray:
+            self.places.setdefault(id(value), set()).add(place)
+        elif value is self.root:
+            self.times_at_root += 1
         if id(value) in self.visited:
             return
         self.visited.add(id(value))
