@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -271,10 +270,15 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
 
 def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
+    problem = None
     for _ in range(TRIES):
-        with suppress(RuntimeError, LookupError, AttributeError):
+        try:
             return Captures(roots, limit, **options)
-    raise Failed
+        except (RuntimeError, LookupError, AttributeError) as error:
+            problem = error
+        if threading.active_count() == 1:
+            break
+    raise Failed from problem
 
 
 def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:
