@@ -349,12 +349,14 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
-        guard = one.captures.guard()
-        # A function that changes what it reads (a counter, a list that it appends to) has a kernel
-        # for this one call.
-        lasting = keep and (guard is None or guard())
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
+            for way in ways.ways:
+                one.captures.agree(way.one.captures)
+            guard = one.captures.guard()
+            # A function that changes what it reads (a counter, a list that it appends to) has a
+            # kernel for this one call.
+            lasting = keep and (guard is None or guard())
             kernel = make(ways.recorded())
             if sizes is not None:
                 call = self._shapes.settled(call, one.recording.graph)

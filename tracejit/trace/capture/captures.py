@@ -123,8 +123,14 @@ class Captures(Walk):
     def settle(self, constants: Iterable[Any]) -> None:
         """Compare operands all the same where one of the `constants` of the recording may have been
         made of one: an array of as many elements as they have at least."""
-        made = any(isinstance(one, np.ndarray) and one.size >= FEW for one in constants)
-        self.conditions.copy_contents(but=() if made else self.operands)
+        if any(isinstance(one, np.ndarray) and one.size >= FEW for one in constants):
+            self.operands = {}
+        self.conditions.copy_contents(but=self.operands)
+
+    def agree(self, other: Captures) -> None:
+        """Compare as well what `other` does: constants of its recording are in the same kernel."""
+        self.operands = {key: x for key, x in self.operands.items() if key in other.operands}
+        self.conditions.copy_contents(but=self.operands)
 
     def guard(self) -> Callable[[], bool] | None:
         """One function that says whether everything is as it was; None where nothing was
