@@ -23,6 +23,7 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import ERRORS, TracejitError, Where, fail, without_frames
 from tracejit.ir.types import parse_type
 from tracejit.ops.op import Op
+from tracejit.strict import python_must_raise
 
 VECTOR = np.arange(3.0)
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")
@@ -71,7 +72,14 @@ def too_many_ways_of_a_batch() -> Any:
         return batched(VECTOR, np.array(1.0)), batched(VECTOR, np.array(-1.0))
 
 
+def a_fallback_that_hides_a_mistake() -> None:
+    """Go back to Python after an error that it does not meet."""
+    with python_must_raise(NameError("name 'a_1' is not defined"), "loss"):
+        np.exp(VECTOR)
+
+
 TRIGGERS: dict[str, Callable[[], Any]] = {
+    "strict": a_fallback_that_hides_a_mistake,
     "value-needed": lambda: run(lambda x: float(x), np.array(1.0)),
     "unsupported-function": lambda: run(lambda x: np.packbits(x), VECTOR),
     "unsupported-call": lambda: run(lambda x: np.exp(x, where=x > 0), VECTOR),
@@ -245,6 +253,7 @@ def going_on(x: Any) -> Any:
 
 PUBLIC: dict[str, Callable[[], Any]] = {
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
+    "option": lambda: tj.function(exakt=True),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
     "unsupported-call": lambda: tj.function(lambda x: np.exp(x, where=x > 0))(VECTOR),
     "unsupported-dtype": lambda: tj.function(lambda x: x)(np.array(["a", "b"])),
@@ -307,7 +316,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
 }
 
 # A graph that is broken is not the user's doing.
-NOT_PUBLIC = {"graph"}
+NOT_PUBLIC = {"graph", "strict"}
 
 
 def test_every_row_is_triggered() -> None:

@@ -32,7 +32,7 @@ from tracejit.trace.decisions import Decisions, Hidden, Unknown
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
@@ -193,14 +193,14 @@ class Recording(Recorder):
 
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
-        if type(operand) is Tensor:
+        if type(operand) in TENSORS:
             if operand._recording is not self:
                 return self._foreign(operand)
             value: Value = operand._value
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = as_array(operand)
-            if type(operand) is Tensor:
+            if type(operand) in TENSORS:
                 return self.lift(operand)
         kind = type_of(operand)
         if kind is None:
@@ -272,7 +272,7 @@ class Recording(Recorder):
     def write_arguments(self, tensors: Mapping[str, Any]) -> None:
         """Let the arrays that are arguments, by name, be after the call what they are now."""
         for name, tensor in tensors.items():
-            if type(tensor) is Tensor and type(tensor._owner) is Written:
+            if type(tensor) in TENSORS and type(tensor._owner) is Written:
                 self.events.append(Event(None, None, [tensor._value], name))
 
     def lasting_events(self) -> list[Event]:
@@ -327,8 +327,8 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        if package := places.scipy_called():
-            call, fix = package, places.instead_of(package)
+        foreign, instead = places.foreign_call()
+        call, fix = foreign or call, instead or fix
         return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:

@@ -26,8 +26,9 @@ from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
+from tracejit.trace.printing import destination_of_text
 from tracejit.trace.probes import Probe
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
@@ -71,6 +72,7 @@ class Recorder:
         self.known: dict[Value, Any] = {}
         self.shared: set[Value] = set()
         self.is_torn = False
+        self.raises_text = False
         self._scopes = 0
         self._writes = 0
 
@@ -107,6 +109,13 @@ class Recorder:
             self.is_torn = True
             raise Shared
         return values
+
+    def shows_text(self) -> bool:
+        """Tell if text of what has no numbers, which the program is making, is for a person to look
+        at: printed, logged, or the message of an exception."""
+        destination = destination_of_text()
+        self.raises_text |= destination == "raise"
+        return bool(destination)
 
     # Free dimensions
 
@@ -282,7 +291,7 @@ class Recorder:
 
         What has no derivative stays as it is, for the caller to refuse.
         """
-        if type(argument) is not Tensor and type_of(argument) is None:
+        if type(argument) not in TENSORS and type_of(argument) is None:
             if not hasattr(type(argument), "__tracejit_read__"):
                 return argument
         value = self.lift(argument)
@@ -370,7 +379,9 @@ class Recorder:
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""
         if isinstance(value, Constant):
-            return constant_text(value)
+            return (
+                constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)
+            )
         return value.label or value.name or "an array"
 
     def scalar_for(self, operand: Any) -> Any:
@@ -407,13 +418,13 @@ class Recorder:
             for value in values
             if not isinstance(value, Constant) or value.type.shape
         )
+        fix = f"change the operands; given: {shapes}." if shapes else "change the operands."
         if isinstance(error, TypeError):
             return fail(
                 "unsupported-call",
                 self.here(),
                 function=call,
                 problem=error,
-                fix=f"given {shapes}.",
+                fix=fix,
             )
-        row = shape_row(error)
-        return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")
+        return fail(shape_row(error), self.here(), call=call, problem=error, fix=fix)
