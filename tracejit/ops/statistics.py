@@ -16,7 +16,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, with_room
-from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, strict_axes
+from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axes
 from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
@@ -228,7 +228,9 @@ def average(
     """The weighted mean, and the sum of weights. Weights that sum to zero give nan or inf, where
     NumPy raises."""
     a = as_array(a)
-    axis = None if axis is None else normalize_axes(axis, np.ndim(a))
+    if axis is not None:  # in its order, which is that of the axes of the weights
+        axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+        axis = tuple(normalize_axis(number, np.ndim(a)) for number in axes)
     if weights is None:
         mean = np.mean(a, axis=axis, keepdims=keepdims)
         if not returned:
