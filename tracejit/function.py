@@ -26,7 +26,6 @@ from tracejit.switch import OPEN, is_disabled
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
-from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
@@ -38,6 +37,7 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
+from tracejit.words import identifier
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
