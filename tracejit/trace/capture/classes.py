@@ -115,7 +115,7 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
             if isinstance(member, classmethod):
                 walk.habits.add("make")
         elif hasattr(type(member), "__get__"):
-            walk.visit(member, f"{held}.__dict__[{word!r}]", word)
+            walk.visit(member, f"{held}.__dict__[{quoted(word)}]", word)
         elif word not in hidden | implicit:
             walk.visit(member, attribute(held, word), word)
     hidden.update(vars(cls))

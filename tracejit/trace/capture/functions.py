@@ -27,6 +27,7 @@ from tracejit.trace.capture.reads import (
     reads_of,
 )
 from tracejit.trace.capture.walk import Walk
+from tracejit.words import quoted
 
 
 def visit_function(walk: Walk, function: FunctionType) -> None:
@@ -41,7 +42,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
     if is_tool(function) and (wrapped is None or is_tool(wrapped)):
         return
     for word in sorted(walk.spelled(vars(function))):
-        walk.visit(vars(function)[word], f"{held}.__dict__[{word!r}]", word)
+        walk.visit(vars(function)[word], f"{held}.__dict__[{quoted(word)}]", word)
     walk.visit_labels(function, held)
     if not is_installed(function):
         walk.check(f"{held}.__code__ is {walk.bind(function.__code__)}")
