@@ -51,7 +51,7 @@ def with_interruption(
         nonlocal left
         if frame.f_code.co_filename not in files:
             return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        frame.f_trace_opcodes = True
         if event == "opcode":
             left -= 1
             if left == -1:
@@ -61,6 +61,7 @@ def with_interruption(
         return trace
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one such frame here
     sys.settrace(trace)
     try:
         return run()

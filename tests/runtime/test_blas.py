@@ -173,8 +173,12 @@ def test_a_call_at_any_instruction_of_another(number: Number) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
-def test_calls_of_a_signal_handler_have_one_thread(number: Number) -> None:
-    inside = on_one_blas_thread(number)
+def test_calls_of_a_signal_handler_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number is told and set by C code, as that of a BLAS."""
+    number = [4]
+    made = Blas(functools.partial(number.__getitem__, 0), functools.partial(number.__setitem__, 0))
+    monkeypatch.setattr(blas, "_regimes", [Regime(made)])
+    inside = on_one_blas_thread(made.get_threads)
     answers: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda *_: answers.extend((inside(), inside())))
     signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
@@ -185,6 +189,7 @@ def test_calls_of_a_signal_handler_have_one_thread(number: Number) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert set(answers) == {1}
+    assert number == [4]
 
 
 def test_a_call_that_begins_at_any_instruction_of_another_and_goes_on(number: Number) -> None:
