@@ -44,6 +44,18 @@ def with_interruption(
     run: Callable[[], Any], modules: tuple[ModuleType, ...], number: int, error: Any
 ) -> Any:
     """run(), with `error` raised, or called, before the instruction of that number."""
+    before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one such frame here
+    sys.settrace(tracing(modules, number, error))
+    try:
+        return run()
+    finally:
+        sys.settrace(before)
+
+
+def tracing(modules: tuple[ModuleType, ...], number: int, error: Any) -> Callable[..., Any]:
+    """A function for `sys.settrace` and `threading.settrace`, that raises, or calls, `error` before
+    the instruction of that number in `modules`."""
     files = {module.__file__ for module in modules}
     left = number
 
@@ -60,10 +72,4 @@ def with_interruption(
                     raise raised
         return trace
 
-    before = sys.gettrace()
-    sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one such frame here
-    sys.settrace(trace)
-    try:
-        return run()
-    finally:
-        sys.settrace(before)
+    return trace
