@@ -107,8 +107,8 @@ class Job:
                 raise error
             finally:
                 del error  # it holds this frame
-        for number in range(self.count):
-            if number not in self.answers:  # who had taken it was interrupted
+        if len(self.answers) < self.count:  # who had taken one was interrupted
+            for number in {*range(self.count)} - self.answers.keys():
                 self.answers[number] = self._answer(number)
         return [self.answers[number] for number in range(self.count)]
 
