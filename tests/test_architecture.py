@@ -149,6 +149,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.runtime.shelf": "tests/test_threads.py",
     "tracejit.runtime.turns": "tests/test_threads.py",
     "tracejit.trace.forks": "tests/test_threads.py",
+    "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
     "tracejit.arrays": "tests/test_numpy.py",
     "tracejit.matrices": "tests/test_transforms.py",
