@@ -140,3 +140,31 @@ def test_any_instruction() -> None:
         return with_interruption(call, modules, number, error)
 
     interrupted(numbers, cut)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_kernels_called_from_a_signal_handler_while_others_run() -> None:
+    """Each has the bits of a call by itself; none waits for another."""
+    tiles = tj.value_and_grad(tj.function(sums, threads=2))
+    small = tj.function(products)
+    expected, expected_of_small = tiles(X), small(W)
+    inside: list[bool] = []
+
+    def handler(*args: Any) -> None:
+        value, slope = tiles(X)
+        same = value == expected[0] and slope.tobytes() == expected[1].tobytes()
+        inside.append(bool(same and small(W) == expected_of_small))
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for number in range(100):
+            signal.setitimer(signal.ITIMER_REAL, 1e-5 + number * 1e-5)
+            value, slope = tiles(X)
+            assert value == expected[0]
+            assert slope.tobytes() == expected[1].tobytes()
+            assert small(W) == expected_of_small
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(inside) > 50
+    assert all(inside)

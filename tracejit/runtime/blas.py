@@ -66,7 +66,7 @@ class Regime:
             return self.here()
         set_threads = self.blas.set_threads
         for here in map(ref, (Hold(),)):
-            here().end = self._putting_back(number)
+            here().end = self._back.get(number) or self._putting_back(number)
             if self.here is last:
                 self.here = here
                 set_threads(1)
