@@ -25,7 +25,7 @@ from tests.interrupted import Interruption, at_each_instruction, tracing, with_i
 from tracejit.cache.modules import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import workers
-from tracejit.runtime.workers import Pool, in_turn_on
+from tracejit.runtime.workers import Job, Pool, in_turn_on
 
 SECONDS = 60
 ROWS, STEP = 1000, 64
@@ -357,6 +357,16 @@ def test_a_call_at_any_instruction_of_another(new_pool: Pool) -> None:
     assert len(answers) > 200
     assert all([one[0] for one in answer] == list(range(4)) for answer in answers)
     holds_still(new_pool)
+
+
+def test_a_tile_that_nobody_has_finished_is_an_error() -> None:
+    """A part of it may have been computed in place: it is not begun again."""
+    job = Job(numbered, 4, 1, ())
+    job.waiting.pop()
+    job.take_from_front()
+    job.close()
+    with pytest.raises(MemoryError, match="a part of this call"):
+        job.result()
 
 
 @pytest.mark.parametrize("instruction", range(0, 240, 3))

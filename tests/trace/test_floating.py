@@ -120,7 +120,7 @@ def answers(function: Callable[[Any], Any], *arguments: Any) -> list[Any]:
 
 @pytest.mark.parametrize("function", LOUD)
 def test_a_function_that_lets_errors_be_loud_answers_as_python(function: Any) -> None:
-    compiled = tj.function(function)
+    compiled = tj.function(function, cache=False)
     given = X, FINE, X, FINE
     assert answers(compiled, *given) == answers(function, *given)
     assert not compiled.kernels
@@ -128,7 +128,7 @@ def test_a_function_that_lets_errors_be_loud_answers_as_python(function: Any) ->
 
 @pytest.mark.parametrize("function", LOUD)
 def test_it_is_said_once_and_at_the_line(function: Any) -> None:
-    compiled = tj.function(function)
+    compiled = tj.function(function, cache=False)
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         compiled(FINE)
@@ -145,7 +145,7 @@ def test_a_gradient_is_that_of_the_way_that_python_takes() -> None:
 
 
 def test_states_that_are_quiet_leave_a_kernel() -> None:
-    @tj.function
+    @tj.function(cache=False)
     def f(x: Any) -> Any:
         with np.errstate(divide="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -158,7 +158,7 @@ def test_states_that_are_quiet_leave_a_kernel() -> None:
 
 def test_errors_that_are_loud_around_a_warm_call() -> None:
     """Also where the kernel does not compute what would raise."""
-    compiled = tj.function(lambda x: (1.0 / x, np.sum(x))[1], name="compiled")
+    compiled = tj.function(lambda x: (1.0 / x, np.sum(x))[1], name="compiled", cache=False)
     assert compiled(FINE) == 6.0
     met: list[str] = []
     with np.errstate(divide="raise"):
@@ -176,7 +176,7 @@ def test_errors_that_are_loud_around_a_warm_call() -> None:
 
 
 def test_explain_names_it() -> None:
-    compiled = tj.function(lambda x: np.sum(1.0 / x))
+    compiled = tj.function(lambda x: np.sum(1.0 / x), cache=False)
     with np.errstate(divide="raise"):
         assert "lets floating-point errors raise" in compiled.explain(FINE)
 
@@ -188,7 +188,7 @@ def test_what_can_only_be_recorded_has_a_kernel_all_the_same() -> None:
 
 
 def test_the_state_of_another_thread_counts_for_nobody_else() -> None:
-    compiled = tj.function(lambda x: np.sum(1.0 / x))
+    compiled = tj.function(lambda x: np.sum(1.0 / x), cache=False)
     compiled(FINE)
     seen: list[str] = []
     with np.errstate(divide="raise"):

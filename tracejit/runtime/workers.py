@@ -12,9 +12,9 @@ the user's threads and signal handlers do. A tile runs in a copy of the caller's
 holds `np.errstate`.
 
 An interruption, by a signal handler that raises or by MemoryError, leaves all as it was. A worker
-is registered, and has its part in a job, by a hold on its own stack. A call computes the tiles
-that have no answer when all others are done. A worker that an interrupted call did not wait for
-writes to arrays that it holds itself.
+is registered, and has its part in a job, by a hold on its own stack. A call raises MemoryError
+where a tile has no answer when all are done: it may have been computed in part, in place. A worker
+that an interrupted call did not wait for writes to arrays that it holds itself.
 """
 
 from __future__ import annotations
@@ -107,22 +107,19 @@ class Job:
                 raise error
             finally:
                 del error  # it holds this frame
-        if len(self.answers) < self.count:  # who had taken one was interrupted
-            for number in {*range(self.count)} - self.answers.keys():
-                self.answers[number] = self._answer(number)
+        if len(self.answers) < self.count:
+            raise MemoryError("a thread that computed a part of this call has ended")
         return [self.answers[number] for number in range(self.count)]
 
     def _compute(self, number: int) -> bool:
         try:
-            self.answers[number] = self._answer(number)
+            start = number * self.step
+            stop = min(start + self.step, self.rows)
+            self.answers[number] = self.tile(start, stop, *self.arrays)
         except BaseException as error:
             self.errors[number] = error
             return False
         return True
-
-    def _answer(self, number: int) -> Any:
-        start = number * self.step
-        return self.tile(start, min(start + self.step, self.rows), *self.arrays)
 
 
 class Worker(threading.Thread):
