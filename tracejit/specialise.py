@@ -23,11 +23,12 @@ from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.trace.captures import LEAVES, Captures
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.trace.files import origin_of
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
-from tracejit.trace.signature import Call, Leaf, origin_of
+from tracejit.trace.signature import Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types

@@ -123,7 +123,7 @@ def _number(number: Any) -> str:
         return f"complex({_number(number.real)}, {_number(number.imag)})"
     if isinstance(number, float) and not math.isfinite(number):
         return "np.nan" if math.isnan(number) else "np.inf" if number > 0 else "-np.inf"
-    return repr(number)
+    return literal(number)
 
 
 full = defop(

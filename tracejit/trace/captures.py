@@ -77,6 +77,7 @@ from tracejit.trace.reads import (
     module_names,
     reads_of,
 )
+from tracejit.words import attribute, quoted, word_of
 
 LEAVES = 1000
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
@@ -320,7 +321,7 @@ class Captures:
             return
         self._check(f"len({held}.__dict__) == {len(vars(module))}")
         for word in sorted((self._words | {"__getattr__"}) & vars(module).keys()):
-            self._visit(vars(module)[word], f"{held}.{word}", word)
+            self._visit(vars(module)[word], attribute(held, word), word)
 
     def _container(self, value: Any, held: str, name: str) -> None:
         if isinstance(value, (set, frozenset)):
@@ -342,9 +343,9 @@ class Captures:
             self._check(f"len({held}) == {len(keys)}")
         fields = getattr(type(value), "_fields", None)
         for key in keys:
-            word = str(fields[key] if fields else key)
+            word = word_of(fields[key] if fields else key)
             element = word if word.isidentifier() else f"{name}_{word}"
-            self._visit(value[key], f"{held}[{self._key(key)}]", element, check=not fixed)
+            self._visit(value[key], f"{held}[{self._guard.key(key)}]", element, check=not fixed)
 
     def _count(self, elements: int, container: Any, name: str) -> bool:
         """Whether a container is walked: refuse it where there is a limit."""
@@ -357,9 +358,6 @@ class Captures:
             fix = "pass what is needed of it as an argument."
             raise fail("not-an-array", None, what=what, article="a", kind=kind, fix=fix)
         return True
-
-    def _key(self, key: Any) -> str:
-        return repr(key) if type(key) in (str, int) else self._bind(key)
 
     def _spelled(self, names: Collection[str]) -> set[str]:
         """Those of some attributes that the code reads."""
@@ -391,7 +389,7 @@ class Captures:
         elif foreign:
             words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
         for word in sorted(words):
-            self._visit(own[word], f"{held}.__dict__[{word!r}]", word)
+            self._visit(own[word], f"{held}.__dict__[{quoted(word)}]", word)
         if foreign:
             return
         self._check(f"type({held}) is {self._bind(kind)}")
@@ -401,7 +399,7 @@ class Captures:
                 if not isinstance(vars(cls)[word], MemberDescriptorType):
                     continue
                 if hasattr(value, word):
-                    self._visit(getattr(value, word), f"{held}.{word}", word)
+                    self._visit(getattr(value, word), attribute(held, word), word)
                 else:
                     self._check(f"not hasattr({held}, {word!r})")
         self._class(kind, hidden, is_made="make" in self._habits)
@@ -436,7 +434,7 @@ class Captures:
             if isinstance(member, BUILTIN_DESCRIPTORS) or word in LABELS:
                 continue
             if isinstance(member, FunctionType):
-                self._visit(member, f"{held}.{word}", word)
+                self._visit(member, attribute(held, word), word)
             elif isinstance(member, METHODS):
                 self._check(f"{held}.__dict__[{word!r}] is {self._bind(member)}")
                 for code in functions_in(member):
@@ -446,5 +444,5 @@ class Captures:
             elif hasattr(type(member), "__get__"):
                 self._visit(member, f"{held}.__dict__[{word!r}]", word)
             elif word not in hidden | implicit:
-                self._visit(member, f"{held}.{word}", word)
+                self._visit(member, attribute(held, word), word)
         hidden.update(vars(cls))
