@@ -28,6 +28,8 @@ from tracejit.trace.active import active
 from tracejit.trace.eager import EAGER
 
 COUNT = int(os.environ.get("TRACEJIT_INTERRUPTIONS", "40"))
+# What a signal handler raises in a finalizer or a callback of the collector, Python only reports.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 ERRORS = (Interruption, KeyboardInterrupt, MemoryError)
 X = np.random.default_rng(0).normal(size=150_000)
 W = np.random.default_rng(1).normal(size=(60, 60))
