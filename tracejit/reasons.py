@@ -18,7 +18,7 @@ from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
-from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.capture.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.trees import LEAF, Structure
 from tracejit.words import file_name

@@ -31,7 +31,7 @@ from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.active import active as active
 from tracejit.trace.active import outside_recordings as outside_recordings
-from tracejit.trace.captures import Captures
+from tracejit.trace.capture.captures import Captures
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
@@ -203,7 +203,7 @@ class Recording(Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:

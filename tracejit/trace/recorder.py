@@ -385,9 +385,11 @@ class Recorder:
             )
         return value.label or value.name or "an array"
 
-    def scalar_for(self, operand: Any) -> Any:
-        """The NumPy scalar that NumPy takes a number of a subclass (IntEnum) for. Raises
-        ArgumentError for what is none."""
+    def plain_operand(self, operand: Any) -> Any:
+        """What NumPy takes an operand for: a number of a subclass (IntEnum) for a NumPy scalar, an
+        array that maps a file for an array. Raises ArgumentError for what is neither."""
+        if type(operand) is np.memmap:
+            return operand.view(np.ndarray)
         if not is_number(operand):
             raise self.not_an_array(operand)
         scalar: Any = np.asarray(operand)[()]
