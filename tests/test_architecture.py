@@ -72,6 +72,7 @@ RANKS = {
     "explain": 9,
     "reasons": 9,
     "switch": 9,
+    "uncompiled": 9,
     "watch": 9,
     "numpy": 10,
     "scipy": 10,

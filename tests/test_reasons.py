@@ -324,6 +324,7 @@ def test_what_the_function_itself_changes_is_told() -> None:
     f(SMALL)
     told = f.explain()
     assert "The function itself changes state" in told.splitlines()[1]
+    assert told.splitlines()[-1].startswith("f has recorded 2 calls without keeping a kernel")
     assert told.splitlines()[2].startswith("Kernel 2 was made because the function itself changes")
 
 

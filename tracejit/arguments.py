@@ -62,7 +62,8 @@ def check_containers(
             continue
         leaves, now = flatten(arguments[name])
         if now != structure or any(a is not b for a, b in zip(leaves, given, strict=True)):
-            raise NotApart(f"the argument {name} is a container that is changed")
+            problem = f"the argument {name} is a container that is changed"
+            raise NotApart(problem, "return what the function puts into it.")
 
 
 def write_back(call: Call, values: Sequence[Any]) -> None:

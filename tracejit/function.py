@@ -205,8 +205,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             if following is None:
                 return MISS
             found = following
-        self._history.warn_of_ways(len(found.entry.ways))
-        raise Failed
+        raise Failed("ways", str(len(found.entry.ways)))
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that takes a way through the function which its kernel has not recorded. MISS
@@ -236,8 +235,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             if found is None:
                 return MISS
             seen, tried = self._shelf.calls, [found]
-        self._history.warn_of_ways(ways)
-        raise Failed
+        raise Failed("ways", str(ways))
 
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""

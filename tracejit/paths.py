@@ -95,7 +95,7 @@ class Path:
         Raises Failed where that kernel would not see that the call takes another way.
         """
         if self.decides:
-            raise Failed
+            raise Failed("decision", "what only the call itself knows")
         if self._compute_all is None:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]

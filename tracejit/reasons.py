@@ -18,7 +18,7 @@ from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
-from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.changes import AN_ITERATOR, CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.trees import LEAF, Structure
 
@@ -28,12 +28,13 @@ MOST_SAID = 3
 
 class Sentence(NamedTuple):
     """How a difference is told: what the call had and what the other kernel has, or both in
-    `because`; what follows, and how to avoid it."""
+    `because`; what follows, and how to avoid it; and what the function has done itself."""
 
     because: str
     has: str = ""
     then: str = ""
     fix: str = ""
+    changed: str = ""
 
 
 SENTENCES = {
@@ -130,6 +131,12 @@ SENTENCES = {
         "the function itself changes {what} (it was {was} and became {now})",
         then="Its kernel serves no other call.",
         fix="hold it in a tj.Variable, or change it outside of the function.",
+        changed="{what} (it was {was} and became {now})",
+    ),
+    "iterator": Sentence(
+        "the function draws from an iterator",
+        then="Its kernel serves no other call.",
+        fix="draw outside of the function, and pass the element as an argument.",
     ),
 }
 
@@ -187,10 +194,14 @@ class Reason(NamedTuple):
         """What follows, and how to avoid it."""
         said = self.differences[:MOST_SAID]
         parts = list(dict.fromkeys(one.tell("then") for one in said))
-        fixes = dict.fromkeys(filter(None, (one.tell("fix") for one in said)))
-        if fixes:
+        if fixes := self.fixes():
             parts.append(f"To avoid it: {' And '.join(fixes)}")
         return " ".join(filter(None, parts))
+
+    def fixes(self) -> list[str]:
+        """How to avoid it, in clauses."""
+        told = (one.tell("fix") for one in self.differences[:MOST_SAID])
+        return list(dict.fromkeys(filter(None, told)))
 
 
 def reason_for(
@@ -256,7 +267,10 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
             one = one._replace(row="wanted")
         found.append(one)
     if not lasting:
-        found += [Difference("changing", *change) for change in changed_by_itself(entry)]
+        found += [
+            Difference("iterator" if change is AN_ITERATOR else "changing", *change)
+            for change in changed_by_itself(entry)
+        ]
     return reason._replace(differences=tuple(found))
 
 

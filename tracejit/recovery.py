@@ -17,6 +17,7 @@ from tracejit import switch
 from tracejit.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
+from tracejit.explain import History
 from tracejit.joined import is_unrecorded, raised_by_kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
@@ -70,6 +71,7 @@ class Recovering:
     request: Request
     name: str
     is_derived: bool
+    _history: History
     _static: frozenset[str]
     _effects: set[str]
     _takes_gradients: bool | None
@@ -94,7 +96,9 @@ class Recovering:
                 error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
             try:
-                return _own_results(self._eagerly(args, kwargs, error), args, kwargs), None
+                found = _own_results(self._eagerly(args, kwargs, error), args, kwargs)
+                self._history.uncompiled.note_fallback(error)
+                return found, None
             except Exception as other:
                 error = apart_from(other, error)
         return None, self._problem(error, args, kwargs)

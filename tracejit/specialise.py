@@ -196,8 +196,8 @@ class Run:
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
                 )
-                if recording.decisions.failed:
-                    raise Failed
+                if recording.decisions.failed is not None:
+                    raise recording.decisions.failed
                 if recording.is_torn:
                     raise Shared
                 check_containers(self.signature, arguments, call, values)
@@ -267,7 +267,7 @@ def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
             return Captures(roots, limit)
-    raise Failed
+    raise Failed("reads")
 
 
 def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:

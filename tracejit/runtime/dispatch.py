@@ -258,7 +258,13 @@ def drawing(target: Callable[..., Any], generators: Sequence[Any], *args: Any) -
 
 
 class NotApart(Exception):
-    """An array that would be written to shares memory with another argument, or is read-only."""
+    """An array that would be written to shares memory with another argument, or is read-only; `fix`
+    says what to pass instead."""
+
+    def __init__(self, problem: str, fix: str = "pass a copy of it.") -> None:
+        """`problem` is a clause."""
+        super().__init__(problem)
+        self.fix = fix
 
 
 def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
