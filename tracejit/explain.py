@@ -24,7 +24,7 @@ from tracejit.runtime.dispatch import Entry, Space
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.runtime.turns import Mutex
 from tracejit.trace import places
-from tracejit.trace.changes import compared_arrays
+from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.decisions import Failed
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording

@@ -18,7 +18,7 @@ from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
-from tracejit.trace.changes import AN_ITERATOR, CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.capture.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.trees import LEAF, Structure
 
@@ -268,7 +268,7 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
         found.append(one)
     if not lasting:
         found += [
-            Difference("iterator" if change is AN_ITERATOR else "changing", *change)
+            Difference("iterator" if change.is_drawn else "changing", *change)
             for change in changed_by_itself(entry)
         ]
     return reason._replace(differences=tuple(found))

@@ -21,8 +21,8 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import fail
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.slices import compiled_gradients
-from tracejit.trace.captures import Captures
-from tracejit.trace.contents import array_sample, can_change, same_contents
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.contents import array_sample, can_change, same_contents
 from tracejit.trace.eager import EAGER, Run
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten

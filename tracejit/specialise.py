@@ -19,7 +19,8 @@ from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
-from tracejit.trace.captures import LEAVES, Captures
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.walk import LEAVES
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator

@@ -19,9 +19,9 @@ import numpy as np
 from tracejit.ir.dims import size_text, symbol_of
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
-from tracejit.trace.contents import same_attributes
+from tracejit.trace.capture.contents import same_attributes
+from tracejit.trace.capture.reads import is_foreign_module
 from tracejit.trace.draws import is_generator
-from tracejit.trace.reads import is_foreign_module
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 

@@ -20,6 +20,8 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import AS_INTEGER, DECIDE
 from tracejit.ops.effects import CALLBACK
+from tracejit.ops.markers import IDENTITY, OVERRIDE
+from tracejit.ops.weak import SIZE
 
 
 class Hidden(NamedTuple):
@@ -182,3 +184,17 @@ class Decisions:
                 path, holder = hidden.path, hidden.holder
                 return operator.attrgetter(path[1:])(holder) if path else holder
         raise Unknown(value)
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a value is made of constants alone."""
+    pending, met = [value], {value}
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Constant):
+            continue
+        if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
+            return False
+        pending += [x for x in one.node.operands if x not in met]
+        met.update(one.node.operands)
+    return True

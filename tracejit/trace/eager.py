@@ -23,7 +23,7 @@ from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.trace import places
-from tracejit.trace.contents import can_change
+from tracejit.trace.capture.contents import can_change
 from tracejit.trace.memory import seal, view_of
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder

@@ -28,8 +28,9 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
-from tracejit.trace.captures import Captures
-from tracejit.trace.decisions import Decisions, Hidden, Unknown
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.views import view_between
+from tracejit.trace.decisions import Decisions, Hidden, Unknown, is_constant
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
@@ -212,10 +213,22 @@ class Recording(Recorder):
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
-            name = self.captures.name_of(operand)
-            if name is not None:
-                return self.hide(operand, name, kind)
+            sources = self.captures.sources_of(operand)
+            if sources:
+                return self._captured(operand, kind, sources)
         return self.graph.constant(operand)
+
+    def _captured(
+        self, array: np.ndarray, kind: ArrayType, sources: Sequence[tuple[str, np.ndarray]]
+    ) -> Value:
+        """The input for a captured array, or an operation on it for a view; `sources` are captured
+        in the same memory. A view that cannot be expressed is an input of its own."""
+        for name, source in sources:
+            view = None if source is array else view_between(source, array)
+            whole = None if view is None else type_of(source)
+            if view is not None and whole is not None:
+                return self.lift(view.of(Tensor(self.hide(source, name, whole), self)))
+        return self.hide(array, sources[0][0], kind)
 
     def _foreign(self, tensor: Tensor) -> Value:
         """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
@@ -306,24 +319,10 @@ class Recording(Recorder):
         """A weak number's value, read under a guard; array data is refused."""
         if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
-        if self._is_constant(value):
+        if is_constant(value):
             return self.decisions.prefix[value]
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
-
-    @staticmethod
-    def _is_constant(value: Value) -> bool:
-        """Whether a value is made of constants alone."""
-        pending, met = [value], {value}
-        while pending:
-            one = pending.pop()
-            if isinstance(one, Constant):
-                continue
-            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
-                return False
-            pending += [x for x in one.node.operands if x not in met]
-            met.update(one.node.operands)
-        return True
 
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
@@ -341,7 +340,7 @@ class Recording(Recorder):
         """
         if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
-        if self._is_constant(value):
+        if is_constant(value):
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.ir.dims import FreeShape
-from tracejit.trace.contents import ATOMS
+from tracejit.trace.capture.contents import ATOMS
 
 
 class Structure(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.trace.contents import (
+from tracejit.trace.capture.contents import (
     SAMPLE_ABOVE,
     SAMPLES,
     array_sample,

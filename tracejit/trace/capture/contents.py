@@ -31,6 +31,13 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def memory_of(array: Any) -> Any:
+    """The object that owns the memory of `array`: NumPy's views of one array name the same."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
 def array_sample(array: np.ndarray) -> bytes:
     """The bytes of the elements that are compared. One comparison of bytes costs less than any of
     NumPy's, up to a few hundred kilobytes."""

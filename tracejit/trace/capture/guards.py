@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.contents import exact, is_normal, same_buffer, same_contents
+from tracejit.trace.capture.contents import exact, is_normal, same_buffer, same_contents
 
 
 class Guard:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.trace.reads import (
+from tracejit.trace.capture.reads import (
     LOOKUPS,
     is_foreign,
     is_foreign_module,

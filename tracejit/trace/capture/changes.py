@@ -1,8 +1,8 @@
 """What a guard found different, in the user's words: the global scale was 2.0 and is 3.0.
 
-A guard is a list of conditions on Python expressions (`trace/captures.py`). `changes` evaluates
-them one by one, long after the kernel was made and never on a call that fits, and spells the
-expressions as the user would: globals, closure variables, attributes, elements.
+A guard is a list of conditions on Python expressions (`trace/capture/guards.py`). `changes`
+evaluates them one by one, long after the kernel was made and never on a call that fits, and spells
+the expressions as the user would: globals, closure variables, attributes, elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from tracejit.ir.types import type_of
 from tracejit.parsing import parse
-from tracejit.trace.contents import ATOMS, SAMPLE_ABOVE
+from tracejit.trace.capture.contents import ATOMS, SAMPLE_ABOVE
 
 LONGEST = 40
 GONE = "gone"
@@ -35,6 +35,11 @@ class Change(NamedTuple):
     what: str
     was: str
     now: str
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it is an iterator, which answers another element each time."""
+        return self is AN_ITERATOR
 
 
 class Compared(NamedTuple):

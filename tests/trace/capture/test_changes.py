@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.trace.captures import Captures
-from tracejit.trace.changes import AS_IT_WAS, CONTENTS, Change, changes, compared_arrays, described
-from tracejit.trace.contents import SAMPLE_ABOVE
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.changes import (
+    AS_IT_WAS,
+    CONTENTS,
+    Change,
+    changes,
+    compared_arrays,
+    described,
+)
+from tracejit.trace.capture.contents import SAMPLE_ABOVE
 
 
 class Layer:

@@ -1,0 +1,150 @@
+"""What a function reads besides its arguments, and the guard that notices when it changes.
+
+From the function, code reaches outward by name: globals and closure cells, the functions they
+hold, attributes of objects and modules, elements of containers. `Captures` walks all that is
+reachable by names that occur in the code, and writes one guard: numbers and strings by type and
+value, other objects by identity, containers by length, keys and elements, arrays by identity and
+contents, functions and classes by what they are made of. A guard that fails makes the function
+record again, so a kernel is never stale.
+
+A captured array that is an operand becomes a hidden argument of the kernel, read at each call, and a
+view of it an operation on that (`views.py`).
+What NumPy computes from a captured array before that is a constant of the kernel; the comparison
+of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES spread elements;
+arrays that nobody can write to are not compared.
+
+Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
+of them. What an iterator will answer nobody knows: a function that reaches one has kernels for one
+call each. Not seen: what C code, modules and properties of foreign packages or the clock answer.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import io
+import operator
+import re
+import weakref
+from array import array as Array
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
+from tracejit.trace.capture.containers import visit_array, visit_container
+from tracejit.trace.capture.contents import buffer_sample, memory_of
+from tracejit.trace.capture.functions import visit_function, visit_memory
+from tracejit.trace.capture.reads import answers_once
+from tracejit.trace.capture.walk import LEAVES, Walk
+from tracejit.trace.draws import is_random, refusing_draws
+
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+BUFFERS = (bytearray, memoryview, Array)
+PARTIALS = (functools.partial, functools.partialmethod)
+_MEMORY = type(functools.lru_cache(int))
+_MISSING = object()
+
+
+class Captures(Walk):
+    """Everything reachable from some functions and objects, as checks and captured arrays."""
+
+    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
+        """Walk from `roots`: the function, the objects among its arguments, and the classes of
+        containers among them. Containers of more than `limit` elements in all are refused, or,
+        where it is None, not walked."""
+        super().__init__(roots, limit)
+        self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
+        before = None
+        while before != (len(self.words), len(self.habits)):
+            before = len(self.words), len(self.habits)
+            self.begin()
+            for root in self.roots:
+                self.visit(root, self.bind(root), "an argument", check=False)
+
+    def does(self, habit: str) -> bool:
+        """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
+        return habit in self.habits
+
+    def refusing_draws(self, function: str) -> AbstractContextManager[None]:
+        """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
+        return refusing_draws(function, self.generators)
+
+    def sources_of(self, array: np.ndarray) -> Sequence[tuple[str, np.ndarray]]:
+        """The captured arrays, with their names, that `array` may be a view of: itself, or those
+        in the same memory. Nothing where it shows no captured memory."""
+        if id(array) in self.arrays:
+            return (self.arrays[id(array)],)
+        if self._by_memory is None:
+            self._by_memory = {}
+            for name, one in self.arrays.values():
+                self._by_memory.setdefault(id(memory_of(one)), []).append((name, one))
+        return self._by_memory.get(id(memory_of(array)), ())
+
+    def guard(self) -> Callable[[], bool] | None:
+        """One function that says whether everything is as it was; None where nothing was
+        captured. Its attribute `checks` lists the conditions."""
+        return self.conditions.compiled()
+
+    def inside(self, value: Any, held: str, name: str) -> None:
+        """Add the checks for what is inside of `value`, an object that the expression `held` is."""
+        kind = type(value)
+        if hasattr(kind, "__tracejit_record__"):
+            self.labels[id(value)] = name
+        elif issubclass(kind, np.ndarray):
+            visit_array(self, value, held, name)
+        elif is_random(value):
+            self.generators[name] = value
+        elif hasattr(kind, "numpy_generator"):
+            self.generators[name] = value.numpy_generator
+        elif kind is FunctionType:
+            visit_function(self, value)
+        elif kind is MethodType:
+            for part in (value.__self__, value.__func__):
+                self.visit(part, self.bind(part), name, check=False)
+        elif kind in (BuiltinMethodType, MethodWrapperType):
+            if not isinstance(value.__self__, (ModuleType, type)):
+                self.visit(value.__self__, f"{held}.__self__", name, check=False)
+        elif isinstance(value, PARTIALS):
+            for part in ("func", "args", "keywords"):
+                self.visit(getattr(value, part), f"{held}.{part}", part)
+        elif isinstance(value, (operator.attrgetter, operator.methodcaller)):
+            self.words.update(re.findall(r"\w+", repr(value)))
+        elif kind is _MEMORY:
+            visit_memory(self, value, held, name)
+        elif isinstance(value, weakref.ref):
+            # Not bound: whatever is referred to may go.
+            self.check(f"({held}() is None) is {value() is None}")
+            self.inside(value(), f"{held}()", name)
+        elif kind is contextvars.ContextVar:
+            missing = self.bind(_MISSING)
+            self.visit(value.get(_MISSING), f"{held}.get({missing})", name)
+        elif isinstance(value, BUFFERS):
+            self.check(f"_buffer({held}, {self.bind(buffer_sample(value))})")
+        elif isinstance(value, CONTAINERS):
+            visit_container(self, value, held, name)
+            if kind not in CONTAINERS:
+                visit_instance(self, value, held)
+        elif kind in VIEWS:
+            visit_container(self, value.mapping, self.bind(value.mapping), name)
+        elif kind is ModuleType:
+            visit_module(self, value, held)
+        elif isinstance(value, type):
+            visit_class(self, value)
+        elif answers_once(kind):
+            if not isinstance(value, io.IOBase) or value.readable():
+                self.check("False")
+        else:
+            visit_instance(self, value, held)
