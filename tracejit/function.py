@@ -367,6 +367,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 captured=[array for _, array in one.captures.arrays.values()],
                 guard=guard if lasting else None,
                 in_order=ways.in_order,
+                identity=one.identity,
                 answers=answers,
                 which=which,
                 ways=ways,

@@ -21,7 +21,8 @@ from tracejit.explain import History
 from tracejit.joined import is_unrecorded, raised_by_kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
-from tracejit.runtime.dispatch import NotApart, Space
+from tracejit.runtime.dispatch import Space
+from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import add_note
 from tracejit.specialise import takes_gradients
 from tracejit.trace import places
@@ -110,7 +111,8 @@ class Recovering:
         if isinstance(error, TracejitError):
             return shown(error)
         if isinstance(error, NotApart):
-            return shown(fail("not-apart", places.here(), function=self.name, problem=error))
+            words = {"function": self.name, "problem": error, "fix": error.fix}
+            return shown(fail("not-apart", places.here(), **words))
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__

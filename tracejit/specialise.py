@@ -19,6 +19,7 @@ from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
+from tracejit.runtime.identity import Identity, identity_of
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES
 from tracejit.trace.decisions import Failed, Hidden
@@ -42,6 +43,7 @@ class RecordedCall(NamedTuple):
     the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
     `read` are the Variables, by id, whose values reach Python or a result; `readers` say where
     Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
+    `identity` says which leaves are one object, where the function asks.
     """
 
     call: Call
@@ -55,6 +57,7 @@ class RecordedCall(NamedTuple):
     read: set[int]
     readers: dict[str, Where | None]
     hidden: list[Hidden]
+    identity: Identity | None = None
 
     @property
     def sizes(self) -> Sizes | None:
@@ -67,7 +70,7 @@ class RecordedCall(NamedTuple):
         same = self.fixed.keys() == other.fixed.keys() and all(
             repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
         )
-        if not same or self.baked != other.baked:
+        if not same or self.baked != other.baked or self.identity != other.identity:
             return False
         return self.recording.graph.take_sizes(other.recording.graph)
 
@@ -186,13 +189,21 @@ class Run:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
         captures = _captures(_roots(self.python, call))
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
+        identity = None
+        if captures.does("ask identity"):
+            identity = identity_of(call, asked.differentiated, captures.arrays)
+        first_of = {} if identity is None else identity.first_of()
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
         try:
             with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
-                values = [_argument(leaf, recording, asked) for leaf in call.leaves]
+                made: dict[str, Any] = {}
+                for leaf in call.leaves:
+                    known = made.get(first_of.get(leaf.name, ""))
+                    made[leaf.name] = _argument(leaf, recording, asked) if known is None else known
+                values = list(made.values())
                 arguments = call.rebuild(values)
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
@@ -216,7 +227,7 @@ class Run:
             raise
         finally:
             self.effects |= recording.effects()
-        baked = fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None}
+        baked = {*fixed, *first_of, *[leaf.name for leaf in call.leaves if leaf.type is None]}
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
         for leaf, value in zip(call.leaves, values, strict=True):
@@ -235,6 +246,7 @@ class Run:
             read=set(log),
             readers=readers,
             hidden=list(recording.hidden.values()),
+            identity=identity,
         )
 
 

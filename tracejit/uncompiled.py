@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tracejit.errors import TracejitWarning
 from tracejit.joined import raised_by_kernel
-from tracejit.runtime.dispatch import NotApart
+from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import line_in_kernel
 from tracejit.runtime.turns import Mutex
 from tracejit.trace import places

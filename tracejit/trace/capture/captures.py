@@ -7,8 +7,8 @@ value, other objects by identity, containers by length, keys and elements, array
 contents, functions and classes by what they are made of. A guard that fails makes the function
 record again, so a kernel is never stale.
 
-A captured array that is an operand becomes a hidden argument of the kernel, read at each call, and a
-view of it an operation on that (`views.py`).
+A captured array that is an operand becomes a hidden argument of the kernel, read at each call,
+and a view of it an operation on that (`views.py`).
 What NumPy computes from a captured array before that is a constant of the kernel; the comparison
 of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES spread elements;
 arrays that nobody can write to are not compared.
@@ -75,7 +75,8 @@ class Captures(Walk):
                 self.visit(root, self.bind(root), "an argument", check=False)
 
     def does(self, habit: str) -> bool:
-        """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
+        """Whether code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
+        `id`), or "take gradients"."""
         return habit in self.habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:

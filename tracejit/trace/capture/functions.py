@@ -3,8 +3,11 @@ what a cache of answers holds."""
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from types import BuiltinMethodType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -12,6 +15,7 @@ import numpy as np
 
 from tracejit.trace.capture.contents import remembered
 from tracejit.trace.capture.reads import (
+    CLOSURE,
     ENVIRONMENT,
     LOOKUPS,
     MAKERS,
@@ -24,8 +28,10 @@ from tracejit.trace.capture.reads import (
     is_users_object,
     module_names,
     reads_of,
+    value_of,
 )
 from tracejit.trace.capture.walk import Walk
+from tracejit.trace.draws import is_random
 
 
 def visit_function(walk: Walk, function: FunctionType) -> None:
@@ -63,7 +69,9 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
     reads, space = reads_of(function.__code__), function.__globals__
     walk.words |= reads.attributes
     installed = is_installed(function)
-    habits = {"take gradients": reads.uses(TAKERS)}
+    known = {**vars(builtins), **space, **_closure_of(function)} if reads.compared else {}
+    asks = any(_is_recorded(path, known) for path in reads.compared)
+    habits = {"take gradients": reads.uses(TAKERS), "ask identity": asks}
     if not installed:
         habits |= {
             "look up": reads.uses(LOOKUPS),
@@ -96,6 +104,23 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
     for name in module_names(reads, space.get("__package__") or ""):
         if not is_foreign_module(name):
             walk.visit(sys.modules.get(name), f"_modules.get({name!r})", name)
+
+
+def _is_recorded(path: tuple[str, ...] | None, known: Mapping[str, Any]) -> bool:
+    """Whether a name and its attributes may be what is something else while it is recorded."""
+    value = value_of(path, known)
+    is_array = value is None or isinstance(value, (np.ndarray, np.generic)) or is_random(value)
+    return is_array or hasattr(type(value), "numpy_generator")
+
+
+def _closure_of(function: FunctionType) -> dict[str, Any]:
+    """The variables of its closure that are bound, as `Reads.compared` spells them."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found = {}
+    for word, cell in cells:
+        with suppress(ValueError):
+            found[CLOSURE + word] = cell.cell_contents
+    return found
 
 
 def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
