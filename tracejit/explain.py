@@ -26,6 +26,7 @@ from tracejit.runtime.turns import Mutex
 from tracejit.trace import places
 from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.decisions import Failed
+from tracejit.trace.lending import changes_by_others
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.signature import Call, bind_arguments, static_names, take_apart
@@ -331,6 +332,7 @@ def explained(specialise: S) -> S:
         shelf = self._shelf
         known = next((kernel for entry, kernel, _ in shelf.made if entry is onto), None)
         reason = reason_for(call, shelf.made, self._static_rows(), known)
+        others = changes_by_others()
         first = _recorded_apart(specialise, self, call, space, *rest) if watch.is_on() else None
         before = shelf.state()
         made: Made = specialise(self, call, space, onto, *rest)
@@ -346,7 +348,8 @@ def explained(specialise: S) -> S:
         else:
             reason = settled(reason, entry, shelf.holds(entry))
             self._history.add(kernel, reason)
-        self._note_uncompiled(entry, kernel, reason)
+        if changes_by_others() == others:
+            self._note_uncompiled(entry, kernel, reason)
         if self.is_held:
             self._history.warn_of([one.kernel for one in shelf.made])
         return made

@@ -26,6 +26,7 @@ from tracejit.switch import OPEN, is_disabled
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
+from tracejit.trace.lending import Attributes, others_lend
 from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
@@ -81,6 +82,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._takes_gradients: bool | None = None
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
+        self._attributes = Attributes()
         self._shapes = Shapes(self.name, options.dynamic_shapes is not False)
         if options.input_signature is not None:
             specs = bind_arguments(self.signature, self.name, tuple(options.input_signature), {})
@@ -265,10 +267,10 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         exact: bool = False,
     ) -> Made | None:
         """What has been made for `call` since its calls were `seen`, or what `_specialise` makes.
-        Where another thread is recording it: None, or, if there must be, what serves it alone. No
-        dimension is free where it must be `exact`."""
+        Where another thread is recording it, or has attributes of these classes lent: None, or, if
+        there must be, what serves it alone. No dimension is free where it must be `exact`."""
         with self._shelf.turns.at(call, self._roles(call)[0]) as is_first:
-            if not is_first:
+            if not is_first or others_lend():
                 return self._record(call, space, keep=False) if self._must_record else None
             if self._shelf.calls is not seen:
                 found = self._shelf.made_for(call, exact)
@@ -331,7 +333,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
-        runner = Run(self.python, self.signature, self.request, self.name, self._keeps_apart)
+        runner = Run(self.python, self.signature, self.request, self.name)
+        runner.keeps_apart, runner.attributes = self._keeps_apart, self._attributes
         try:
             exact = self.options.exact
             one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))
@@ -373,7 +376,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 ways=ways,
                 decisions=ways.tree.decisions,
                 sizes=one.sizes,
-                unwatched=nobody_watches if any(each.path for each in ways.hidden) else None,
+                unwatched=nobody_watches if ways.read_variables() else None,
             )
             found = Made(made, kernel, make_entry(made, space, self.name))
             if lasting:

@@ -24,6 +24,7 @@ from tracejit.runtime.turns import Mutex
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor, snapshot
 from tracejit.trace.forks import reopened
+from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.tensor import Tensor
 
@@ -247,6 +248,8 @@ def tensor_of_hidden(hidden: Hidden) -> Tensor:
     holder = hidden.holder
     if isinstance(holder, Value):
         return Tensor(holder, EAGER)
+    if type(holder) is Attribute:
+        holder = holder.value
     if hidden.value.type is HANDLE:
         return handle_tensor(holder)
     return Tensor(EAGER.lift(holder), EAGER)

@@ -150,6 +150,8 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
             one = _read(one, _readers(entry)[leaf.name])
         elif one.row == "dynamic" and leaf is not None and leaf.name in entry.fixed:
             one = one._replace(row="wanted")
+        elif one.row == "captured":
+            one = _lent(one, entry)
         found.append(one)
     if not lasting:
         found += [
@@ -157,6 +159,15 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
             for change in changed_by_itself(entry)
         ]
     return reason._replace(differences=tuple(found))
+
+
+def _lent(one: Difference, entry: Entry) -> Difference:
+    """A difference in what was captured, now that it is known which attributes are read anew."""
+    recorded, name = newest_recording(entry), one.what.rpartition(".")[2]
+    if name in recorded.lent_readers:
+        return _read(one, recorded.lent_readers[name])
+    is_lent = "." in one.what and any(name == attribute for _, attribute in recorded.lent)
+    return one._replace(row="lent") if is_lent else one
 
 
 def _sized(one: Difference, leaf: Leaf) -> Difference:

@@ -102,6 +102,10 @@ SENTENCES = {
         "{what} was {was} and became {now}",
         fix="pass it as an argument, or hold it in a tj.Variable.",
     ),
+    "lent": Sentence(
+        "{what} was {was} and became {now}",
+        then="From its second value on {what} is read at each call: any of its type serves.",
+    ),
     "contents": Sentence(
         "the contents of {what} had changed",
         then="What the function computes from it outside of recorded operations is a constant.",

@@ -17,14 +17,15 @@ from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
-from tracejit.results import Finished, finish
+from tracejit.results import CommitFailed, Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.runtime.identity import Identity, identity_of
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.capture.walk import LEAVES
+from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
+from tracejit.trace.lending import Attribute, Attributes, Escaped, Loan, assigns_inexact, let_go
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
@@ -36,6 +37,10 @@ from tracejit.trace.variable import Variable
 TRIES = 20
 
 
+class Rebound(BaseException):
+    """The function has assigned what it computes to attributes: they are lent to the next run."""
+
+
 class RecordedCall(NamedTuple):
     """A recording that has ended, and what it is for.
 
@@ -43,7 +48,8 @@ class RecordedCall(NamedTuple):
     the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
     `read` are the Variables, by id, whose values reach Python or a result; `readers` say where
     Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
-    `identity` says which leaves are one object, where the function asks.
+    `identity` says which leaves are one object, where the function asks. `lent` are the attributes
+    that the kernel reads, with the number in it where Python has read it, at `lent_readers`.
     """
 
     call: Call
@@ -58,6 +64,8 @@ class RecordedCall(NamedTuple):
     readers: dict[str, Where | None]
     hidden: list[Hidden]
     identity: Identity | None = None
+    lent: dict[tuple[int, str], str] = {}  # noqa: RUF012
+    lent_readers: dict[str, Where | None] = {}  # noqa: RUF012
 
     @property
     def sizes(self) -> Sizes | None:
@@ -72,11 +80,16 @@ class RecordedCall(NamedTuple):
         )
         if not same or self.baked != other.baked or self.identity != other.identity:
             return False
+        if self.lent != other.lent:
+            return False
         return self.recording.graph.take_sizes(other.recording.graph)
 
     def call_by_path(self, path: Path, leaves: Sequence[Any]) -> Any:
         """Call a kernel by its path: leaves and results are eager Tensors."""
         finished = self.finished
+        for commit in finished.commits:
+            if name := assigns_inexact(commit.event):
+                raise Failed("attribute", name)  # which holds what a tape follows
         operands = [*self._operands(leaves), *[self._hidden_tensor(one) for one in self.hidden]]
         generators = [x._value.data for x in operands if x.type is HANDLE]
         tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
@@ -132,7 +145,8 @@ class Asked(NamedTuple):
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
     `wants_numbers` says that its Python wants the numbers among its arguments themselves,
-    `keeps_apart` that it differentiates by what it computes more than once."""
+    `keeps_apart` that it differentiates by what it computes more than once; `attributes` are those
+    that it has read."""
 
     def __init__(
         self,
@@ -140,7 +154,6 @@ class Run:
         signature: inspect.Signature,
         request: Request,
         name: str,
-        keeps_apart: bool = False,
     ) -> None:
         """`name` is what the function is called in generated code."""
         self.python = python
@@ -150,7 +163,8 @@ class Run:
         self.origin = origin_of(python, name)
         self.effects: set[str] = set()
         self.wants_numbers = False
-        self.keeps_apart = keeps_apart
+        self.keeps_apart = False
+        self.attributes: Attributes | None = None
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -186,8 +200,37 @@ class Run:
         return one
 
     def _once(self, asked: Asked) -> RecordedCall:
+        """Run the function with the attributes lent that change; as they are, where that fails."""
+        roots, effects = _roots(self.python, asked.call), set(self.effects)
+        lend = None if self.attributes is None else self.attributes.lent
+        captures = _captures(roots, LEAVES, lend)
+        try:
+            return self._run(asked, captures)
+        except Rebound:
+            return self._once(asked)
+        except (Exception, Escaped) as error:
+            if not captures.lent:
+                raise
+            problem = error
+        guard = captures.guard()
+        if guard is not None and not guard() and isinstance(problem, Exception):
+            raise problem  # not once more: the function has changed what it reads
+        writes = "events" in self.effects - effects
+        self.effects = effects
+        try:
+            one = self._run(asked, _captures(roots))
+        except TracejitError:
+            raise
+        except Exception as error:
+            if not writes:
+                raise
+            raise CommitFailed from error  # nor a third time
+        assert self.attributes is not None
+        self.attributes.keep(captures.lent)
+        return one
+
+    def _run(self, asked: Asked, captures: Captures) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        captures = _captures(_roots(self.python, call))
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         identity = None
         if captures.does("ask identity"):
@@ -197,8 +240,10 @@ class Run:
         recording.exact = asked.exact
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
+        loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
+        drawing = captures.refusing_draws(self.name)
         try:
-            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
+            with recording, drawing, recording.logging_reads() as log, loan:
                 made: dict[str, Any] = {}
                 for leaf in call.leaves:
                     known = made.get(first_of.get(leaf.name, ""))
@@ -212,6 +257,7 @@ class Run:
                     raise recording.decisions.failed
                 if recording.is_torn:
                     raise Shared
+                loan.settle()
                 check_containers(self.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
                 names = (leaf.name for leaf in call.leaves)
@@ -227,6 +273,16 @@ class Run:
             raise
         finally:
             self.effects |= recording.effects()
+            rebound = _give_back(captures, recording)
+            if rebound:
+                self.effects.add("events")  # those that Python has made, too, if it raises
+        if rebound and self._runs_again(captures, rebound):
+            raise Rebound
+        lent = dict.fromkeys(loan.inputs, "")
+        lent_readers: dict[str, Where | None] = {}
+        for key, (number, where) in loan.reads().items():
+            captures.conditions.check_plain(number, captures.lent[key][0])
+            lent[key], lent_readers[key[1]] = repr(number), where
         baked = {*fixed, *first_of, *[leaf.name for leaf in call.leaves if leaf.type is None]}
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
@@ -247,7 +303,34 @@ class Run:
             readers=readers,
             hidden=list(recording.hidden.values()),
             identity=identity,
+            lent=lent,
+            lent_readers=lent_readers,
         )
+
+    def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
+        """Whether nothing but these attributes is other than before: the next run has them lent.
+        Otherwise they keep what they were assigned, for nothing takes place twice."""
+        guard = captures.guard()
+        if guard is not None and not guard():
+            for attribute, assigned in rebound:
+                attribute.commit(assigned)
+            return False
+        assert self.attributes is not None
+        for attribute, _ in rebound:
+            self.attributes.lend(attribute.holder, attribute.name)
+        return True
+
+
+def _give_back(captures: Captures, recording: Recording) -> list[tuple[Attribute, Any]]:
+    """Give attributes their values back that Tensors of the recording were assigned to; those, and
+    what they were assigned."""
+    rebound: list[tuple[Attribute, Any]] = []
+    for holder, name, value in captures.attributes:
+        now = vars(holder).get(name)
+        if type(now) is Tensor and now._recording is recording:
+            rebound.append((Attribute(holder, name), now))
+            vars(holder)[name] = value
+    return rebound
 
 
 def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
@@ -275,11 +358,12 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, lend: Lend | None = None) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
+    let_go()
     for _ in range(TRIES):
         with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots, limit)
+            return Captures(roots, limit, lend)
     raise Failed("reads")
 
 

@@ -75,6 +75,11 @@ CAUSES = {
         "other threads change what it reads all the time",
         "pass what changes as an argument, or hold it in a tj.Variable.",
     ),
+    "attribute": Cause(
+        AS_PYTHON,
+        "a tape is open, and the function assigns to the attribute {detail} what it follows",
+        "hold it in a tj.Variable.",
+    ),
     "ways": Cause(
         AS_PYTHON,
         "the call takes a way through the function that is none of the {detail} recorded",

@@ -23,6 +23,7 @@ from tracejit.runtime.identity import Identity, NotApart
 from tracejit.trace.capture.contents import same_attributes
 from tracejit.trace.capture.reads import is_foreign_module
 from tracejit.trace.draws import is_generator
+from tracejit.trace.lending import Attribute
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
@@ -184,6 +185,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     if written:
         arrays = [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "array"]
         arrays += [space.bind(x) for x, _ in entry.hidden if type(x) is np.ndarray]
+        arrays += [f"{space.bind(x)}{path}" for x, path in entry.hidden if type(x) is Attribute]
         arrays += [space.bind(x) for x in entry.captured]
         groups = f"({', '.join(written)},), ({', '.join(arrays)},)"
         checks.append(f"{space.bind(check_apart)}({groups})")

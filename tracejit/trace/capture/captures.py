@@ -47,7 +47,7 @@ from tracejit.trace.capture.containers import visit_array, visit_container
 from tracejit.trace.capture.contents import buffer_sample, memory_of
 from tracejit.trace.capture.functions import visit_function, visit_memory
 from tracejit.trace.capture.reads import answers_once
-from tracejit.trace.capture.walk import LEAVES, Walk
+from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.draws import is_random, refusing_draws
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
@@ -61,11 +61,13 @@ _MISSING = object()
 class Captures(Walk):
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
-    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
+    def __init__(
+        self, roots: Iterable[Any], limit: int | None = LEAVES, lend: Lend | None = None
+    ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
-        where it is None, not walked."""
-        super().__init__(roots, limit)
+        where it is None, not walked. `lend` says which attributes the kernel will read anew."""
+        super().__init__(roots, limit, lend)
         self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
         before = None
         while before != (len(self.words), len(self.habits)):

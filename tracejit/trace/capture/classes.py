@@ -49,7 +49,11 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
     for word in sorted(words):
-        walk.visit(own[word], f"{held}.__dict__[{word!r}]", word)
+        place = f"{held}.__dict__[{word!r}]"
+        if foreign:
+            walk.visit(own[word], place, word)
+        else:
+            walk.visit_attribute(value, word, own[word], place)
     if foreign:
         return
     walk.check(f"type({held}) is {walk.bind(kind)}")

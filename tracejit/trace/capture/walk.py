@@ -3,7 +3,7 @@ shares: how what is met becomes conditions of a guard."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,19 @@ from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
 LEAVES = 1000
+# Who calls these reads and writes attributes past their class.
+UNSEEN = frozenset(("__getattribute__", "__setattr__", "__delattr__"))
+Lend = Callable[[Any, str, Any, bool], Any]
 
 
 class Walk:
     """A walk from some functions and objects outward, with the guard that it writes."""
 
-    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
+    def __init__(
+        self, roots: Iterable[Any], limit: int | None = LEAVES, lend: Lend | None = None
+    ) -> None:
         """Start at `roots`. Containers of more than `limit` elements in all are refused, or, where
-        it is None, not walked.
+        it is None, not walked. `lend` says which attributes the kernel will read anew.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
         are the attributes that the code spells, `habits` what it does that asks for more checks.
@@ -30,6 +35,7 @@ class Walk:
         self.limit = limit
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
+        self.lend = lend
         self.words: set[str] = set()
         self.habits: set[str] = set()
         self.begin()
@@ -43,6 +49,8 @@ class Walk:
         self.bind = self.conditions.bind
         self.check = self.conditions.check
         self.visited: set[int] = set()
+        self.lent: dict[tuple[int, str], tuple[str, Any]] = {}
+        self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
 
     def visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
@@ -58,6 +66,19 @@ class Walk:
             return
         self.visited.add(id(value))
         self.inside(value, self.bind(value), name)
+
+    def visit_attribute(self, holder: Any, word: str, value: Any, place: str) -> None:
+        """Add the checks for an attribute in the `__dict__` of an object, or what it has to be to
+        be lent to the recording."""
+        if self.lend is not None and not self.words & UNSEEN:
+            self.attributes.append((holder, word, value))
+            found = self.lend(holder, word, value, "ask identity" in self.habits)
+            if found is not None:
+                self.lent[id(holder), word] = place, found
+                for condition in found.conditions(place, self.bind):
+                    self.check(condition)
+                return
+        self.visit(value, place, word)
 
     def inside(self, value: Any, held: str, name: str) -> None:
         """Add the checks for what is inside of `value`, an object that the expression `held` is."""
