@@ -25,7 +25,15 @@ from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
-from tracejit.trace.lending import Attribute, Attributes, Escaped, Loan, assigns_inexact, let_go
+from tracejit.trace.lending import (
+    Attribute,
+    Attributes,
+    Escaped,
+    Loan,
+    assigns_inexact,
+    let_go,
+    put_numbers,
+)
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
@@ -278,6 +286,8 @@ class Run:
                 self.effects.add("events")  # those that Python has made, too, if it raises
         if rebound and self._runs_again(captures, rebound):
             raise Rebound
+        if captures.lent:
+            put_numbers(captures, recording)
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}
         for key, (number, where) in loan.reads().items():
@@ -322,15 +332,18 @@ class Run:
 
 
 def _give_back(captures: Captures, recording: Recording) -> list[tuple[Attribute, Any]]:
-    """Give attributes their values back that Tensors of the recording were assigned to; those, and
-    what they were assigned."""
-    rebound: list[tuple[Attribute, Any]] = []
+    """Give attributes their values back, where a Tensor of the recording was assigned to one of
+    them; those that were assigned, and what."""
+    assigned = [
+        (Attribute(holder, name), now)
+        for holder, name, value in captures.attributes
+        if (now := vars(holder).get(name)) is not value
+    ]
+    if not any(type(now) is Tensor and now._recording is recording for _, now in assigned):
+        return []
     for holder, name, value in captures.attributes:
-        now = vars(holder).get(name)
-        if type(now) is Tensor and now._recording is recording:
-            rebound.append((Attribute(holder, name), now))
-            vars(holder)[name] = value
-    return rebound
+        vars(holder)[name] = value
+    return assigned
 
 
 def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:

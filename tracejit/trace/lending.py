@@ -16,7 +16,9 @@ import functools
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy as np
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
 from tracejit.trace.capture.contents import ATOMS
+from tracejit.trace.decisions import Failed, Unknown
 from tracejit.trace.memory import Written
 from tracejit.trace.record import Event
 from tracejit.trace.tensor import Tensor
@@ -275,6 +278,23 @@ class Loan:
         return {
             key: known[tensor._held] for key, tensor in self.inputs.items() if tensor._held in known
         }
+
+
+def put_numbers(captures: Any, recording: Any) -> None:
+    """Where the function has changed what it reads, put the numbers in the place of Tensors of the
+    recording that it has left in containers: without a loan they would have been numbers."""
+    guard = captures.guard()
+    if guard is None or guard():
+        return
+    for container in captures.conditions.objects():
+        table = container if type(container) in (list, dict, deque) else None
+        if table is None:
+            continue
+        for key in list(table) if type(table) is dict else range(len(table)):
+            value = table[key]
+            if type(value) is Tensor and value._recording is recording:
+                with suppress(Unknown, Failed):
+                    table[key] = recording.decisions.prefix[value._value]
 
 
 # The classes of what is lent

@@ -80,6 +80,7 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
             "match": reads.matches,
             "make": reads.uses(MAKERS),
             "ask type": reads.asks_type,
+            "ask attribute": reads.asks_attribute,
         }
     walk.habits.update(habit for habit, has in habits.items() if has)
     held, names = walk.bind(space), reads.names & space.keys()

@@ -42,6 +42,10 @@ class Guard:
             self._space[name] = thing
         return name
 
+    def objects(self) -> list[Any]:
+        """What conditions are about."""
+        return list(self._space.values())
+
     def check(self, condition: str) -> None:
         """Hold only where `condition` is true."""
         self.conditions[condition] = None

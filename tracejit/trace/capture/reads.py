@@ -59,7 +59,8 @@ class Reads(NamedTuple):
     """What code reads: names of globals, of attributes, and of modules that it imports, each with
     the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
     them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
-    attribute by name: but of self. `compared` are the names and attributes that follow on `is`,
+    attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
+    `compared` are the names and attributes that follow on `is`,
     None among them for what has no such name."""
 
     names: frozenset[str]
@@ -69,6 +70,7 @@ class Reads(NamedTuple):
     matches: bool
     asks_type: bool
     compared: frozenset[tuple[str, ...] | None]
+    asks_attribute: bool
 
     def uses(self, words: frozenset[str]) -> bool:
         """Whether one of these words is read, as a global name or an attribute."""
@@ -82,7 +84,7 @@ def reads_of(code: CodeType) -> Reads:
     attributes: set[str] = set()
     modules: set[tuple[str, int]] = set()
     compared: set[tuple[str, ...] | None] = set()
-    shows = matches = asks_type = False
+    shows = matches = asks_type = asks_attribute = False
     before: list[Any] = [None, None]
     last: tuple[str, ...] | None = None
     for instruction in dis.get_instructions(code):
@@ -104,6 +106,7 @@ def reads_of(code: CodeType) -> Reads:
         if name.startswith("LOAD_") and first != "self":
             asks_type |= before[-1] == "type"
             asks_type |= before[-1] in ATTRIBUTE_TESTS and name.startswith("LOAD_FAST")
+        asks_attribute |= name in ("LOAD_ATTR", "LOAD_METHOD") and before == ["type", "self"]
         before = [before[-1], value]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -114,12 +117,13 @@ def reads_of(code: CodeType) -> Reads:
             shows |= inner.shows
             matches |= inner.matches
             asks_type |= inner.asks_type
+            asks_attribute |= inner.asks_attribute
             compared |= inner.compared
     # What a cell of this very code holds is a local variable.
     own = {CLOSURE + cell for cell in code.co_cellvars}
     compared = {None if path is not None and path[0] in own else path for path in compared}
     found = frozenset(names), frozenset(attributes), frozenset(modules)
-    reads = Reads(*found, shows, matches, asks_type, frozenset(compared))
+    reads = Reads(*found, shows, matches, asks_type, frozenset(compared), asks_attribute)
     if "id" in names or reads.uses(IDENTITY_TESTS):
         reads = reads._replace(compared=reads.compared | {None})
     return reads._replace(shows=shows or reads.uses(SHOWERS))

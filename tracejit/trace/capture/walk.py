@@ -70,7 +70,8 @@ class Walk:
     def visit_attribute(self, holder: Any, word: str, value: Any, place: str) -> None:
         """Add the checks for an attribute in the `__dict__` of an object, or what it has to be to
         be lent to the recording."""
-        if self.lend is not None and not self.words & UNSEEN:
+        asks = not self.habits.isdisjoint(("ask type", "ask attribute"))
+        if self.lend is not None and not asks and not self.words & UNSEEN:
             self.attributes.append((holder, word, value))
             found = self.lend(holder, word, value, "ask identity" in self.habits)
             if found is not None:
