@@ -31,6 +31,7 @@ from tracejit.trace.lending import (
     Escaped,
     Loan,
     assigns_inexact,
+    is_lendable,
     let_go,
     put_numbers,
 )
@@ -38,7 +39,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.variable import Variable
 
@@ -46,7 +47,8 @@ TRIES = 20
 
 
 class Rebound(BaseException):
-    """The function has assigned what it computes to attributes: they are lent to the next run."""
+    """The function has assigned what it computes to attributes, of which the argument is one: they
+    are lent to the next run."""
 
 
 class RecordedCall(NamedTuple):
@@ -118,7 +120,7 @@ class RecordedCall(NamedTuple):
         for leaf, value in zip(self.call.leaves, values, strict=True):
             if leaf.name in self.baked:
                 continue
-            if type(value) is Tensor:
+            if type(value) in TENSORS:
                 yield value
                 continue
             if leaf.role == "generator":
@@ -214,7 +216,9 @@ class Run:
         captures = _captures(roots, LEAVES, lend)
         try:
             return self._run(asked, captures)
-        except Rebound:
+        except Rebound as rebound:
+            if _captures(roots, LEAVES, lend).lent.keys() <= captures.lent.keys():
+                raise Failed("attribute", rebound.args[0]) from None  # and has to stay as it is
             return self._once(asked)
         except (Exception, Escaped) as error:
             if not captures.lent:
@@ -263,18 +267,23 @@ class Run:
                 )
                 if recording.decisions.failed is not None:
                     raise recording.decisions.failed
+                if recording.raises_text:
+                    raise Failed("text")
                 if recording.is_torn:
                     raise Shared
                 loan.settle()
                 check_containers(self.signature, arguments, call, values)
-                recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
+                recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
                 names = (leaf.name for leaf in call.leaves)
                 recording.write_arguments(dict(zip(names, values, strict=True)))
-                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) is Tensor]
+                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) in TENSORS]
                 _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.request, self.name, self.origin)
         except BaseException as error:
             recording.abandon()
+            is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
+            if recording.raises_text and is_users:
+                raise Failed("text") from error  # its message shows what has no numbers yet
             guard = captures.guard() if sizes is not None else None
             if guard is not None and not guard() and isinstance(error, Exception):
                 raise RanOnce from error
@@ -285,7 +294,7 @@ class Run:
             if rebound:
                 self.effects.add("events")  # those that Python has made, too, if it raises
         if rebound and self._runs_again(captures, rebound):
-            raise Rebound
+            raise Rebound(rebound[0][0].name)
         if captures.lent:
             put_numbers(captures, recording)
         lent = dict.fromkeys(loan.inputs, "")
@@ -297,7 +306,7 @@ class Run:
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
         for leaf, value in zip(call.leaves, values, strict=True):
-            if type(value) is Tensor and value._value in recording.reads:
+            if type(value) in TENSORS and value._value in recording.reads:
                 read[leaf.name], readers[leaf.name] = recording.reads[value._value]
         in_order = frozenset([value.name for value in recording.relied_on])
         return RecordedCall(
@@ -319,7 +328,10 @@ class Run:
 
     def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
         """Whether nothing but these attributes is other than before: the next run has them lent.
-        Otherwise they keep what they were assigned, for nothing takes place twice."""
+        Otherwise they keep what they were assigned, for nothing takes place twice.
+
+        Raises Failed where one holds neither a number nor an array of its own.
+        """
         guard = captures.guard()
         if guard is not None and not guard():
             for attribute, assigned in rebound:
@@ -327,6 +339,8 @@ class Run:
             return False
         assert self.attributes is not None
         for attribute, _ in rebound:
+            if not is_lendable(attribute.holder, attribute.name, attribute.value):
+                raise Failed("attribute", attribute.name)
             self.attributes.lend(attribute.holder, attribute.name)
         return True
 
@@ -339,7 +353,7 @@ def _give_back(captures: Captures, recording: Recording) -> list[tuple[Attribute
         for holder, name, value in captures.attributes
         if (now := vars(holder).get(name)) is not value
     ]
-    if not any(type(now) is Tensor and now._recording is recording for _, now in assigned):
+    if not any(type(now) in TENSORS and now._recording is recording for _, now in assigned):
         return []
     for holder, name, value in captures.attributes:
         vars(holder)[name] = value

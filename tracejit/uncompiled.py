@@ -70,6 +70,11 @@ CAUSES = {
         "computing what Python goes by raised {detail}",
         "test for it before the call, or choose with np.where(condition, a, b).",
     ),
+    "text": Cause(
+        AS_PYTHON,
+        "it makes the message of an error that it catches, and names an array in it",
+        "leave the array out of the message.",
+    ),
     "reads": Cause(
         AS_PYTHON,
         "other threads change what it reads all the time",
@@ -77,7 +82,8 @@ CAUSES = {
     ),
     "attribute": Cause(
         AS_PYTHON,
-        "a tape is open, and the function assigns to the attribute {detail} what it follows",
+        "the function assigns what it computes to the attribute {detail}, which held no number or "
+        "array, or a tape follows it",
         "hold it in a tj.Variable.",
     ),
     "ways": Cause(

@@ -236,11 +236,34 @@ def fresh(self: Model, x: Any) -> Any:
     return y
 
 
+def found_later(self: Model, x: Any) -> Any:
+    """A state that is assigned from the third call on, when a number is lent already."""
+    self.n += 1
+    if self.n > 2:
+        self.state = self.state + x
+    return self.state * self.n
+
+
+def asked(self: Model, x: Any) -> Any:
+    """A state of which the identity is asked: it is not lent."""
+    self.state = x if self.state is self.other else self.state + x
+    return self.state
+
+
+def begun_lazily(self: Model, x: Any) -> Any:
+    """An attribute that is made on the first call."""
+    if self.inner.inner is None:
+        self.inner.inner = x * 2.0
+    self.inner.inner = self.inner.inner + x
+    return self.inner.inner
+
+
 @pytest.mark.parametrize(
     ("method", "most"),
     [
         (counted, 2), (recurrent, 1), (averaged, 2), (swapped, 2), (several, 2), (inner, 2),
         (begun, 4), (kept, 4), (fresh, 12),
+        (begun_lazily, 2), (found_later, 3), (asked, 1),
     ],
 )  # fmt: skip
 def test_what_the_function_assigns_is_what_python_assigns(
@@ -390,7 +413,7 @@ def test_other_threads_see_what_is_in_the_object() -> None:
         """What pauses the recording."""
 
         def __call__(self, y: Any) -> None:
-            if type(y).__name__ == "Tensor":
+            if "Tensor" in type(y).__name__:
                 pause()
 
     wait = Waiting()

@@ -29,7 +29,7 @@ from tracejit.trace.capture.contents import ATOMS
 from tracejit.trace.decisions import Failed, Unknown
 from tracejit.trace.memory import Written
 from tracejit.trace.record import Event
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 
 Key = tuple[int, str]
 NUMBERS = (int, float, complex)
@@ -232,7 +232,7 @@ class Loan:
     def _value(self, value: Any) -> Value | None:
         """What is assigned, of the recording; None for what is no array. Escaped where an object
         is, which would be one for all calls."""
-        if type(value) is Tensor and value._recording is self.recording:
+        if type(value) in TENSORS and value._recording is self.recording:
             found: Value = self.recording.lift(value)
             return found
         if type(value) in ATOMS:
@@ -269,7 +269,7 @@ class Loan:
             raise Escaped
         for key, event in list(self.events.items()):
             last = self.current[key]
-            if type(last) is Tensor and last._value is not event.values[0]:
+            if type(last) in TENSORS and last._value is not event.values[0]:
                 self._note(key, self._value(last), last)
 
     def reads(self) -> dict[Key, tuple[Any, Any]]:
@@ -292,7 +292,7 @@ def put_numbers(captures: Any, recording: Any) -> None:
             continue
         for key in list(table) if type(table) is dict else range(len(table)):
             value = table[key]
-            if type(value) is Tensor and value._recording is recording:
+            if type(value) in TENSORS and value._recording is recording:
                 with suppress(Unknown, Failed):
                     table[key] = recording.decisions.prefix[value._value]
 
