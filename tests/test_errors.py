@@ -248,6 +248,7 @@ def going_on(x: Any) -> Any:
 
 PUBLIC: dict[str, Callable[[], Any]] = {
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
+    "option": lambda: tj.function(exakt=True),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
     "unsupported-call": lambda: tj.function(lambda x: np.exp(x, where=x > 0))(VECTOR),
     "unsupported-dtype": lambda: tj.function(lambda x: x)(np.array(["a", "b"])),

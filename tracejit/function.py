@@ -14,7 +14,7 @@ from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
 from tracejit.joined import Ways, answered
 from tracejit.kernel import Kernel, make_kernel
-from tracejit.options import Options
+from tracejit.options import Options, did_you_mean
 from tracejit.pickling import Travelling
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
@@ -334,7 +334,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
         runner = Run(self.python, self.signature, self.request, self.name)
-        runner.keeps_apart, runner.attributes = self._keeps_apart, self._attributes
+        runner.keeps_apart, runner.freezes = self._keeps_apart, self.options.freeze
+        runner.attributes = self._attributes
         try:
             exact = self.options.exact
             one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))
@@ -349,12 +350,14 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
-        guard = one.captures.guard()
-        # A function that changes what it reads (a counter, a list that it appends to) has a kernel
-        # for this one call.
-        lasting = keep and (guard is None or guard())
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
+            for way in ways.ways:
+                one.captures.agree(way.one.captures)
+            guard = one.captures.guard()
+            # A function that changes what it reads (a counter, a list that it appends to) has a
+            # kernel for this one call.
+            lasting = keep and (guard is None or guard())
             kernel = make(ways.recorded())
             if sizes is not None:
                 call = self._shapes.settled(call, one.recording.graph)
@@ -409,6 +412,8 @@ def function(python: Any = None, **options: Any) -> Any:
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """
+    if unknown := sorted(options.keys() - set(Options._fields)):
+        raise fail("option", places.here(), option=unknown[0], fix=did_you_mean(unknown[0]))
     if python is None:
         return functools.partial(function, **options)
     if isinstance(python, Function):

@@ -125,8 +125,11 @@ class Recovering:
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__
-        if isinstance(error.__cause__, TracejitError) and is_write(error):
-            return shown(plain_write(error.__cause__))
+        if isinstance(error.__cause__, TracejitError):
+            if isinstance(error, SystemError):  # C code went on after the refusal
+                return shown(error.__cause__)
+            if is_write(error):
+                return shown(plain_write(error.__cause__))
         misfit = self._misfit(error, args, kwargs)
         if misfit is not None:
             return shown(misfit)

@@ -17,7 +17,7 @@ from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
-from tracejit.trace.capture.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -41,6 +41,7 @@ from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
+from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
 
 TRIES = 20
@@ -155,8 +156,8 @@ class Asked(NamedTuple):
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
     `wants_numbers` says that its Python wants the numbers among its arguments themselves,
-    `keeps_apart` that it differentiates by what it computes more than once; `attributes` are those
-    that it has read."""
+    `keeps_apart` that it differentiates by what it computes more than once, `freezes` that what it
+    captures is made read-only; `attributes` are those that it has read."""
 
     def __init__(
         self,
@@ -174,6 +175,7 @@ class Run:
         self.effects: set[str] = set()
         self.wants_numbers = False
         self.keeps_apart = False
+        self.freezes = False
         self.attributes: Attributes | None = None
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
@@ -211,13 +213,13 @@ class Run:
 
     def _once(self, asked: Asked) -> RecordedCall:
         """Run the function with the attributes lent that change; as they are, where that fails."""
-        roots, effects = _roots(self.python, asked.call), set(self.effects)
+        effects = set(self.effects)
         lend = None if self.attributes is None else self.attributes.lent
-        captures = _captures(roots, LEAVES, lend)
+        captures = self._captures(asked.call, lend)
         try:
             return self._run(asked, captures)
         except Rebound as rebound:
-            if _captures(roots, LEAVES, lend).lent.keys() <= captures.lent.keys():
+            if self._captures(asked.call, lend).lent.keys() <= captures.lent.keys():
                 raise Failed("attribute", rebound.args[0]) from None  # and has to stay as it is
             return self._once(asked)
         except (Exception, Escaped) as error:
@@ -230,7 +232,7 @@ class Run:
         writes = "events" in self.effects - effects
         self.effects = effects
         try:
-            one = self._run(asked, _captures(roots))
+            one = self._run(asked, self._captures(asked.call, None))
         except TracejitError:
             raise
         except Exception as error:
@@ -240,6 +242,13 @@ class Run:
         assert self.attributes is not None
         self.attributes.keep(captures.lent)
         return one
+
+    def _captures(self, call: Call, lend: Lend | None) -> Captures:
+        """What the function reaches in a call, with the attributes that `lend` answers lent."""
+        roots = _roots(self.python, call)
+        recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
+        arrays = frozenset(recorded)
+        return _captures(roots, freezes=self.freezes, recorded=arrays, lend=lend)
 
     def _run(self, asked: Asked, captures: Captures) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
@@ -253,9 +262,15 @@ class Run:
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
         loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
-        drawing = captures.refusing_draws(self.name)
+        asks_types = captures.does("ask type")
         try:
-            with recording, drawing, recording.logging_reads() as log, loan:
+            with (
+                recording,
+                captures.refusing_draws(self.name),
+                recording.logging_reads() as log,
+                refused_types() if asks_types else nullcontext(),
+                loan,
+            ):
                 made: dict[str, Any] = {}
                 for leaf in call.leaves:
                     known = made.get(first_of.get(leaf.name, ""))
@@ -297,6 +312,7 @@ class Run:
             raise Rebound(rebound[0][0].name)
         if captures.lent:
             put_numbers(captures, recording)
+        captures.settle(one.data for one in recording.graph.constants())
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}
         for key, (number, where) in loan.reads().items():
@@ -376,7 +392,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
     """Whether code that this call may reach takes gradients by its own arrays."""
-    return _captures(_roots(python, call), limit=None).does("take gradients")
+    return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
@@ -385,13 +401,18 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES, lend: Lend | None = None) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
+    problem = None
     let_go()
     for _ in range(TRIES):
-        with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots, limit, lend)
-    raise Failed("reads")
+        try:
+            return Captures(roots, limit, **options)
+        except (RuntimeError, LookupError, AttributeError) as error:
+            problem = error
+        if threading.active_count() == 1:
+            break
+    raise Failed("reads") from problem
 
 
 def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:

@@ -21,7 +21,7 @@ from tracejit.runtime.dispatch import Entry
 from tracejit.specialise import RecordedCall
 from tracejit.trace import places
 from tracejit.trace.capture.changes import described
-from tracejit.trace.capture.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.reads import reads_of
 
 LONGEST = 60

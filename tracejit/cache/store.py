@@ -44,7 +44,7 @@ _ABANDONED_SECONDS = 3600.0
 _FIX_CACHED = (
     "call the function: it is made again. To keep an edited one, copy and import the copy."
 )
-_FIX_SAVED = "save it again with tj.export, or import it as an ordinary Python module."
+_FIX_SAVED = "save it again with kernel.save(path), or import it as an ordinary Python module."
 
 # Topics already warned of in this process.
 _warned: dict[str, object] = {}

@@ -20,8 +20,7 @@ from tracejit.ir.dims import size_text, symbol_of
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.runtime.identity import Identity, NotApart
-from tracejit.trace.capture.contents import same_attributes
-from tracejit.trace.capture.reads import is_foreign_module
+from tracejit.trace.capture.exactness import has_looser_equality, is_exactly
 from tracejit.trace.draws import is_generator
 from tracejit.trace.lending import Attribute
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
@@ -285,8 +284,8 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
         return f"{first} is {value!r}"
     held = space.bind(value)
     same = f"{space.bind(type)}({text}) is {space.bind(type(value))} and {text} == {held}"
-    if has_own_equality(value):
-        same += f" and {space.bind(same_attributes)}({text}, {held})"
+    if has_looser_equality(value):
+        same += f" and {space.bind(is_exactly)}({text}, {held})"
     return f"({first} is {held} or ({same}))"
 
 
@@ -294,13 +293,7 @@ def is_same(mine: Any, other: Any) -> bool:
     """Whether a kernel for the static value `mine` is one for `other`."""
     if type(mine) is not type(other) or not mine == other:
         return False
-    return not has_own_equality(mine) or same_attributes(mine, other)
-
-
-def has_own_equality(value: Any) -> bool:
-    """Whether the user's code says which objects are equal to this one."""
-    kind: Any = type(value)
-    return kind.__eq__ is not object.__eq__ and not is_foreign_module(kind.__module__)
+    return not has_looser_equality(mine) or is_exactly(mine, other)
 
 
 def _number_check(text: str, value: Any, space: Space) -> str:

@@ -225,7 +225,7 @@ class Eager(threading.local, Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         value = Held(kind, operand)

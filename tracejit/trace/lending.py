@@ -25,7 +25,7 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
-from tracejit.trace.capture.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.decisions import Failed, Unknown
 from tracejit.trace.memory import Written
 from tracejit.trace.record import Event

@@ -209,7 +209,7 @@ class Recording(Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
@@ -327,8 +327,8 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        if package := places.scipy_called():
-            call, fix = package, places.instead_of(package)
+        foreign, instead = places.foreign_call()
+        call, fix = foreign or call, instead or fix
         return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:

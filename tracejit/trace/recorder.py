@@ -327,12 +327,16 @@ class Recorder:
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""
         if isinstance(value, Constant):
-            return constant_text(value)
+            return (
+                constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)
+            )
         return value.label or value.name or "an array"
 
-    def scalar_for(self, operand: Any) -> Any:
-        """The NumPy scalar that NumPy takes a number of a subclass (IntEnum) for. Raises
-        ArgumentError for what is none."""
+    def plain_operand(self, operand: Any) -> Any:
+        """What NumPy takes an operand for: a number of a subclass (IntEnum) for a NumPy scalar, an
+        array that maps a file for an array. Raises ArgumentError for what is neither."""
+        if type(operand) is np.memmap:
+            return operand.view(np.ndarray)
         if not is_number(operand):
             raise self.not_an_array(operand)
         scalar: Any = np.asarray(operand)[()]
@@ -364,13 +368,13 @@ class Recorder:
             for value in values
             if not isinstance(value, Constant) or value.type.shape
         )
+        fix = f"change the operands; given: {shapes}." if shapes else "change the operands."
         if isinstance(error, TypeError):
             return fail(
                 "unsupported-call",
                 self.here(),
                 function=call,
                 problem=error,
-                fix=f"given {shapes}.",
+                fix=fix,
             )
-        row = shape_row(error)
-        return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")
+        return fail(shape_row(error), self.here(), call=call, problem=error, fix=fix)

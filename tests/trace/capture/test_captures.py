@@ -367,7 +367,7 @@ def test_a_container_of_more_elements_than_are_compared_is_refused() -> None:
     guard_of(lambda: fits)
     nested = [[0] * 10 for _ in range(LEAVES // 10)]
     large = dict.fromkeys(range(LEAVES + 1))
-    objects = np.array([None] * (LEAVES + 1))
+    objects = np.array([object() for _ in range(LEAVES + 1)])
     for read in (lambda: nested, lambda: large, lambda: objects):
         with pytest.raises(ArgumentError, match=f"of more than {LEAVES} elements"):
             Captures([read])

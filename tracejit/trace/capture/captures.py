@@ -10,8 +10,8 @@ record again, so a kernel is never stale.
 A captured array that is an operand becomes a hidden argument of the kernel, read at each call,
 and a view of it an operation on that (`views.py`).
 What NumPy computes from a captured array before that is a constant of the kernel; the comparison
-of contents protects it. Arrays above SAMPLE_ABOVE bytes are compared at SAMPLES spread elements;
-arrays that nobody can write to are not compared.
+of contents protects it: of all elements, at the speed of memory. Arrays that nobody can write to
+are not compared.
 
 Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
 of them. What an iterator will answer nobody knows: a function that reaches one has kernels for one
@@ -26,7 +26,6 @@ import io
 import operator
 import re
 import weakref
-from array import array as Array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -42,39 +41,60 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.capture.ambient import ambient_states
+from tracejit.trace.capture.buffers import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
-from tracejit.trace.capture.contents import buffer_sample, memory_of
+from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
+from tracejit.trace.capture.freezing import Frozen
 from tracejit.trace.capture.functions import visit_function, visit_memory
+from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.draws import is_random, refusing_draws
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-BUFFERS = (bytearray, memoryview, Array)
 PARTIALS = (functools.partial, functools.partialmethod)
 _MEMORY = type(functools.lru_cache(int))
-_MISSING = object()
 
 
 class Captures(Walk):
     """Everything reachable from some functions and objects, as checks and captured arrays."""
 
     def __init__(
-        self, roots: Iterable[Any], limit: int | None = LEAVES, lend: Lend | None = None
+        self,
+        roots: Iterable[Any],
+        limit: int | None = LEAVES,
+        compares: bool = True,
+        freezes: bool = False,
+        recorded: frozenset[str] = frozenset(),
+        lend: Lend | None = None,
     ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
-        where it is None, not walked. `lend` says which attributes the kernel will read anew."""
+        where it is None, not walked. Contents are copied only for a guard that `compares` them;
+        where it `freezes`, arrays are made read-only instead, if they can be. `recorded` are the
+        parameters of the first root that are recorded arrays; `lend` says which attributes the
+        kernel will read anew.
+        """
         super().__init__(roots, limit, lend)
         self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
+        self.frozen = Frozen() if freezes else None
+        self.recorded = recorded
         before = None
         while before != (len(self.words), len(self.habits)):
             before = len(self.words), len(self.habits)
             self.begin()
             for root in self.roots:
                 self.visit(root, self.bind(root), "an argument", check=False)
+        for state in ambient_states(self.names | self.words, self.modules, self.does("show")):
+            self.check(f"{self.bind(state)}.read() == {self.bind(state.read())}")
+        if self.frozen is not None:
+            self.bind(self.frozen)
+        self.operands = self._only_operands()
+        if compares:
+            self.conditions.copy_contents(but=self.operands)
 
     def does(self, habit: str) -> bool:
         """Whether code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
@@ -95,6 +115,30 @@ class Captures(Walk):
             for name, one in self.arrays.values():
                 self._by_memory.setdefault(id(memory_of(one)), []).append((name, one))
         return self._by_memory.get(id(memory_of(array)), ())
+
+    def _only_operands(self) -> dict[int, np.ndarray]:
+        """The large arrays, by id, that the code does nothing with but combine them with recorded
+        arrays."""
+        if self.times_at_root != 1 or not REACHING.isdisjoint(self.names | self.words):
+            return {}
+        found = {key: array for key, (_, array) in self.arrays.items() if is_large(array)}
+        return {
+            key: array
+            for key, array in found.items()
+            if all(self.only_operands.get(place, False) for place in self.places.get(key, {""}))
+        }
+
+    def settle(self, constants: Iterable[Any]) -> None:
+        """Compare operands all the same where one of the `constants` of the recording may have been
+        made of one: an array of as many elements as they have at least."""
+        if any(isinstance(one, np.ndarray) and one.size >= FEW for one in constants):
+            self.operands = {}
+        self.conditions.copy_contents(but=self.operands)
+
+    def agree(self, other: Captures) -> None:
+        """Compare as well what `other` does: constants of its recording are in the same kernel."""
+        self.operands = {key: x for key, x in self.operands.items() if key in other.operands}
+        self.conditions.copy_contents(but=self.operands)
 
     def guard(self) -> Callable[[], bool] | None:
         """One function that says whether everything is as it was; None where nothing was
@@ -132,10 +176,14 @@ class Captures(Walk):
             self.check(f"({held}() is None) is {value() is None}")
             self.inside(value(), f"{held}()", name)
         elif kind is contextvars.ContextVar:
-            missing = self.bind(_MISSING)
-            self.visit(value.get(_MISSING), f"{held}.get({missing})", name)
-        elif isinstance(value, BUFFERS):
-            self.check(f"_buffer({held}, {self.bind(buffer_sample(value))})")
+            try:
+                now = value.get()
+            except LookupError:
+                self.visit(None, f"{held}.get(None)", name)
+            else:
+                self.visit(now, f"{held}.get()", name)
+        elif is_buffer(value):
+            visit_buffer(self, value, held, name)
         elif isinstance(value, CONTAINERS):
             visit_container(self, value, held, name)
             if kind not in CONTAINERS:

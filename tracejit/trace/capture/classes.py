@@ -14,6 +14,8 @@ from types import (
 )
 from typing import Any
 
+from tracejit.trace.capture.exactness import is_own
+from tracejit.trace.capture.libraries import is_of_library, kept_names, library_parts
 from tracejit.trace.capture.reads import (
     LABELS,
     METHODS,
@@ -21,6 +23,7 @@ from tracejit.trace.capture.reads import (
     functions_in,
     is_foreign_module,
     keeps_elements,
+    module_name,
 )
 from tracejit.trace.capture.walk import Walk
 
@@ -37,20 +40,27 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     wrapped = own.get("__wrapped__")
     if wrapped is not None:
         walk.visit(wrapped, f"{held}.__wrapped__", "function", check=False)
-    if kind.__module__.partition(".")[0] in TESTERS | {"tracejit"}:
+    if module_name(kind).partition(".")[0] in TESTERS | {"tracejit"}:
         return
-    foreign = is_foreign_module(kind.__module__)
-    if own or (hasattr(value, "__dict__") and not foreign):
+    foreign = is_foreign_module(module_name(kind))
+    if is_of_library(kind):
+        walk.check(f"_kept({held}) == {walk.bind(kept_names(value))}")
+        for word, path, part in library_parts(value):
+            walk.visit(part, f"{held}{path}", word)
+        if foreign:
+            return
+    elif own or (hasattr(value, "__dict__") and not foreign):
         walk.check(f"list({held}.__dict__) == {walk.bind(list(own))}")
     words = walk.spelled(own)
-    if any(keeps_elements(cls) for cls in kind.__mro__):
-        # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index.
+    if any(keeps_elements(cls) for cls in kind.__mro__) or (foreign and is_own(kind, "__eq__")):
+        # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index,
+        # and its records (SimpleNamespace) are compared and shown by them.
         words = set(own)
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
     for word in sorted(words):
         place = f"{held}.__dict__[{word!r}]"
-        if foreign:
+        if foreign or is_of_library(kind):
             walk.visit(own[word], place, word)
         else:
             walk.visit_attribute(value, word, own[word], place)
@@ -72,7 +82,7 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
 def visit_class(walk: Walk, cls: type, hidden: Collection[str] = (), is_made: bool = True) -> None:
     """Attributes and methods of a class, where instances do not hide them; `is_made` says
     whether the code may make instances."""
-    if is_foreign_module(cls.__module__):
+    if is_foreign_module(module_name(cls)):
         return
     held = walk.bind(cls)
     walk.check(f"{held}.__mro__ is {walk.bind(cls.__mro__)}")
@@ -83,7 +93,7 @@ def visit_class(walk: Walk, cls: type, hidden: Collection[str] = (), is_made: bo
     aside |= frozenset() if "show" in walk.habits else SHOWN
     seen = set(hidden)
     for base in (*cls.__mro__, *type.mro(type(cls))):
-        if not is_foreign_module(base.__module__):
+        if not is_foreign_module(module_name(base)):
             _visit_members(walk, base, seen, aside)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.contents import ATOMS, array_sample, can_change, owner_of
+from tracejit.trace.capture.classes import visit_instance
+from tracejit.trace.capture.contents import can_change, owner_of
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.walk import Walk
 
 
@@ -40,15 +42,20 @@ def visit_container(walk: Walk, value: Any, held: str, name: str) -> None:
 def visit_array(walk: Walk, array: np.ndarray, held: str, name: str) -> None:
     """An array, which a kernel may take, and its contents, which NumPy may compute with."""
     walk.arrays[id(array)] = (name, array)
-    if array.dtype == object:
-        walked = walk.count(array.size, array, name)
-        for k in range(array.size if walked else 0):
-            walk.visit(array.item(k), f"{held}.item({k})", f"{name}_{k}")
+    if type(array) not in (np.ndarray, np.memmap):  # the file of a map is its contents
+        visit_instance(walk, array, held)
+    if array.dtype.hasobject:
+        elements = np.ndarray.view(array, np.ndarray).ravel().tolist()
+        others = [element for element in elements if type(element) not in ATOMS]
+        for element in others if walk.count(len(others), array, name) else ():
+            walk.visit(element, walk.bind(element), name, check=False)
+    if walk.frozen is not None:
+        walk.frozen.freeze(array)
     if can_change(array):
         if "flags" in walk.words:
             walk.check(f"{held}.flags.num == {array.flags.num}")
         walk.check(f"{held}.dtype is {walk.bind(array.dtype)}")
         walk.check(f"{held}.shape == {array.shape}")
-        walk.check(f"_same({held}, {walk.bind(array_sample(array))})")
+        walk.conditions.check_contents(array, held)
     else:
         walk.check(f"{walk.bind(owner_of(array))}.flags.writeable is False")

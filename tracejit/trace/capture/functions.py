@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.contents import remembered
+from tracejit.trace.capture.contents import Memory, is_large
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.guards import is_empty
+from tracejit.trace.capture.operands import arrays_read
 from tracejit.trace.capture.reads import (
     CLOSURE,
     ENVIRONMENT,
@@ -25,7 +28,6 @@ from tracejit.trace.capture.reads import (
     is_foreign_module,
     is_installed,
     is_tool,
-    is_users_object,
     module_names,
     reads_of,
     value_of,
@@ -54,6 +56,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
             walk.check(f"len({held}.__dict__) == {len(vars(function))}")
     _visit_defaults(walk, function, held)
     _visit_globals(walk, function)
+    _note_operands(walk, function)
     free = function.__code__.co_freevars
     for word, cell in zip(free, function.__closure__ or (), strict=True):
         try:
@@ -64,10 +67,33 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         walk.visit(value, f"{walk.bind(cell)}.cell_contents", word)
 
 
+def _note_operands(walk: Walk, function: FunctionType) -> None:
+    """Which arrays that a function names are only operands of recorded arrays in it."""
+    code, space = function.__code__, function.__globals__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    places = {word: f"{walk.bind(space)}[{word!r}]" for word in code.co_names if word in space}
+    places |= {word: f"{walk.bind(cell)}.cell_contents" for word, cell in cells.items()}
+    reads = reads_of(code)
+    places |= {word: f"{walk.bind(space)}[{word!r}]" for word in reads.names & space.keys()}
+
+    def resolve(word: str) -> Any:
+        if word in cells:
+            return None if is_empty(cells[word]) else cells[word].cell_contents
+        return space[word] if word in space else vars(builtins).get(word)
+
+    if not any(is_large(resolve(word)) for word in places):
+        return
+    is_root = function is walk.root
+    read = arrays_read(code, walk.recorded if is_root else frozenset(), resolve)
+    for word, place in places.items():
+        walk.only_operands[place] = walk.only_operands.get(place, True) and word not in read
+
+
 def _visit_globals(walk: Walk, function: FunctionType) -> None:
     """The names that the code of a function reads, and the modules that it imports."""
     reads, space = reads_of(function.__code__), function.__globals__
     walk.words |= reads.attributes
+    walk.names |= reads.names
     installed = is_installed(function)
     known = {**vars(builtins), **space, **_closure_of(function)} if reads.compared else {}
     asks = any(_is_recorded(path, known) for path in reads.compared)
@@ -103,6 +129,7 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
         environment = vars(os.environ)["_data"]
         walk.check(f"{walk.bind(environment)} == {walk.bind(dict(environment))}")
     for name in module_names(reads, space.get("__package__") or ""):
+        walk.modules.add(name)
         if not is_foreign_module(name):
             walk.visit(sys.modules.get(name), f"_modules.get({name!r})", name)
 
@@ -143,7 +170,8 @@ def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
 def visit_memory(walk: Walk, function: Any, held: str, name: str) -> None:
     """A function under lru_cache, and what it remembers: it answers that again."""
     walk.visit(function.__wrapped__, f"{held}.__wrapped__", name, check=False)
-    walk.check(f"{held}.cache_info()[1:] == {tuple(function.cache_info()[1:])}")
-    for answer in remembered(function):
-        if type(answer) in (np.ndarray, list, tuple, dict, set) or is_users_object(answer):
+    memory = Memory(function)
+    walk.check(f"_remembers({held}, {walk.bind(memory)})")
+    for answer in memory.answers:
+        if type(answer) not in ATOMS:
             walk.visit(answer, walk.bind(answer), name, check=False)

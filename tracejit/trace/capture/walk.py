@@ -4,12 +4,15 @@ shares: how what is met becomes conditions of a guard."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from tracejit.errors import fail
-from tracejit.trace.capture.contents import ATOMS
+from tracejit.trace.capture.ambient import module_of
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.freezing import Frozen
 from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
@@ -29,7 +32,10 @@ class Walk:
         it is None, not walked. `lend` says which attributes the kernel will read anew.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
-        are the attributes that the code spells, `habits` what it does that asks for more checks.
+        are the attributes that the code spells, `names` its globals, `modules` those that objects
+        come from, `habits` what the code does that asks for more checks. `recorded` are the
+        parameters of the first root that are recorded arrays, `only_operands` says of places where
+        arrays are held whether they are only combined with such.
         """
         self.roots = list(roots)
         self.limit = limit
@@ -37,8 +43,17 @@ class Walk:
         self.labels: dict[int, str] = {}
         self.lend = lend
         self.words: set[str] = set()
+        self.names: set[str] = set()
+        self.modules: set[str] = set()
         self.habits: set[str] = set()
+        self.frozen: Frozen | None = None
+        self.recorded: frozenset[str] = frozenset()
         self.begin()
+
+    @property
+    def root(self) -> Any:
+        """The function that is recorded; of a method, its function."""
+        return getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
 
     def begin(self) -> None:
         """Forget what was found, but for the words and habits of the code."""
@@ -52,6 +67,9 @@ class Walk:
         self.lent: dict[tuple[int, str], tuple[str, Any]] = {}
         self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
+        self.times_at_root = 0
+        self.places: dict[int, set[str]] = {}
+        self.only_operands: dict[str, bool] = {}
 
     def visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
         """Add the checks for `value`, which is read again by the expression `place`."""
@@ -62,9 +80,16 @@ class Walk:
             return
         if check:
             self.conditions.check_identity(value, place)
+        if kind is np.ndarray:
+            self.places.setdefault(id(value), set()).add(place)
+        elif value is self.root:
+            self.times_at_root += 1
         if id(value) in self.visited:
             return
         self.visited.add(id(value))
+        self.modules.add(module_of(value))
+        if kind is FunctionType:
+            self.names.add(value.__name__)
         self.inside(value, self.bind(value), name)
 
     def visit_attribute(self, holder: Any, word: str, value: Any, place: str) -> None:
