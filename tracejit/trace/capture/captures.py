@@ -83,8 +83,8 @@ class Captures(Walk):
         self.frozen = Frozen() if freezes else None
         self.recorded = recorded
         before = None
-        while before != (len(self.words), len(self.habits)):
-            before = len(self.words), len(self.habits)
+        while before != (found := [*map(len, (self.words, self.later_words, self.habits))]):
+            before = found
             self.begin()
             for root in self.roots:
                 self.visit(root, self.bind(root), "an argument", check=False)

@@ -64,6 +64,8 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
             walk.visit(own[word], place, word)
         else:
             walk.visit_attribute(value, word, own[word], place)
+    for word in sorted((walk.later_words & own.keys()) - words):
+        walk.visit(own[word], f"{held}.__dict__[{word!r}]", word, inside=False)
     if foreign:
         return
     walk.check(f"type({held}) is {walk.bind(kind)}")
@@ -121,6 +123,9 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
             walk.visit(member, f"{held}.__dict__[{word!r}]", word)
         elif word not in hidden | implicit:
             walk.visit(member, f"{held}.{word}", word)
+    for word in sorted((walk.later_words & vars(cls).keys()) - walk.words):
+        if isinstance(vars(cls)[word], FunctionType):
+            walk.visit(vars(cls)[word], f"{held}.{word}", word, inside=False)
     hidden.update(vars(cls))
 
 

@@ -25,6 +25,8 @@ from tracejit.trace.capture.reads import (
     MISSES,
     NAMESPACES,
     TAKERS,
+    Reads,
+    callbacks_of,
     is_foreign_module,
     is_installed,
     is_tool,
@@ -34,6 +36,8 @@ from tracejit.trace.capture.reads import (
 )
 from tracejit.trace.capture.walk import Walk
 from tracejit.trace.draws import is_random
+
+CALLBACKS = "tracejit.callbacks"
 
 
 def visit_function(walk: Walk, function: FunctionType) -> None:
@@ -55,7 +59,8 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         if "miss" in walk.habits:
             walk.check(f"len({held}.__dict__) == {len(vars(function))}")
     _visit_defaults(walk, function, held)
-    _visit_globals(walk, function)
+    reads = _now_read(function)
+    _visit_globals(walk, function, reads)
     _note_operands(walk, function)
     free = function.__code__.co_freevars
     for word, cell in zip(free, function.__closure__ or (), strict=True):
@@ -64,7 +69,19 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         except ValueError:  # the variable is bound later, or not at all
             walk.check(f"_empty({walk.bind(cell)})")
             continue
-        walk.visit(value, f"{walk.bind(cell)}.cell_contents", word)
+        inside = word in reads.cells or reads is reads_of(function.__code__)
+        walk.visit(value, f"{walk.bind(cell)}.cell_contents", word, inside=inside)
+
+
+def _now_read(function: FunctionType) -> Reads:
+    """What the code of a function reads while it runs: not what it only hands to tj.callback."""
+    code = function.__code__
+    names = callbacks_of(code)
+    known = {**vars(builtins), **function.__globals__} if names else {}
+    found = (value_of(path, known) for path in names)
+    if names and all(getattr(one, "__module__", "") == CALLBACKS for one in found):
+        return reads_of(code, by_callbacks=False)
+    return reads_of(code)
 
 
 def _note_operands(walk: Walk, function: FunctionType) -> None:
@@ -89,10 +106,11 @@ def _note_operands(walk: Walk, function: FunctionType) -> None:
         walk.only_operands[place] = walk.only_operands.get(place, True) and word not in read
 
 
-def _visit_globals(walk: Walk, function: FunctionType) -> None:
+def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
     """The names that the code of a function reads, and the modules that it imports."""
-    reads, space = reads_of(function.__code__), function.__globals__
+    space, whole = function.__globals__, reads_of(function.__code__)
     walk.words |= reads.attributes
+    walk.later_words |= whole.attributes - reads.attributes
     walk.names |= reads.names
     installed = is_installed(function)
     known = {**vars(builtins), **space, **_closure_of(function)} if reads.compared else {}
@@ -112,6 +130,8 @@ def _visit_globals(walk: Walk, function: FunctionType) -> None:
     held, names = walk.bind(space), reads.names & space.keys()
     for word in sorted(names):
         walk.visit(space[word], f"{held}[{word!r}]", word)
+    for word in sorted((whole.names - names) & space.keys()):
+        walk.visit(space[word], f"{held}[{word!r}]", word, inside=False)
     if NAMESPACES & reads.names and not installed:
         before, walk.limit = (walk.limit, walk.leaves), None
         for word in sorted(word for word in space if word[:2] != "__" and word not in names):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.trace.capture.handed_over import handed_over
 from tracejit.trace.places import PACKAGE
 
 # What tests are run by stands in the way of an `assert`, and is not what the function reads.
@@ -63,7 +64,7 @@ class Reads(NamedTuple):
     them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
     attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
     `compared` are the names and attributes that follow on `is`,
-    None among them for what has no such name."""
+    None among them for what has no such name. `cells` are variables of its closure."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -73,6 +74,7 @@ class Reads(NamedTuple):
     asks_type: bool
     compared: frozenset[tuple[str, ...] | None]
     asks_attribute: bool
+    cells: frozenset[str] = frozenset()
 
     def uses(self, words: frozenset[str]) -> bool:
         """Whether one of these words is read, as a global name or an attribute."""
@@ -80,19 +82,36 @@ class Reads(NamedTuple):
 
 
 @functools.lru_cache(4096)
-def reads_of(code: CodeType) -> Reads:
-    """What `code` and the functions inside it read."""
+def callbacks_of(code: CodeType) -> frozenset[tuple[str, ...]]:
+    """The names under which `code`, and the functions inside it, call what may be tj.callback."""
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    own = frozenset(one.callee for one in handed_over(code))
+    return own.union(*map(callbacks_of, inner))
+
+
+@functools.lru_cache(4096)
+def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
+    """What `code` and the functions inside it read; where they are not wanted, without what is only
+    read `by_callbacks`."""
+    handed = [] if by_callbacks else handed_over(code)
+    passed_over = frozenset[int]().union(*[one.offsets for one in handed])
+    lambdas = [one.code for one in handed if one.code is not None]
     names: set[str] = set()
     attributes: set[str] = set()
     modules: set[tuple[str, int]] = set()
     compared: set[tuple[str, ...] | None] = set()
+    cells: set[str] = set()
     shows = matches = asks_type = asks_attribute = False
     before: list[Any] = [None, None]
     last: tuple[str, ...] | None = None
     for instruction in dis.get_instructions(code):
         name, value = instruction.opname, instruction.argval
+        if instruction.offset in passed_over:
+            continue
         if name in ("LOAD_GLOBAL", "LOAD_NAME"):
             names.add(value)
+        elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+            cells.add(value)
         elif name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
             attributes.add(value)
         elif name == "IMPORT_NAME":
@@ -113,8 +132,9 @@ def reads_of(code: CodeType) -> Reads:
         asks_attribute |= name in ("LOAD_ATTR", "LOAD_METHOD") and before == ["type", "self"]
         before = [before[-1], value]
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner = reads_of(constant)
+        if isinstance(constant, CodeType) and constant not in lambdas:
+            inner = reads_of(constant, by_callbacks)
+            cells |= inner.cells & frozenset(code.co_freevars)
             names |= inner.names
             attributes |= inner.attributes
             modules |= inner.modules
@@ -128,6 +148,7 @@ def reads_of(code: CodeType) -> Reads:
     compared = {None if path is not None and path[0] in own else path for path in compared}
     found = frozenset(names), frozenset(attributes), frozenset(modules)
     reads = Reads(*found, shows, matches, asks_type, frozenset(compared), asks_attribute)
+    reads = reads._replace(cells=frozenset(cells))
     if "id" in names or reads.uses(IDENTITY_TESTS):
         reads = reads._replace(compared=reads.compared | {None})
     return reads._replace(shows=shows or reads.uses(SHOWERS))

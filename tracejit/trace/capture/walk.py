@@ -3,6 +3,7 @@ shares: how what is met becomes conditions of a guard."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from types import FunctionType
 from typing import Any
@@ -17,6 +18,8 @@ from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
 LEAVES = 1000
+# What is one object to who hands it over: the methods of these classes do not change.
+OPAQUE = (list, dict, set, deque, FunctionType)
 # Who calls these reads and writes attributes past their class.
 UNSEEN = frozenset(("__getattribute__", "__setattr__", "__delattr__"))
 Lend = Callable[[Any, str, Any, bool], Any]
@@ -32,10 +35,11 @@ class Walk:
         it is None, not walked. `lend` says which attributes the kernel will read anew.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
-        are the attributes that the code spells, `names` its globals, `modules` those that objects
-        come from, `habits` what the code does that asks for more checks. `recorded` are the
-        parameters of the first root that are recorded arrays, `only_operands` says of places where
-        arrays are held whether they are only combined with such.
+        are the attributes that the code spells, `later_words` those that only callbacks do, `names`
+        its globals, `modules` those that objects come from, `habits` what the code does that asks
+        for more checks. `recorded` are the parameters of the first root that are recorded arrays,
+        `only_operands` says of places where arrays are held whether they are only combined with
+        such.
         """
         self.roots = list(roots)
         self.limit = limit
@@ -43,6 +47,7 @@ class Walk:
         self.labels: dict[int, str] = {}
         self.lend = lend
         self.words: set[str] = set()
+        self.later_words: set[str] = set()
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.habits: set[str] = set()
@@ -71,8 +76,11 @@ class Walk:
         self.places: dict[int, set[str]] = {}
         self.only_operands: dict[str, bool] = {}
 
-    def visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
-        """Add the checks for `value`, which is read again by the expression `place`."""
+    def visit(
+        self, value: Any, place: str, name: str, check: bool = True, inside: bool = True
+    ) -> None:
+        """Add the checks for `value`, which is read again by the expression `place`; of a container
+        or a function only for which it is, where what is `inside` is not read."""
         kind = type(value)
         if kind in ATOMS or issubclass(kind, np.generic):
             if check:
@@ -80,6 +88,8 @@ class Walk:
             return
         if check:
             self.conditions.check_identity(value, place)
+        if not inside and kind in OPAQUE:
+            return
         if kind is np.ndarray:
             self.places.setdefault(id(value), set()).add(place)
         elif value is self.root:
