@@ -239,6 +239,10 @@ class Run:
             if not writes:
                 raise
             raise CommitFailed from error  # nor a third time
+        if left := _give_back(captures, one.recording):
+            raise (
+                problem if isinstance(problem, Exception) else Failed("attribute", left[0][0].name)
+            )
         assert self.attributes is not None
         self.attributes.keep(captures.lent)
         return one

@@ -372,6 +372,27 @@ def test_gradients_of_what_assigns() -> None:
         np.testing.assert_allclose(found, 2.0 * X)
 
 
+def test_what_cannot_be_batched_is_refused_and_leaves_the_object() -> None:
+    model = Model()
+    batched = tj.vmap(lambda x: recurrent(model, x))
+    for _ in range(2):
+        with pytest.raises(tj.TracejitError, match="batched"):
+            batched(np.ones((4, 3)))
+        np.testing.assert_array_equal(model.state, np.zeros(3))
+    counter = tj.vmap(lambda x: counted(model, x))
+    for k in range(1, 4):
+        np.testing.assert_array_equal(counter(np.ones((4, 3))), np.full((4, 3), float(k)))
+    assert model.n == 3
+
+
+def test_copies_beside_an_assignment_are_pythons() -> None:
+    def f(self: Model, x: Any) -> Any:
+        self.state = self.state + x * copy.copy(self).lr
+        return self.state
+
+    alike(f, vary, 5)
+
+
 def test_under_a_tape_what_is_assigned_is_followed() -> None:
     model, its = Model(), Model()
     f = tj.function(recurrent)
