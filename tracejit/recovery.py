@@ -75,6 +75,7 @@ class Recovering:
     name: str
     is_derived: bool
     _history: History
+    has_eager_form: bool
     _static: frozenset[str]
     _effects: set[str]
     _takes_gradients: bool | None
@@ -154,7 +155,7 @@ class Recovering:
             return False
         if CALLBACK.name in self._effects or self._misfit(error, args, kwargs) is not None:
             return False
-        if self._must_record:
+        if self._must_record and not self.has_eager_form:
             return False
         return bool(self._effects) or raised_by_kernel(error)
 
@@ -197,7 +198,7 @@ class Recovering:
     ) -> Any:
         """The call made by Python itself; `error` is why. By eager Tensors: a gradient, and where
         the function takes gradients by its arguments itself."""
-        if self._must_record:
+        if self._must_record and not self.has_eager_form:
             cause = error.__cause__ if isinstance(error, Failed) else error
             line = places.here()
             raise cause or shown(fail("not-compiled", line, function=self.name))

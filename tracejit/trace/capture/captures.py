@@ -182,8 +182,6 @@ class Captures(Walk):
                 self.visit(None, f"{held}.get(None)", name)
             else:
                 self.visit(now, f"{held}.get()", name)
-        elif is_buffer(value):
-            visit_buffer(self, value, held, name)
         elif isinstance(value, CONTAINERS):
             visit_container(self, value, held, name)
             if kind not in CONTAINERS:
@@ -194,6 +192,8 @@ class Captures(Walk):
             visit_module(self, value, held)
         elif isinstance(value, type):
             visit_class(self, value)
+        elif is_buffer(value):
+            visit_buffer(self, value, held, name)
         elif answers_once(kind):
             if not isinstance(value, io.IOBase) or value.readable():
                 self.check("False")

@@ -26,7 +26,7 @@ GONE = "gone"
 # A condition that says which object a name of the guard's is.
 IDENTITY = re.compile(r"(?P<place>.+) is (?P<name>_\d+)")
 # Functions whose answer is about their argument.
-SUBJECTS = ("repr", "len", "list", "type", "_exact", "_kept")
+SUBJECTS = ("repr", "len", "list", "type", "_exact", "_kinds", "_kept")
 AS_IT_WAS = "as it was"
 CONTENTS = "of other contents"
 
@@ -215,7 +215,7 @@ class Spelling:
                 | ast.Call(func=ast.Name(id="_kept"))
             ):
                 return f"of the attributes {_listed(was)}", f"of the attributes {_listed(now)}"
-            case ast.Call(func=ast.Name(id="_exact")):
+            case ast.Call(func=ast.Name(id="_exact" | "_kinds")):
                 return AS_IT_WAS, "of other elements"
             case ast.Call(func=ast.Name(id="len")):
                 return f"of length {was}", f"of length {now}"

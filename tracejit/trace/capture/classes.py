@@ -37,9 +37,9 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     """Attributes and methods of an object that the code's names reach."""
     kind = type(value)
     own = getattr(value, "__dict__", {})
-    wrapped = own.get("__wrapped__")
-    if wrapped is not None:
-        walk.visit(wrapped, f"{held}.__wrapped__", "function", check=False)
+    for word in ("__wrapped__", "__gradient_rule__"):
+        if own.get(word) is not None:
+            walk.visit(own[word], f"{held}.{word}", "function", check=False)
     if module_name(kind).partition(".")[0] in TESTERS | {"tracejit"}:
         return
     foreign = is_foreign_module(module_name(kind))

@@ -59,6 +59,11 @@ def is_plain(value: Any) -> bool:
     return type(value) in _PLAIN
 
 
+def kinds(values: Iterable[Any]) -> list[type]:
+    """The classes of values in order, which tell plain ones from those that are equal."""
+    return list(map(type, values))
+
+
 def exact(values: Iterable[Any]) -> list[Any]:
     """The exact keys of values in order.
 

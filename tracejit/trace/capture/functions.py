@@ -176,7 +176,7 @@ def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
     code, values = function.__code__, function.__defaults__
     if values is not None:
         walk.check(f"{held}.__defaults__ is {walk.bind(values)}")
-    if function is getattr(walk.roots[0], "__func__", walk.roots[0]):
+    if function is walk.root:
         for name, value in (function.__kwdefaults__ or {}).items():
             walk.check(f"{held}.__kwdefaults__[{name!r}] is {walk.bind(value)}")
         return

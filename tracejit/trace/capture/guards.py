@@ -23,7 +23,7 @@ from tracejit.trace.capture.contents import (
     same_contents,
     whole_copy,
 )
-from tracejit.trace.capture.exactness import exact, is_normal
+from tracejit.trace.capture.exactness import exact, is_normal, is_plain, kinds
 from tracejit.trace.capture.libraries import kept_names
 
 
@@ -39,6 +39,7 @@ class Guard:
             "_remembers": remembers,
             "_kept": kept_names,
             "_exact": exact,
+            "_kinds": kinds,
             "_empty": is_empty,
             "_token": abc.get_cache_token,
             "_modules": sys.modules,
@@ -83,10 +84,12 @@ class Guard:
 
     def check_keys(self, keys: Collection[Any], held: str) -> None:
         """Hold only where a set or the keys of a dict are these, in this order."""
-        if all(type(key) in (str, bytes) for key in keys):
-            self.check(f"list({held}) == {self.bind(list(keys))}")
-        else:
+        if not all(map(is_plain, keys)):
             self.check(f"_exact({held}) == {self.bind(exact(keys))}")
+            return
+        self.check(f"list({held}) == {self.bind(list(keys))}")
+        if any(type(key) is not str for key in keys):
+            self.check(f"_kinds({held}) == {self.bind(kinds(keys))}")
 
     def check_contents(self, thing: Any, held: str) -> None:
         """Hold only where `held`, an array of this dtype and shape or a buffer, has the contents

@@ -37,11 +37,12 @@ class Walk:
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
         are the attributes that the code spells, `later_words` those that only callbacks do, `names`
         its globals, `modules` those that objects come from, `habits` what the code does that asks
-        for more checks. `recorded` are the parameters of the first root that are recorded arrays,
-        `only_operands` says of places where arrays are held whether they are only combined with
-        such.
+        for more checks. `recorded` are the parameters of `root`, the function that is first, that
+        are recorded arrays, `only_operands` says of places where arrays are held whether they are
+        only combined with such.
         """
         self.roots = list(roots)
+        self.root = getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
         self.limit = limit
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
@@ -54,11 +55,6 @@ class Walk:
         self.frozen: Frozen | None = None
         self.recorded: frozenset[str] = frozenset()
         self.begin()
-
-    @property
-    def root(self) -> Any:
-        """The function that is recorded; of a method, its function."""
-        return getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
 
     def begin(self) -> None:
         """Forget what was found, but for the words and habits of the code."""
