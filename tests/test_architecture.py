@@ -26,6 +26,7 @@ RANKS = {
     "exceptions": 0,
     "gradient_errors": 0,
     "parsing": 0,
+    "words": 0,
     "collection": 0,
     "ir": 1,
     "ops": 2,

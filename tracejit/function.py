@@ -27,7 +27,6 @@ from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.lending import Attributes, others_lend
-from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
@@ -39,6 +38,7 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
+from tracejit.words import identifier
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)

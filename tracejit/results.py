@@ -12,6 +12,7 @@ import numpy as np
 from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
 from tracejit.ir.dims import Dim
+from tracejit.ir.location import Origin
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.paths import Path, run_event
@@ -137,7 +138,7 @@ class Finished(NamedTuple):
 
 
 def finish(
-    answer: Answer, recording: Recording, request: Request, name: str, origin: str
+    answer: Answer, recording: Recording, request: Request, name: str, origin: Origin
 ) -> Finished:
     """Close the recording of function `name`: the outputs of its graph are the value's arrays, the
     new values of Variables, and the gradients."""

@@ -25,6 +25,7 @@ from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.trace.files import origin_of
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.lending import (
     Attribute,
@@ -39,7 +40,7 @@ from tracejit.trace.lending import (
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
-from tracejit.trace.signature import Call, Leaf, origin_of
+from tracejit.trace.signature import Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types

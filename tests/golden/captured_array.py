@@ -2,11 +2,12 @@
 detected.
 
     user code    tests.test_golden.captured_array(x, CENTRE)
+    file         tests/test_golden.py
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          19bbab4ab36e077cd0e1312bb9960f2fdaeb3e69f02da27084ed0a932fac2b35
-    made for     numpy 2.4, ir 8
+    key          7945f3a24a7d65f088fbbb15d2d91300db052fe60545b7a6789794828c37d975
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -48,4 +49,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 a9e7f96dbc3ed1fd42429bda65c1b63dc0218ac93806411619681273f08194ba
+# tracejit sha256 bd796e2eb007bd8c3a9667f2d928c19a543874673af574767a072efe754c50d2

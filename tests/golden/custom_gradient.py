@@ -2,11 +2,12 @@
 detected.
 
     user code    tests.test_golden.custom_gradient(x)
+    file         tests/test_golden.py
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          600e090ce0fa00c4a8376123d170226007c1f9d9c786d8527ca9b8f48c675831
-    made for     numpy 2.4, ir 8
+    key          2125bd59ee42c4ea01bde791d84ef99c22b6f86048692efa25e5c5c6f5a0f248
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, log
 
@@ -54,4 +55,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 20f98216f18b4b95757e6549dbf87898dd385af5f5b1cfb5480e1fc62fcd5d4f
+# tracejit sha256 f6b780cc7ed76801c4cd6a7587641da1fa3c57b7573ec5dc18f97c3bc1fc6a35

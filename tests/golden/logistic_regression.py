@@ -2,11 +2,12 @@
 detected.
 
     user code    tests.test_golden.logistic_regression(w, x, y)
+    file         tests/test_golden.py
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          bc2626dabd34c03362b316ddd5ddb3630736c1db545fa6187291084ab955bbb9
-    made for     numpy 2.4, ir 8
+    key          f72fed2296e1f1719cfdf2a1ed63d45462bfad5156844200fc95235dff44d02b
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, log1p, ones
 
@@ -56,4 +57,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 6c8c0879f892cba1d197b1e65514d34711a29afc9681460a7f274b7a0586ef73
+# tracejit sha256 768b318a188ab266924cca434a5c7c5d19e23884b0fc4eafb29cc0be560b2e6c

@@ -2,11 +2,12 @@
 detected.
 
     user code    tests.test_golden.straight_through(x, w1, b1, w2)
+    file         tests/test_golden.py
     signature    x f8[32,16]  w1 f8[16,8]  b1 f8[8]  w2 f8[8,4]  ->  f8
     gradient     w1, b1, w2           (x not differentiated)
     residuals    x w2 h q out (5120 bytes)
-    key          07d73526b0fa082fd9a2be8c39f6888f99b484107eadff788eb40037e530c8df
-    made for     numpy 2.4, ir 8
+    key          270d66f330e7f7495e1a5af76cfbf59a51a819c585db719b372bc199a602352a
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, ones, rint, subtract, tanh, vdot
 
@@ -86,4 +87,4 @@ def value_and_grad(x, w1, b1, w2):
     b1_bar = ones_32.dot(h_bar)
     w1_bar = x.T.dot(h_bar)
     return out_1, (w1_bar, b1_bar, w2_bar)
-# tracejit sha256 412a7d54630407606583a3ad929219d58001b5ae3500bf9ae6e415012c449d62
+# tracejit sha256 6fc7d03c315380f605c24422b11a0147eec3a48398451887271d4b6e1fe590cb

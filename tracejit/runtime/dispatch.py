@@ -128,7 +128,8 @@ class Space:
 
     def size_names(self, text: str) -> str:
         """`text` over free dimensions, with the names that these have in the entry."""
-        return re.sub(r"[A-Za-z]\w*", lambda found: f"{self.prefix}_{found[0]}", text)
+        # No leaf has such a name: the first letter is a number.
+        return re.sub(r"[A-Za-z]\w*", lambda found: f"{self.prefix}0{found[0]}", text)
 
     def bind(self, thing: Any) -> str:
         """A name for `thing`; the same thing has one name."""
@@ -311,7 +312,7 @@ def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) ->
     if entry.answers == [Answers([Output(LEAF, [("result", ())])])]:
         yield f"return {called}"
         return
-    result = f"{space.prefix}result"
+    result = space.size_names("result")
     yield f"{result} = {called}"
     for number, answers in enumerate(entry.answers[1:], 1):
         yield f"if {result}{_indexed(entry.which)} == {number}:"

@@ -22,7 +22,8 @@ def line_in_kernel(error: BaseException) -> str:
     while entry is not None:
         if str(entry.tb_frame.f_globals.get("__name__", "")).startswith(KERNELS):
             lines = linecache.getlines(entry.tb_frame.f_code.co_filename)
-            comments = [line.strip() for line in lines[: entry.tb_lineno] if "    # " in line]
+            comments = [line.strip() for line in lines[: entry.tb_lineno]]
+            comments = [line for line in comments if line.startswith("# ")]
             return comments[-1].lstrip("# ") if comments else ""
         entry = entry.tb_next
     return ""

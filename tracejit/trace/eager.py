@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
-from tracejit.ir.graph import Graph, Held, Location, Node, Value
+from tracejit.ir.graph import Graph, Held, Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE

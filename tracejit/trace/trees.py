@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.dims import FreeShape
 from tracejit.trace.capture.exactness import ATOMS, exact, exact_key, is_plain
+from tracejit.words import attribute, is_name, quoted, word_of
 
 
 class Structure(NamedTuple):
@@ -135,7 +136,10 @@ def _restored(cls: type, beside: Iterable[tuple[str, Any, Any]], /, **fields: An
     known = getattr(cls, "__dataclass_fields__", {})
     late = {name: fields.pop(name) for name in [*fields] if name in known and not known[name].init}
     late |= {name: value for name, _, value in beside}
-    made = cls(**fields)
+    if known or all(map(is_name, fields)):
+        made = cls(**fields)
+    else:
+        made = cls(*fields.values())
     for name, value in late.items():
         object.__setattr__(made, name, value)
     return made
@@ -182,7 +186,7 @@ def labels(structure: Structure, root: str) -> Iterator[tuple[str, ...]]:
         if part.cls is None:
             yield words
         for key, child in zip(part.keys, part.children, strict=True):
-            yield from walk(child, (*words, str(key)))
+            yield from walk(child, (*words, word_of(key)))
 
     return walk(structure, (root,))
 
@@ -194,7 +198,7 @@ def _key(key: Any, bind: Bind) -> str:
 def _step(structure: Structure, root: str, key: Any, bind: Bind) -> str:
     if structure.cls in (dict, list, tuple):
         return f"{root}[{_key(key, bind)}]"
-    return f"{root}.{key}"
+    return attribute(root, key, bind)
 
 
 def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
@@ -215,7 +219,7 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
         names = {*structure.keys, *structure.order}
         yield f"{root}.__dict__.keys() <= {bind(names)}"
         for name, key, _ in structure.beside:
-            found = f"{bind(getattr)}({root}, {name!r}, {bind(LEAF)})"
+            found = f"{bind(getattr)}({root}, {quoted(name)}, {bind(LEAF)})"
             yield f"{bind(exact_key)}({found}) == {bind(key)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
         yield from conditions(child, _step(structure, root, key, bind), bind)
@@ -237,4 +241,6 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
     fields = ", ".join(map("{}={}".format, structure.keys, parts))
     if dataclasses.is_dataclass(structure.cls):
         return f"{bind(_restored)}({bind(structure.cls)}, {bind(structure.beside)}, {fields})"
+    if not all(map(is_name, structure.keys)):  # a NamedTuple takes them as Python reads them
+        fields = ", ".join(parts)
     return f"{bind(structure.cls)}({fields})"

@@ -26,6 +26,7 @@ from tracejit.trace.capture.reads import (
     module_name,
 )
 from tracejit.trace.capture.walk import Walk
+from tracejit.words import attribute, quoted
 
 BUILTIN_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 # Python calls these when an object is made or dropped, and those when it is shown.
@@ -59,13 +60,13 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
     for word in sorted(words):
-        place = f"{held}.__dict__[{word!r}]"
+        place = f"{held}.__dict__[{quoted(word)}]"
         if foreign or is_of_library(kind):
             walk.visit(own[word], place, word)
         else:
             walk.visit_attribute(value, word, own[word], place)
     for word in sorted((walk.later_words & own.keys()) - words):
-        walk.visit(own[word], f"{held}.__dict__[{word!r}]", word, inside=False)
+        walk.visit(own[word], f"{held}.__dict__[{quoted(word)}]", word, inside=False)
     if foreign:
         return
     walk.check(f"type({held}) is {walk.bind(kind)}")
@@ -75,7 +76,7 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
             if not isinstance(vars(cls)[word], MemberDescriptorType):
                 continue
             if hasattr(value, word):
-                walk.visit(getattr(value, word), f"{held}.{word}", word)
+                walk.visit(getattr(value, word), attribute(held, word), word)
             else:
                 walk.check(f"not hasattr({held}, {word!r})")
     visit_class(walk, kind, hidden, is_made="make" in walk.habits)
@@ -112,7 +113,7 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
         if isinstance(member, BUILTIN_DESCRIPTORS) or word in LABELS:
             continue
         if isinstance(member, FunctionType):
-            walk.visit(member, f"{held}.{word}", word)
+            walk.visit(member, attribute(held, word), word)
         elif isinstance(member, METHODS):
             walk.check(f"{held}.__dict__[{word!r}] is {walk.bind(member)}")
             for code in functions_in(member):
@@ -120,12 +121,12 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
             if isinstance(member, classmethod):
                 walk.habits.add("make")
         elif hasattr(type(member), "__get__"):
-            walk.visit(member, f"{held}.__dict__[{word!r}]", word)
+            walk.visit(member, f"{held}.__dict__[{quoted(word)}]", word)
         elif word not in hidden | implicit:
-            walk.visit(member, f"{held}.{word}", word)
+            walk.visit(member, attribute(held, word), word)
     for word in sorted((walk.later_words & vars(cls).keys()) - walk.words):
         if isinstance(vars(cls)[word], FunctionType):
-            walk.visit(vars(cls)[word], f"{held}.{word}", word, inside=False)
+            walk.visit(vars(cls)[word], attribute(held, word), word, inside=False)
     hidden.update(vars(cls))
 
 
@@ -135,4 +136,4 @@ def visit_module(walk: Walk, module: ModuleType, held: str) -> None:
         return
     walk.check(f"len({held}.__dict__) == {len(vars(module))}")
     for word in sorted((walk.words | {"__getattr__"}) & vars(module).keys()):
-        walk.visit(vars(module)[word], f"{held}.{word}", word)
+        walk.visit(vars(module)[word], attribute(held, word), word)

@@ -11,6 +11,7 @@ from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.contents import can_change, owner_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.walk import Walk
+from tracejit.words import word_of
 
 
 def visit_container(walk: Walk, value: Any, held: str, name: str) -> None:
@@ -34,9 +35,9 @@ def visit_container(walk: Walk, value: Any, held: str, name: str) -> None:
         walk.check(f"len({held}) == {len(keys)}")
     fields = getattr(type(value), "_fields", None)
     for key in keys:
-        word = str(fields[key] if fields else key)
+        word = word_of(fields[key] if fields else key)
         element = word if word.isidentifier() else f"{name}_{word}"
-        walk.visit(value[key], f"{held}[{walk.key(key)}]", element, check=not fixed)
+        walk.visit(value[key], f"{held}[{walk.conditions.key(key)}]", element, check=not fixed)
 
 
 def visit_array(walk: Walk, array: np.ndarray, held: str, name: str) -> None:

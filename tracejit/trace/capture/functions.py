@@ -36,6 +36,7 @@ from tracejit.trace.capture.reads import (
 )
 from tracejit.trace.capture.walk import Walk
 from tracejit.trace.draws import is_random
+from tracejit.words import quoted
 
 CALLBACKS = "tracejit.callbacks"
 
@@ -52,7 +53,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
     if is_tool(function) and (wrapped is None or is_tool(wrapped)):
         return
     for word in sorted(walk.spelled(vars(function))):
-        walk.visit(vars(function)[word], f"{held}.__dict__[{word!r}]", word)
+        walk.visit(vars(function)[word], f"{held}.__dict__[{quoted(word)}]", word)
     walk.visit_labels(function, held)
     if not is_installed(function):
         walk.check(f"{held}.__code__ is {walk.bind(function.__code__)}")
@@ -88,10 +89,12 @@ def _note_operands(walk: Walk, function: FunctionType) -> None:
     """Which arrays that a function names are only operands of recorded arrays in it."""
     code, space = function.__code__, function.__globals__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    places = {word: f"{walk.bind(space)}[{word!r}]" for word in code.co_names if word in space}
+    places = {
+        word: f"{walk.bind(space)}[{quoted(word)}]" for word in code.co_names if word in space
+    }
     places |= {word: f"{walk.bind(cell)}.cell_contents" for word, cell in cells.items()}
     reads = reads_of(code)
-    places |= {word: f"{walk.bind(space)}[{word!r}]" for word in reads.names & space.keys()}
+    places |= {word: f"{walk.bind(space)}[{quoted(word)}]" for word in reads.names & space.keys()}
 
     def resolve(word: str) -> Any:
         if word in cells:
@@ -129,20 +132,20 @@ def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
     walk.habits.update(habit for habit, has in habits.items() if has)
     held, names = walk.bind(space), reads.names & space.keys()
     for word in sorted(names):
-        walk.visit(space[word], f"{held}[{word!r}]", word)
+        walk.visit(space[word], f"{held}[{quoted(word)}]", word)
     for word in sorted((whole.names - names) & space.keys()):
-        walk.visit(space[word], f"{held}[{word!r}]", word, inside=False)
+        walk.visit(space[word], f"{held}[{quoted(word)}]", word, inside=False)
     if NAMESPACES & reads.names and not installed:
         before, walk.limit = (walk.limit, walk.leaves), None
         for word in sorted(word for word in space if word[:2] != "__" and word not in names):
-            walk.visit(space[word], f"{held}[{word!r}]", word)
+            walk.visit(space[word], f"{held}[{quoted(word)}]", word)
         walk.limit, walk.leaves = before
     absent = reads.names - names
     builtin = space.get("__builtins__", {})
     builtin = vars(builtin) if isinstance(builtin, ModuleType) else builtin
     for word in sorted(absent & builtin.keys()):
         if not isinstance(builtin[word], (BuiltinMethodType, type)):
-            walk.visit(builtin[word], f"{walk.bind(builtin)}[{word!r}]", word)
+            walk.visit(builtin[word], f"{walk.bind(builtin)}[{quoted(word)}]", word)
     if absent and not installed:
         walk.conditions.check_absent(absent, held)
     if reads.uses(ENVIRONMENT):

@@ -61,6 +61,10 @@ class Guard:
         """What conditions are about."""
         return list(self._space.values())
 
+    def key(self, key: Any) -> str:
+        """The expression for a key of a container."""
+        return repr(key) if type(key) in (str, int) else self.bind(key)
+
     def check(self, condition: str) -> None:
         """Hold only where `condition` is true."""
         self.conditions[condition] = None

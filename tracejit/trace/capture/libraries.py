@@ -13,6 +13,7 @@ from types import MemberDescriptorType
 from typing import Any
 
 from tracejit.trace.capture.reads import LIBRARIES, module_name
+from tracejit.words import quoted
 
 # Attributes of C classes, by the name of the class.
 _IN_C = {
@@ -39,7 +40,7 @@ def kept_names(value: Any) -> list[str]:
 def library_parts(value: Any) -> Iterator[tuple[str, str, Any]]:
     """What an object keeps, each part with its name and the end of the expression that reads it."""
     for word in kept_names(value):
-        yield word, f".__dict__[{word!r}]", value.__dict__[word]
+        yield word, f".__dict__[{quoted(word)}]", value.__dict__[word]
     for cls in type(value).__mro__:
         module = module_name(cls)
         if module.partition(".")[0] not in LIBRARIES:

@@ -128,10 +128,6 @@ class Walk:
             raise fail("not-an-array", None, what=what, article="a", kind=kind, fix=fix)
         return True
 
-    def key(self, key: Any) -> str:
-        """A key of a container as the guard spells it."""
-        return repr(key) if type(key) in (str, int) else self.bind(key)
-
     def spelled(self, names: Collection[str]) -> set[str]:
         """Those of some attributes that the code reads."""
         if "look up" in self.habits:
