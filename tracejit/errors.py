@@ -140,8 +140,8 @@ ERRORS: dict[str, Row] = {
     "not-apart": Row(
         InPlaceError,
         "{problem}: {function} cannot be differentiated in this call.",
-        "its gradient is computed from arrays that do not change; NumPy in place would see others.",
-        "pass arrays that do not overlap, or a copy.",
+        "a gradient takes the arguments for arrays that are apart and do not change.",
+        "{fix}",
     ),
     "not-compiled": Row(
         UnsupportedError,

@@ -26,6 +26,7 @@ from tracejit.runtime.turns import Mutex
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor, snapshot
 from tracejit.trace.forks import reopened
+from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.tensor import Tensor
 
@@ -101,7 +102,7 @@ class Path:
         Raises Failed where that kernel would not see that the call takes another way.
         """
         if self.decides:
-            raise Failed
+            raise Failed("decision", "what only the call itself knows")
         if self._compute_all is None:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]
@@ -290,6 +291,8 @@ def tensor_of_hidden(hidden: Hidden) -> Tensor:
     holder = hidden.holder
     if isinstance(holder, Value):
         return Tensor(holder, EAGER)
+    if type(holder) is Attribute:
+        holder = holder.value
     if hidden.value.type is HANDLE:
         return handle_tensor(holder)
     return Tensor(EAGER.lift(holder), EAGER)

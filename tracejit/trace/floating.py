@@ -85,7 +85,7 @@ class Handling:
         if not self.problem and self.is_left_strict():
             self.problem = STRICT
         if self.problem:
-            raise Failed(self.problem)
+            raise Failed("floating", self.problem)
 
     def is_left_strict(self) -> bool:
         """Whether a RuntimeWarning has become an error since."""

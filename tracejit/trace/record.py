@@ -32,7 +32,8 @@ from tracejit.trace import places
 from tracejit.trace.active import active as active
 from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
+from tracejit.trace.capture.views import view_between
+from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown, is_constant
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
@@ -144,7 +145,7 @@ class Recording(Recorder):
         if change:
             where = self.here()
             self.handling.problem = change if where is None else f"{change}, at `{where.text}`"
-            raise Failed(self.handling.problem)
+            raise Failed("floating", self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Whether an op on these numbers can be computed now: none depends on a draw."""
@@ -207,10 +208,22 @@ class Recording(Recorder):
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
-            name = self.captures.name_of(operand)
-            if name is not None:
-                return self.hide(operand, name, kind)
+            sources = self.captures.sources_of(operand)
+            if sources:
+                return self._captured(operand, kind, sources)
         return self.graph.constant(operand)
+
+    def _captured(
+        self, array: np.ndarray, kind: ArrayType, sources: Sequence[tuple[str, np.ndarray]]
+    ) -> Value:
+        """The input for a captured array, or an operation on it for a view; `sources` are captured
+        in the same memory. A view that cannot be expressed is an input of its own."""
+        for name, source in sources:
+            view = None if source is array else view_between(source, array)
+            whole = None if view is None else type_of(source)
+            if view is not None and whole is not None:
+                return self.lift(view.of(Tensor(self.hide(source, name, whole), self)))
+        return self.hide(array, sources[0][0], kind)
 
     def _foreign(self, tensor: Tensor) -> Value:
         """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
@@ -300,24 +313,10 @@ class Recording(Recorder):
         """A weak number's value, read under a guard; array data is refused."""
         if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
-        if self._is_constant(value):
+        if is_constant(value):
             return self.decisions.prefix[value]
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
-
-    @staticmethod
-    def _is_constant(value: Value) -> bool:
-        """Whether a value is made of constants alone."""
-        pending, met = [value], {value}
-        while pending:
-            one = pending.pop()
-            if isinstance(one, Constant):
-                continue
-            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
-                return False
-            pending += [x for x in one.node.operands if x not in met]
-            met.update(one.node.operands)
-        return True
 
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
@@ -335,7 +334,7 @@ class Recording(Recorder):
         """
         if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
-        if self._is_constant(value):
+        if is_constant(value):
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)

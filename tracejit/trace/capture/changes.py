@@ -39,6 +39,11 @@ class Change(NamedTuple):
     was: str
     now: str
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it is an iterator, which answers another element each time."""
+        return self is AN_ITERATOR
+
 
 class Compared(NamedTuple):
     """An array whose contents a guard compares: how it is called, and its bytes."""
