@@ -303,7 +303,7 @@ def test_clearing_forgets() -> None:
 
 def test_every_cause_is_triggered() -> None:
     rows = {"overlap" if one is container else one.__name__ for one in WAYS}
-    assert rows | {"ways", "reads"} == set(CAUSES)
+    assert rows | {"ways", "reads", "floating"} == set(CAUSES)  # tests/trace/test_floating.py
 
 
 def test_threads_that_change_what_is_read_are_told() -> None:
