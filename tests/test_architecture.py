@@ -43,6 +43,7 @@ RANKS = {
     "rules": 9,
     "recompute": 9,
     "paths": 9,
+    "traced": 9,
     "pullbacks": 9,
     "results": 9,
     "slices": 9,

@@ -14,7 +14,7 @@ from tracejit.errors import fail
 from tracejit.ir.dims import Dim
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE, ENSURE
-from tracejit.paths import Path, run_event
+from tracejit.paths import Path
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
 from tracejit.trace.contents import ATOMS
@@ -25,6 +25,7 @@ from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import LEAF, flatten, labels
 from tracejit.trace.variable import read_leaf
+from tracejit.traced import run_event
 
 Indices = tuple[int, ...]
 

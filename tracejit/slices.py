@@ -20,8 +20,7 @@ from tracejit.errors import UnsupportedError
 from tracejit.ir.graph import NOWHERE, Constant, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import make_kernel
-from tracejit.ops.markers import FIXED_RULES, OVERRIDE, inputs_of
-from tracejit.ops.op import Joint
+from tracejit.ops.markers import inputs_of, is_ruled
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
@@ -159,7 +158,7 @@ def _compile(
 ) -> Any:
     """Differentiate the nodes in a recording of its own, and make a kernel of the adjoint nodes."""
     nodes = _between(window.nodes, ys, xs)
-    if any(map(_is_ruled, nodes)):
+    if any(map(is_ruled, nodes)):
         return BY_RULE
     origin = _origin(nodes)
     recording = Recording(f"{origin.rpartition('.')[2]}_gradient")
@@ -207,13 +206,6 @@ def _compile(
     graph = extract(graph, graph.name, inputs, outputs)
     kernel = make_kernel(Recorded(graph, origin, len(outputs)))
     return Compiled(kernel.forward, [forward[v] for v in inputs], results, numbers, dynamic)
-
-
-def _is_ruled(node: Node) -> bool:
-    """Whether a rule of the user's stands for the derivative of a node."""
-    if node.op is OVERRIDE:
-        return node.params["grad"].rule not in FIXED_RULES
-    return isinstance(node.op.vjp, Joint)
 
 
 def _copied(

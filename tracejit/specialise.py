@@ -16,7 +16,7 @@ from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
-from tracejit.paths import Path, tensor_of_hidden
+from tracejit.paths import Path
 from tracejit.results import Finished, finish
 from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.trace.captures import LEAVES, Captures
@@ -30,6 +30,7 @@ from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.variable import Variable
+from tracejit.traced import tensor_of_hidden
 
 TRIES = 20
 

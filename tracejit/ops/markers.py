@@ -17,7 +17,7 @@ from typing import Any
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import defop
+from tracejit.ops.op import Joint, defop
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,8 @@ class Marker:
     the gradient of each input is wanted. One that also `continues` gets as a third list what the
     inputs' cotangents are so far, and answers their sums: in the order of additions that its
     statements would have in the open. `push` takes a tangent or None per input to the tangents of
-    the results; without it forward mode transposes the rule.
+    the results; without it forward mode transposes the rule. `sight` is told which eager tapes hold
+    the operation.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Marker:
     pruned: bool = False
     continues: bool = False
     push: Callable[..., Sequence[Any]] | None = None
+    sight: Any = None
 
     @property
     def __name__(self) -> str:
@@ -89,3 +91,10 @@ OVERRIDE = defop(
 def inputs_of(node: Node) -> tuple[Value, ...]:
     """The operands that gradients flow into: of an override, those its rule answers for."""
     return node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+
+
+def is_ruled(node: Node) -> bool:
+    """Whether a rule of the user's stands for the derivative of a node."""
+    if node.op is OVERRIDE:
+        return node.params["grad"].rule not in FIXED_RULES
+    return isinstance(node.op.vjp, Joint)

@@ -53,6 +53,10 @@ class Prefix:
         self._effects = 0
         self._generators: dict[int, Any] = {}
 
+    def note(self, known: Mapping[Value, Any]) -> None:
+        """These values were computed already."""
+        self._known.update(known)
+
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
         self.unknown.add(value)
@@ -135,6 +139,16 @@ class Decisions:
 
     def __len__(self) -> int:
         return len(self._outcomes)
+
+    def followed_by(
+        self, graph: Graph, hidden: Mapping[int, Hidden], known: Mapping[Value, Any], forced: Any
+    ) -> Decisions:
+        """Decisions for what is recorded after these, in a call where values are what is `known`;
+        the first have the outcomes `forced`. What was asked before is not asked again."""
+        later = Decisions(graph, hidden, [*self._outcomes.values(), *forced])
+        later._outcomes.update(self._outcomes)
+        later.prefix.note(known)
+        return later
 
     def decide(self, tensor: Any, convert: Callable[[Any], Any]) -> Any:
         """`convert` of what `tensor` is, asked once. Raises Unknown or Failed."""

@@ -154,7 +154,9 @@ class Eager(threading.local, Recorder):
         marker = params["grad"]
         fixed = marker.rule in FIXED_RULES
         text = f"{count} {marker.name}" if fixed else "by a rule"
-        self._show(self.windows, OVERRIDE, values, params, text, results)
+        node, seen = self._show(self.windows, OVERRIDE, values, params, text, results)
+        if marker.sight is not None and node is not None:
+            marker.sight.note(node, seen)
         tensors = tuple([Tensor(value, self) for value in results])
         return tensors[0] if count == 1 else tensors
 
@@ -166,17 +168,19 @@ class Eager(threading.local, Recorder):
         params: dict[str, Any],
         text: str,
         results: tuple[Value, ...],
-    ) -> None:
+    ) -> tuple[Node | None, Sequence[Window]]:
         """Hand the operation to the windows that see it; `text` is its parameters."""
         if self.hides and not self.runs:
             self._refuse_hidden(values)
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in windows if window.sees(inputs)]
-        if seen:
-            kept = tuple([snapshot(v) if v.index == BORROWED else v for v in values])
-            node = Node.of(op, kept, params, results, self._locate())
-            for window in seen:
-                window.hold(node, text)
+        if not seen:
+            return None, seen
+        kept = tuple([snapshot(v) if v.index == BORROWED else v for v in values])
+        node = Node.of(op, kept, params, results, self._locate())
+        for window in seen:
+            window.hold(node, text)
+        return node, seen
 
     def _is_reached(self, values: Sequence[Value]) -> bool:
         """Whether what is computed from `values` would be on a tape, were it not out of sight."""

@@ -13,23 +13,31 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tracejit.trace.decisions import Decisions, Hidden
 from tracejit.trace.eager import EAGER, Eager
 from tracejit.trace.record import Recording, active
 
 
 @contextmanager
-def reopened(recording: Recording) -> Iterator[None]:
+def reopened(
+    recording: Recording, decisions: Decisions, hidden: dict[int, Hidden]
+) -> Iterator[None]:
     """Go on recording after the end, on this thread, as if the function were running; one thread at
-    a time."""
+    a time. It is another moment than the call: captured arrays and Variables are what they are now,
+    arguments in `hidden`; events and decisions are apart from those of the call."""
     outer, here = recording.reopened_by, (os.getpid(), threading.get_ident())
     if outer not in (None, here):  # by a thread that is not in this process
         recording.settle()
         outer = None
+    of_call = recording.hidden, recording.versions, recording.events, recording.decisions
+    recording.hidden, recording.versions, recording.events = hidden, {}, []
+    recording.decisions = decisions
     recording.open, recording.thread, recording.reopened_by = True, here[1], here
     try:
         with recording:
             yield
     finally:
+        recording.hidden, recording.versions, recording.events, recording.decisions = of_call
         recording.reopened_by = outer
         if outer is None:
             recording.abandon()

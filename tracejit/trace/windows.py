@@ -7,11 +7,12 @@ was watched, or computed from what was watched, at that moment. What a window ho
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Held, Node, Value
 
 _numbers = count(1)
 
@@ -129,6 +130,43 @@ class Window:
             if value.type.form == "weak":
                 self.numbers.append(value.data or repr(value.data))
         return known
+
+
+class Sight:
+    """An operation on eager tapes that stands for many: its node, and the windows that hold it.
+
+    What it has computed on the way and something else reads becomes a result of it, so that all
+    cotangents of a value meet in one rule.
+    """
+
+    def __init__(self) -> None:
+        """Seen by nobody yet."""
+        self.node: Node | None = None
+        self._windows: list[tuple[weakref.ref[Window], int]] = []
+
+    def note(self, node: Node, windows: Sequence[Window]) -> None:
+        """The operation is `node`, and `windows` hold it."""
+        self.node = node
+        self._windows = [(weakref.ref(window), window.number) for window in windows]
+
+    def holders(self) -> list[Window]:
+        """The windows that hold it still."""
+        pairs = [(reference(), number) for reference, number in self._windows]
+        return [one for one, number in pairs if one is not None and one.number == number]
+
+    def add(self, values: Sequence[Value]) -> None:
+        """Let `values` be results, too."""
+        node = self.node
+        if node is None:
+            return
+        count = node.params["outputs"]
+        own = [Held(value.type, value.data) for value in values]
+        node.operands = (*node.operands[:count], *own, *node.operands[count:])
+        node.params = node.params | {"outputs": count + len(values)}
+        node.results += tuple(values)
+        for window in self.holders():
+            if not window.known.isdisjoint(node.results):
+                window.known.update(value for value in values if value.type.is_inexact)
 
 
 class Whole(Window):
