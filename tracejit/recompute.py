@@ -5,6 +5,10 @@ what the function used of theirs: arguments, Tensors it closes over, Variables. 
 function again, seen by a window of its own, and differentiates that window. The second run
 replays the first: Variables have the values they had, generators draw the same numbers, no
 assignment is made.
+
+Where a tape that holds the override records the gradient, the operations of the second run take the
+override's place on it: a gradient of higher order goes through them once, as if nothing had been
+hidden, and no third run is needed.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from tracejit.trace.eager import EAGER, Run
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.windows import Sieve, Window
+from tracejit.trace.windows import Sieve, Sight, Window
 
 
 def recompute_eagerly(
@@ -52,14 +56,17 @@ def recompute_eagerly(
     if not places or not inputs:
         return value
 
-    def rule(
-        gs: Sequence[Tensor | None], wanted: Sequence[bool], known: Sequence[Tensor | None]
-    ) -> list[Tensor | None]:
+    sight = Sight()
+
+    def run_again() -> tuple[Window, Sequence[Any]]:
+        """A second run, as a window of its own sees it, and its results. The tapes that recorded
+        the first see it where they go on recording: in the place of the first."""
         window = Window(accessed=False)
         for x in inputs:
             window.watch(x._value)
+        outer = [one for one in EAGER.windows if type(one) is Sieve]
         with (
-            EAGER.seen_by((*EAGER.windows, window)),
+            EAGER.seen_by((*outer, window)),
             EAGER.replaying(run),
             generators.replayed(),
             EAGER.reading_as_of(since),
@@ -68,6 +75,14 @@ def recompute_eagerly(
             again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
         if len(again) != len(leaves) or any(type(again[k]) is not Tensor for k in places):
             raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
+        if any(one in EAGER.windows for one in sight.holders()):
+            sight.unfold(window.nodes, [again[k]._value for k in places])
+        return window, again
+
+    def rule(
+        gs: Sequence[Tensor | None], wanted: Sequence[bool], known: Sequence[Tensor | None]
+    ) -> list[Tensor | None]:
+        window, again = run_again()
         pairs = [
             (again[k], g)
             for k, g in zip(places, gs, strict=True)
@@ -87,7 +102,7 @@ def recompute_eagerly(
         return [by_place.get(k) for k in range(len(inputs))]
 
     tensors = [leaves[k] for k in places]
-    marker = Marker(name, "recomputed", rule, pruned=True, continues=True)
+    marker = Marker(name, "recomputed", rule, pruned=True, continues=True, sight=sight)
     results = OVERRIDE(*tensors, *inputs, outputs=len(tensors), grad=marker)
     for k, result in zip(places, [results] if len(places) == 1 else results, strict=True):
         leaves[k] = result

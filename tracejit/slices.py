@@ -68,6 +68,7 @@ def compiled_gradients(
     be computed by rules of the user's. A seed is a Tensor, or None for ones; `names` says what the
     user calls values; `known_so_far` are as `gradients` takes them. For `units`, which hold one
     seed of the only y after another, the gradients for each, along a first axis."""
+    window.put_in_order()
     places = [window.place(value) for value in (*ys, *xs)]
     extra = (*seeds, *known_so_far)
     extra_types = tuple([None if one is None else one.type for one in extra])

@@ -19,7 +19,7 @@ from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Held, Location, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.markers import FIXED_RULES, OVERRIDE
+from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.trace import places
@@ -28,7 +28,7 @@ from tracejit.trace.memory import seal, view_of
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.windows import Window
+from tracejit.trace.windows import Window, parameters_as_text
 
 # The index of a value that was computed in the forward run of a recompute region.
 OUT_OF_SIGHT = -1
@@ -152,8 +152,7 @@ class Eager(threading.local, Recorder):
         count = params["outputs"]
         results = tuple([_held(v.type, snapshot(v).data) for v in values[:count]])
         marker = params["grad"]
-        fixed = marker.rule in FIXED_RULES
-        text = f"{count} {marker.name}" if fixed else "by a rule"
+        text = parameters_as_text(OVERRIDE, params)
         node, seen = self._show(self.windows, OVERRIDE, values, params, text, results)
         if marker.sight is not None and node is not None:
             marker.sight.note(node, seen)

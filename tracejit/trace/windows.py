@@ -13,6 +13,8 @@ from itertools import count
 from typing import Any
 
 from tracejit.ir.graph import Held, Node, Value
+from tracejit.ops.markers import FIXED_RULES, IDENTITY, OVERRIDE, inputs_of
+from tracejit.ops.op import Op
 
 _numbers = count(1)
 
@@ -27,6 +29,7 @@ class Window:
     __slots__ = (
         "__weakref__",
         "accessed",
+        "is_in_order",
         "known",
         "nodes",
         "number",
@@ -54,6 +57,7 @@ class Window:
         self.places: dict[Value, int] = {}
         self.values: list[Value] = []
         self.numbers: list[Any] = []
+        self.is_in_order = True
 
     def watch(self, value: Value) -> None:
         """Record what is computed from `value` from now on."""
@@ -121,6 +125,34 @@ class Window:
             if connects and value.type.is_inexact:
                 self.known.add(value)
 
+    def replace(self, node: Node, nodes: Sequence[Node]) -> None:
+        """Hold those of `nodes` that this window sees in the place of `node`, if it has that."""
+        place = next((k for k, one in enumerate(self.nodes) if one is node), None)
+        if place is None:
+            return
+        self.known.difference_update(node.results)
+        seen = [one for one in nodes if self.sees(inputs_of(one)) and self._connect(one)]
+        self.nodes[place : place + 1] = seen
+        self.is_in_order = False
+
+    def _connect(self, node: Node) -> bool:
+        """Know what a node computes of what is known."""
+        if node.op.vjp != ():
+            self.known.update(value for value in node.results if value.type.is_inexact)
+        if node.op is OVERRIDE and node.params["grad"].sight is not None:
+            node.params["grad"].sight.note(node, [self])
+        return True
+
+    def put_in_order(self) -> None:
+        """Take note of the structure once more, after nodes were replaced."""
+        if not self.is_in_order:
+            nodes, self.nodes = self.nodes, []
+            self.words, self.places, self.values, self.numbers = [], {}, [], []
+            for node in nodes:
+                self.hold(node, parameters_as_text(node.op, node.params))
+            nodes[:], self.nodes = self.nodes, nodes
+            self.is_in_order = True
+
     def place(self, value: Value) -> int:
         """The place of `value`, a new one if it was not met before."""
         known = self.places.get(value)
@@ -130,6 +162,15 @@ class Window:
             if value.type.form == "weak":
                 self.numbers.append(value.data or repr(value.data))
         return known
+
+
+def parameters_as_text(op: Op, params: dict[str, Any]) -> str:
+    """The parameters of an operation as they tell windows of different structure from each
+    other."""
+    if op is not OVERRIDE:
+        return repr(params) if params else ""
+    marker = params["grad"]
+    return f"{params['outputs']} {marker.name}" if marker.rule in FIXED_RULES else "by a rule"
 
 
 class Sight:
@@ -145,14 +186,26 @@ class Sight:
         self._windows: list[tuple[weakref.ref[Window], int]] = []
 
     def note(self, node: Node, windows: Sequence[Window]) -> None:
-        """The operation is `node`, and `windows` hold it."""
+        """The operation is `node`, and `windows` hold it, too."""
         self.node = node
-        self._windows = [(weakref.ref(window), window.number) for window in windows]
+        self._windows += [(weakref.ref(window), window.number) for window in windows]
 
     def holders(self) -> list[Window]:
         """The windows that hold it still."""
         pairs = [(reference(), number) for reference, number in self._windows]
         return [one for one, number in pairs if one is not None and one.number == number]
+
+    def unfold(self, nodes: Sequence[Node], again: Sequence[Value]) -> None:
+        """Let `nodes`, which have computed the results once more, as `again`, stand in the place of
+        the operation, so that a rule of the user's among them gets the sum of all cotangents."""
+        node = self.node
+        assert node is not None
+        links = [
+            Node.of(IDENTITY, (value,), {"number": k}, (result,), node.where)
+            for k, (value, result) in enumerate(zip(again, node.results, strict=True))
+        ]
+        for window in self.holders():
+            window.replace(node, [*nodes, *links])
 
     def add(self, values: Sequence[Value]) -> None:
         """Let `values` be results, too."""
