@@ -24,21 +24,22 @@ def reopened(
 ) -> Iterator[None]:
     """Go on recording after the end, on this thread, as if the function were running; one thread at
     a time. It is another moment than the call: captured arrays and Variables are what they are now,
-    arguments in `hidden`; events and decisions are apart from those of the call."""
+    arguments in `hidden`; nodes, events and decisions are apart from those of the call."""
     outer, here = recording.reopened_by, (os.getpid(), threading.get_ident())
     if outer not in (None, here):  # by a thread that is not in this process
         recording.settle()
         outer = None
     of_call = recording.hidden, recording.versions, recording.events, recording.decisions
+    before = recording.apart
     recording.hidden, recording.versions, recording.events = hidden, {}, []
-    recording.decisions = decisions
+    recording.decisions, recording.apart = decisions, (-len(recording.graph.nodes),)
     recording.open, recording.thread, recording.reopened_by = True, here[1], here
     try:
         with recording:
             yield
     finally:
         recording.hidden, recording.versions, recording.events, recording.decisions = of_call
-        recording.reopened_by = outer
+        recording.apart, recording.reopened_by = before, outer
         if outer is None:
             recording.abandon()
 

@@ -74,7 +74,8 @@ class Event(NamedTuple):
 
 
 class Recording(Recorder):
-    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal."""
+    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal, and
+    what is recorded `apart` is equal to nothing before."""
 
     def __init__(
         self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
@@ -93,6 +94,7 @@ class Recording(Recorder):
         self.forward = 0
         self.exact = False
         self.keeps_apart = False
+        self.apart: tuple[int, ...] = ()
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
@@ -163,7 +165,7 @@ class Recording(Recorder):
         """The node in the graph, and in every window that sees it."""
         seen, tapes = self._seen(op, values, params)
         before = len(self.graph.nodes)
-        tapes = (*tapes, -before) if self.keeps_apart else tapes
+        tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
         if len(self.graph.nodes) > before:
             for window in seen:
@@ -187,6 +189,7 @@ class Recording(Recorder):
     ) -> Node:
         """A node of the graph applied to other operands, at its end and in a region of its own."""
         seen, tapes = self._seen(node.op, operands, node.params)
+        seen = [window for window in seen if not window.known.isdisjoint(node.results)]
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
