@@ -156,7 +156,8 @@ class Writer:
             answers[self.pick((0, 1))] = "None"
         answer = answers[0] if len(answers) == 1 else f"({', '.join(answers)})"
         self.add(f"found = {answer}", 2)
-        self.add(f"return (found, [d * {self.number()} for _ in variables]) if variables else found", 2)
+        factors = f"[d * {self.number()} for _ in variables]"
+        self.add(f"return (found, {factors}) if variables else found", 2)
         results = f"(r, {known[0]} * 0.7)" if pair else "r"
         self.add(f"return {results}, rule", 1)
         self.markers.append(name)

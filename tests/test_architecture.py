@@ -146,6 +146,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
     "tracejit.arrays": "tests/test_numpy.py",
     "tracejit.matrices": "tests/test_transforms.py",
+    "tracejit.traced": "tests/test_paths.py",
+    "tracejit.trace.replays": "tests/test_recompute.py",
     "tracejit.sources": "tests/test_transforms.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
     "tracejit.ops.updates": "tests/trace/test_writes.py",

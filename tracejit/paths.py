@@ -281,7 +281,10 @@ class Path:
         path.versions, path.aliases, path.drawn = made.versions, aliases, made.drawn
         path.decisions = made.decisions
         path.sources = [
-            [*made.versions.get(value, [value]), *[v for v, same in aliases.items() if same is value]]
+            [
+                *made.versions.get(value, [value]),
+                *[v for v, same in aliases.items() if same is value],
+            ]
             for value in all_inputs
         ]
         return path
@@ -329,9 +332,7 @@ def _sequence(kernel: Kernel, outputs: int) -> Callable[..., Sequence[Any]]:
 
 def _tensors(found: Sequence[Any], values: Sequence[Value]) -> list[Tensor]:
     """What a kernel has computed, as eager Tensors of the types of `values`."""
-    return [
-        eager_tensor(data, value.type) for data, value in zip(found, values, strict=False)
-    ]
+    return [eager_tensor(data, value.type) for data, value in zip(found, values, strict=False)]
 
 
 def _name(value: Value) -> str:

@@ -27,7 +27,8 @@ from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.slices import compiled_gradients
 from tracejit.trace.captures import Captures
 from tracejit.trace.contents import array_sample, can_change, same_contents
-from tracejit.trace.eager import EAGER, Run
+from tracejit.trace.eager import EAGER
+from tracejit.trace.replays import Run
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf

@@ -8,12 +8,12 @@ of the call's operation from then on.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from tracejit.codegen.flow import UNRECORDED
 from tracejit.errors import fail
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.markers import OVERRIDE, Marker
 from tracejit.trace.decisions import Decisions, Failed, Hidden
@@ -21,10 +21,6 @@ from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Event
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Sight
-
-if TYPE_CHECKING:
-    from tracejit.ir.graph import Node
-    from tracejit.paths import Path
 
 # So often a derivative is recorded for one call whose kernel decides otherwise, by rounding.
 TRIES = 8
@@ -61,10 +57,10 @@ class Derived(NamedTuple):
     events: list[Event]
     decisions: Decisions
     decides: bool
-    versions: Mapping[Value, list[Value]]
+    versions: dict[Value, list[Value]]
     nodes: Sequence[Node]
     drawn: list[Value]
-    paths: dict[Extent, Path]
+    paths: dict[Extent, Any]
 
     @property
     def outputs(self) -> list[Value]:
@@ -77,7 +73,7 @@ class TracedCall:
     """One call of a path: `tensors` are its values that are known, by what they are in the
     recording; `caller` is the call that it is a derivative of."""
 
-    def __init__(self, path: Path, operands: Sequence[Tensor], caller: TracedCall | None) -> None:
+    def __init__(self, path: Any, operands: Sequence[Tensor], caller: TracedCall | None) -> None:
         """The call of `path` with `operands`."""
         self.path = path
         self.operands = list(operands)
@@ -116,7 +112,8 @@ class TracedCall:
         asked: tuple[Value, ...],
         reverse: bool,
     ) -> list[Tensor | None]:
-        """What a derivative answers along the directions that there are, each of one of `values`."""
+        """What a derivative answers along the directions that there are, one for each of
+        `values`."""
         pairs = [(v, d) for v, d in zip(values, directions, strict=False) if d is not None]
         derivative = Derivative(reverse, tuple([value for value, _ in pairs]), asked)
         seeds = [direction for _, direction in pairs]
@@ -131,15 +128,13 @@ class TracedCall:
 
     def _tried(
         self, derivative: Derivative, seeds: Sequence[Tensor]
-    ) -> tuple[Any, Sequence[Tensor]]:
+    ) -> tuple[Derived | None, Sequence[Tensor]]:
         """What was recorded already for a derivative, and takes the way that this call takes; and
         what it computes."""
         for made in self.path.derived(derivative):
-            try:
-                return made, self._computed(made, seeds)
-            except NotImplementedError as error:
-                if not is_unrecorded(error):
-                    raise
+            found, parting = self._computed(made, seeds)
+            if parting is None:
+                return made, found
         return None, ()
 
     def _recorded(
@@ -148,22 +143,17 @@ class TracedCall:
         """What is recorded now for a derivative, and what it computes."""
         path = self.path
         with path.mutex.here():
-            made, found = self._tried(derivative, seeds)  # by another thread meanwhile
-            if made is not None:
-                return made, found
-            forced: Sequence[Any] = ()
+            known, found = self._tried(derivative, seeds)  # by another thread meanwhile
+            if known is not None:
+                return known, found
+            parting: Sequence[Any] | None = ()
             for _ in range(TRIES):
-                made = self._derived(derivative, seeds, forced)
+                assert parting is not None
+                made = self._derived(derivative, seeds, parting)
                 path.keep(derivative, made)
-                try:
-                    return made, self._computed(made, seeds)
-                except NotImplementedError as error:
-                    if not is_unrecorded(error):
-                        raise
-                    tree = made.paths[self._extent()].tree
-                    assert tree is not None
-                    number, outcome, _ = error.args
-                    forced = [*tree.decisions[number].outcomes(), outcome]
+                found, parting = self._computed(made, seeds)
+                if parting is None:
+                    return made, found
         raise fail("not-compiled", EAGER.here(), function=path.recording.graph.name)
 
     def _derived(
@@ -182,14 +172,23 @@ class TracedCall:
             function = self.path.recording.graph.name
             raise error.__cause__ or fail("not-compiled", EAGER.here(), function=function) from None
 
-    def _computed(self, made: Derived, seeds: Sequence[Tensor]) -> list[Tensor]:
-        """The results of what was recorded for a derivative."""
+    def _computed(
+        self, made: Derived, seeds: Sequence[Tensor]
+    ) -> tuple[Sequence[Tensor], Sequence[Any] | None]:
+        """The results of what was recorded for a derivative; or where the rules decide otherwise in
+        this call, the decisions that its kernel has met."""
         path = self.path.path_of(made, self._extent())
         if path is None:
-            return []
+            return (), None
         own = [*seeds, *[tensor_of_hidden(hidden) for hidden in made.hidden]]
         reads = path.inputs[: len(path.inputs) - len(own)]
-        return path([*self._read(reads), *own], self)
+        try:
+            return path([*self._read(reads), *own], self), None
+        except NotImplementedError as error:
+            if path.tree is None or not is_unrecorded(error):
+                raise
+            number, outcome, _ = error.args
+            return (), [*path.tree.decisions[number].outcomes(), outcome]
 
     def _extent(self) -> Extent:
         """How much a derivative computes again, as the tapes want it that are open now."""

@@ -74,8 +74,7 @@ class Event(NamedTuple):
 
 
 class Recording(Recorder):
-    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal, and
-    what is recorded `apart` is equal to nothing before."""
+    """One run of a function under the recorder; one that `keeps_apart` takes nothing for equal."""
 
     def __init__(
         self, name: str, captures: Captures | None = None, forced: Sequence[Any] = ()
@@ -112,11 +111,10 @@ class Recording(Recorder):
         value = self.graph.add_input(name, type)
         if type_of(known) is type.in_numbers or type is HANDLE:
             self.decisions.given[value] = known
+        is_array = isinstance(known, np.ndarray) and not isinstance(known, Tensor)
         if type.form == "weak":
             self.known[value] = known
-        elif isinstance(known, Tensor) or not isinstance(known, np.ndarray):
-            self.in_order.add(value)
-        elif known.flags.c_contiguous:
+        elif not is_array or known.flags.c_contiguous:
             self.in_order.add(value)
         return Tensor(value, self)
 
@@ -145,13 +143,12 @@ class Recording(Recorder):
             self.known[node.results[0]] = number
         else:
             node = self._emit(op, values, params, types)
-        results = node.results
-        if len(results) == 1:
-            tensor = Tensor(results[0], self)
+        if len(node.results) == 1:
+            tensor = Tensor(node.results[0], self)
             if op.alias is not None:
                 tensor._owner = view_of(tensor, op, operands, params)
             return tensor
-        return tuple(Tensor(value, self) for value in results)
+        return tuple(Tensor(value, self) for value in node.results)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Whether an op on these numbers can be computed now: none depends on a draw."""
@@ -189,7 +186,7 @@ class Recording(Recorder):
     ) -> Node:
         """A node of the graph applied to other operands, at its end and in a region of its own."""
         seen, tapes = self._seen(node.op, operands, node.params)
-        seen = [window for window in seen if not window.known.isdisjoint(node.results)]
+        seen = [window for window in seen if window.sees(node.results)]
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
