@@ -14,6 +14,7 @@ derivative, where the rule runs once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -87,7 +88,6 @@ class Path:
         self._compute_all: Callable[..., Sequence[Any]] | None = None
         self._parts: dict[tuple[Value, ...], Callable[..., Sequence[Any]]] = {}
         self._derived: dict[Derivative, list[Derived]] = {}
-        self._by_rules: set[Value] | None = None
 
     def __call__(
         self, operands: Sequence[Tensor], caller: TracedCall | None = None
@@ -136,16 +136,17 @@ class Path:
             known = self._parts[key] = self._computation(graph, len(values))
         return known
 
-    def residuals(self, all_of_them: bool = True) -> set[Value]:
-        """The values on the way that a derivative may read instead of computing them again; those
-        that a rule of the user's stands for, or all of them."""
-        if self._by_rules is None or all_of_them:
-            nodes = self.nodes if all_of_them else filter(is_ruled, self.nodes)
-            values = {value for node in nodes for value in node.results if _is_residual(value)}
-            if all_of_them:
-                return values
-            self._by_rules = values
-        return self._by_rules
+    @functools.cached_property
+    def on_the_way(self) -> frozenset[Value]:
+        """The values that it computes and a derivative may read."""
+        values = [value for node in self.nodes for value in node.results]
+        return frozenset(filter(_is_residual, values))
+
+    @functools.cached_property
+    def by_rules(self) -> frozenset[Value]:
+        """Those of them that a rule of the user's stands for."""
+        values = [value for node in self.nodes if is_ruled(node) for value in node.results]
+        return frozenset(filter(_is_residual, values))
 
     # Derivatives
 
@@ -237,11 +238,11 @@ class Path:
         `extent` says; None where there is nothing to compute."""
         if not made.outputs:
             return None
-        if extent not in made.paths:
+        path: Path | None = made.paths.get(extent)
+        if path is None:
             with self.mutex.here():
-                if extent not in made.paths:
-                    made.paths[extent] = self._path_of(made, extent)
-        return made.paths[extent]
+                path = made.paths[extent] = made.paths.get(extent) or self._path_of(made, extent)
+        return path
 
     def _path_of(self, made: Derived, extent: Extent) -> Path:
         recording = self.recording
@@ -256,6 +257,7 @@ class Path:
                 reads[value] = None
         places = {value: place for place, value in enumerate(self.inputs)}
         inputs = sorted(reads, key=lambda value: places.get(value, len(places)))
+        path: Path
         for path in made.paths.values():
             if path.inputs[: len(inputs)] == inputs and len(path.inputs) == len(inputs) + len(own):
                 return path
@@ -297,7 +299,7 @@ class Path:
         while path is not None:
             values = {*path.inputs, *path.drawn}
             if path is not self or extent is not Extent.ALL:
-                values |= path.residuals(extent is Extent.NOTHING)
+                values |= path.on_the_way if extent is Extent.NOTHING else path.by_rules
             stops |= {value: value for value in values}
             path = path.parent
         for copy, original in self.recording.originals.items():

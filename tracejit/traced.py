@@ -167,7 +167,8 @@ class TracedCall:
             call = call.caller
         directions = [seed._value.data for seed in seeds]
         try:
-            return self.path.derive(derivative, known, directions, forced)
+            made: Derived = self.path.derive(derivative, known, directions, forced)
+            return made
         except Failed as error:
             function = self.path.recording.graph.name
             raise error.__cause__ or fail("not-compiled", EAGER.here(), function=function) from None
@@ -216,7 +217,7 @@ class TracedCall:
     def _owner(self, value: Value) -> TracedCall:
         """The call that `value` belongs to."""
         call = self
-        while value not in call.tensors and value not in call.path.residuals():
+        while value not in call.tensors and value not in call.path.on_the_way:
             assert call.caller is not None
             call = call.caller
         return call

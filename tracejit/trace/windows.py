@@ -36,6 +36,7 @@ class Window:
         "numbers",
         "places",
         "reads",
+        "stands",
         "values",
         "watched",
         "words",
@@ -58,6 +59,7 @@ class Window:
         self.values: list[Value] = []
         self.numbers: list[Any] = []
         self.is_in_order = True
+        self.stands: dict[Sight, Node] = {}
 
     def watch(self, value: Value) -> None:
         """Record what is computed from `value` from now on."""
@@ -126,10 +128,8 @@ class Window:
                 self.known.add(value)
 
     def replace(self, node: Node, nodes: Sequence[Node]) -> None:
-        """Hold those of `nodes` that this window sees in the place of `node`, if it has that."""
-        place = next((k for k, one in enumerate(self.nodes) if one is node), None)
-        if place is None:
-            return
+        """Hold those of `nodes` that this window sees in the place of `node`."""
+        place = next(k for k, one in enumerate(self.nodes) if one is node)
         self.known.difference_update(node.results)
         seen = [one for one in nodes if self.sees(inputs_of(one)) and self._connect(one)]
         self.nodes[place : place + 1] = seen
@@ -182,43 +182,42 @@ class Sight:
 
     def __init__(self) -> None:
         """Seen by nobody yet."""
-        self.node: Node | None = None
-        self._windows: list[tuple[weakref.ref[Window], int]] = []
+        self._windows: list[weakref.ref[Window]] = []
 
     def note(self, node: Node, windows: Sequence[Window]) -> None:
         """The operation is `node`, and `windows` hold it, too."""
-        self.node = node
-        self._windows += [(weakref.ref(window), window.number) for window in windows]
+        for window in windows:
+            window.stands[self] = node
+            self._windows.append(weakref.ref(window))
 
     def holders(self) -> list[Window]:
         """The windows that hold it still."""
-        pairs = [(reference(), number) for reference, number in self._windows]
-        return [one for one, number in pairs if one is not None and one.number == number]
+        windows = [reference() for reference in self._windows]
+        return [window for window in windows if window is not None and self in window.stands]
 
     def unfold(self, nodes: Sequence[Node], again: Sequence[Value]) -> None:
         """Let `nodes`, which have computed the results once more, as `again`, stand in the place of
         the operation, so that a rule of the user's among them gets the sum of all cotangents."""
-        node = self.node
-        assert node is not None
-        links = [
-            Node.of(IDENTITY, (value,), {"number": k}, (result,), node.where)
-            for k, (value, result) in enumerate(zip(again, node.results, strict=True))
-        ]
         for window in self.holders():
+            node = window.stands.pop(self)
+            pairs = enumerate(zip(again, node.results, strict=True))
+            links = [
+                Node.of(IDENTITY, (value,), {"number": k}, (result,), node.where)
+                for k, (value, result) in pairs
+            ]
             window.replace(node, [*nodes, *links])
 
     def add(self, values: Sequence[Value]) -> None:
         """Let `values` be results, too."""
-        node = self.node
-        if node is None:
-            return
-        count = node.params["outputs"]
-        own = [Held(value.type, value.data) for value in values]
-        node.operands = (*node.operands[:count], *own, *node.operands[count:])
-        node.params = node.params | {"outputs": count + len(values)}
-        node.results += tuple(values)
-        for window in self.holders():
-            if not window.known.isdisjoint(node.results):
+        holders = self.holders()
+        for node in {id(one): one for one in (x.stands[self] for x in holders)}.values():
+            count = node.params["outputs"]
+            own = [Held(value.type, value.data) for value in values]
+            node.operands = (*node.operands[:count], *own, *node.operands[count:])
+            node.params = node.params | {"outputs": count + len(values)}
+            node.results += tuple(values)
+        for window in holders:
+            if not window.known.isdisjoint(window.stands[self].results):
                 window.known.update(value for value in values if value.type.is_inexact)
 
 
