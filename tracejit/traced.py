@@ -246,6 +246,7 @@ def run_event(event: Event, values: Sequence[Tensor]) -> None:
     """Let an event take place, unless what runs now has run before."""
     if event.run is None:
         EAGER.assign(event.variable, *values)
+        EAGER.value_assigned(event.variable)
     else:
         run = event.run
         EAGER.once(lambda: run(*[value._value.data for value in values]))
