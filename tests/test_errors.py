@@ -22,6 +22,7 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import ERRORS, TracejitError, Where, fail, without_frames
 from tracejit.ir.types import parse_type
 from tracejit.ops.op import Op
+from tracejit.strict import python_must_raise
 
 VECTOR = np.arange(3.0)
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")
@@ -66,7 +67,14 @@ def asking(x: Any) -> Any:
     return x if tj.callback(float, x, result=SPEC) else -x
 
 
+def a_fallback_that_hides_a_mistake() -> None:
+    """Go back to Python after an error that it does not meet."""
+    with python_must_raise(NameError("name 'a_1' is not defined"), "loss"):
+        np.exp(VECTOR)
+
+
 TRIGGERS: dict[str, Callable[[], Any]] = {
+    "strict": a_fallback_that_hides_a_mistake,
     "value-needed": lambda: run(lambda x: float(x), np.array(1.0)),
     "unsupported-function": lambda: run(lambda x: np.packbits(x), VECTOR),
     "unsupported-call": lambda: run(lambda x: np.exp(x, where=x > 0), VECTOR),
@@ -302,7 +310,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
 }
 
 # A graph that is broken is not the user's doing.
-NOT_PUBLIC = {"graph"}
+NOT_PUBLIC = {"graph", "strict"}
 
 
 def test_every_row_is_triggered() -> None:

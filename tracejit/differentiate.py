@@ -27,7 +27,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.refusals import none_caught
 from tracejit.trace.signature import call_arguments
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
@@ -176,7 +176,7 @@ def _sources(
         leaves, structure = flatten(value)
         structures.append(structure)
         for position, leaf in enumerate(leaves):
-            if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
+            if not (type(leaf) in TENSORS and leaf.type.is_inexact and leaf.type.form != "weak"):
                 place = [*paths(structure, name, repr)][position]
                 not_differentiable(leaf, place, request, function)
             sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
@@ -190,7 +190,7 @@ def not_differentiable(leaf: Any, name: str, request: Request, function: str) ->
     fix = "pass its arrays, in a dict, a list or a dataclass"
     if isinstance(leaf, (str, NoneType)):
         fix = "pass it in another argument"
-    if type(leaf) is Tensor:
+    if type(leaf) in TENSORS:
         is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
         what = "a Python number" if is_number else repr(leaf.type)
         fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
@@ -227,9 +227,9 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
-    if structure is not LEAF or (type(result) is not Tensor and type_of(result) is None):
+    if structure is not LEAF or (type(result) not in TENSORS and type_of(result) is None):
         raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
-    if type(result) is not Tensor:
+    if type(result) not in TENSORS:
         result = Tensor(recording.lift(result), recording)
     if result.type.form == "weak":
         result = as_scalar(result, dtype=result.dtype)

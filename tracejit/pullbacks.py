@@ -27,7 +27,7 @@ from tracejit.sources import Sources, derived_from, name_results, options_of, pa
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.signature import origin_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 
 PULLBACK = "the pullback of tj.vjp"
@@ -106,7 +106,7 @@ class SecondHalf:
         known = {
             leaf._value: number
             for number, leaf in enumerate(leaves)
-            if type(leaf) is Tensor and leaf.type.form == "array"
+            if type(leaf) in TENSORS and leaf.type.form == "array"
         }
         outputs = [y._value for y in ys]
         _, self.nodes, needed = split(recording.graph, outputs, self.answers, self.seeds)

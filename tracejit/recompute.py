@@ -29,7 +29,7 @@ from tracejit.trace.captures import Captures
 from tracejit.trace.contents import array_sample, can_change, same_contents
 from tracejit.trace.eager import EAGER
 from tracejit.trace.replays import Run
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Sieve, Sight, Window
@@ -50,7 +50,7 @@ def recompute_eagerly(
         value = map_tree(read_leaf, f(*args, **kwargs))
     generators.refuse_spawning(name)
     leaves, structure = flatten(value)
-    places = [k for k, leaf in enumerate(leaves) if type(leaf) is Tensor]
+    places = [k for k, leaf in enumerate(leaves) if type(leaf) in TENSORS]
     inputs = [Tensor(value, EAGER) for value in sieve.inputs]
     for k in places:
         leaves[k]._value.index = 0
@@ -74,7 +74,7 @@ def recompute_eagerly(
         ):
             generators.check(name)
             again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
-        if len(again) != len(leaves) or any(type(again[k]) is not Tensor for k in places):
+        if len(again) != len(leaves) or any(type(again[k]) not in TENSORS for k in places):
             raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
         if any(one in EAGER.windows for one in sight.holders()):
             sight.unfold(window.nodes, [again[k]._value for k in places])
@@ -112,7 +112,7 @@ def recompute_eagerly(
 
 def kept(leaf: Any) -> Any:
     """An argument for later: a copy of an array that could be written to."""
-    if type(leaf) is Tensor:
+    if type(leaf) in TENSORS:
         return Tensor(leaf._value, leaf._recording)
     return leaf.copy() if type(leaf) is np.ndarray and leaf.flags.writeable else leaf
 

@@ -18,11 +18,13 @@ from tracejit.arguments import check_containers, eager_source, plain_leaf, write
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.joined import raised_by_kernel
+from tracejit.kernel import Kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
 from tracejit.runtime.dispatch import NotApart, Space
 from tracejit.runtime.notes import add_note
 from tracejit.specialise import takes_gradients
+from tracejit.strict import python_must_raise
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
@@ -30,7 +32,7 @@ from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.shapes import Shapes
 from tracejit.trace.signature import Call, bind_arguments, take_apart
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Whole
@@ -78,6 +80,11 @@ class Recovering:
     _dynamic: set[str]
     _shapes: Shapes
 
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Every kernel made so far."""
+        raise NotImplementedError
+
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that takes a way through the function which its kernel has not recorded; MISS
         where it is for Python itself."""
@@ -95,7 +102,9 @@ class Recovering:
                 error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
             try:
-                return _own_results(self._eagerly(args, kwargs, error), args, kwargs), None
+                with python_must_raise(self._cause(error), self.name):
+                    answer = self._eagerly(args, kwargs, error)
+                return _own_results(answer, args, kwargs), None
             except Exception as other:
                 error = apart_from(other, error)
         return None, self._problem(error, args, kwargs)
@@ -141,6 +150,17 @@ class Recovering:
             return False
         return bool(self._effects) or raised_by_kernel(error)
 
+    def _cause(self, error: BaseException) -> BaseException | None:
+        """The error that Python has to meet, too, when it makes a call again after `error`; None
+        where Python is asked for another reason: overlapping arguments, or a result of a shape that
+        depends on data."""
+        if isinstance(error, Failed):
+            return error.__cause__
+        if isinstance(error, ValueError):
+            nodes = (node for kernel in self.kernels for node in kernel.graph.nodes)
+            return None if any(node.op.assumes_shape for node in nodes) else error
+        return None if isinstance(error, NotApart) else error
+
     @property
     def _must_record(self) -> bool:
         """Whether calls cannot be made by Python itself: those of most transforms."""
@@ -184,7 +204,7 @@ class Recovering:
             taken |= {leaf.name for leaf in call.leaves if leaf.role != "number"}
             windows = (*windows, Whole())
         values = [eager_source(leaf, leaf.name in taken) for leaf in call.leaves]
-        taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
+        taped = EAGER.is_watched or any(type(leaf.value) in TENSORS for leaf in call.leaves)
         arguments = call.rebuild(values)
         try:
             with EAGER.seen_by(windows):
@@ -255,5 +275,5 @@ class Recovering:
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What Python has answered, as a kernel does: for eager Tensors eager Tensors, and arrays that
     share no memory."""
-    taped = EAGER.is_watched or Tensor in map(type, flatten((args, kwargs))[0])
+    taped = EAGER.is_watched or not TENSORS.isdisjoint(map(type, flatten((args, kwargs))[0]))
     return map_tree(taped_result if taped else own, result)

@@ -19,7 +19,7 @@ from tracejit.rules import Input, checked, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
 from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
 
@@ -50,7 +50,7 @@ class Primitive:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         leaves = [_settled(leaf) for leaf in leaves]
-        if not any(type(leaf) is Tensor for leaf in leaves):
+        if not any(type(leaf) in TENSORS for leaf in leaves):
             return self.f(*args, **kwargs)
         recorder = current_recorder()
         try:
@@ -110,7 +110,7 @@ def _settled(leaf: Any) -> Any:
     """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
     under a guard."""
     leaf = read_leaf(leaf)
-    if type(leaf) is Tensor and leaf.type.form == "weak" and not leaf.type.is_inexact:
+    if type(leaf) in TENSORS and leaf.type.form == "weak" and not leaf.type.is_inexact:
         return bool(leaf) if leaf.dtype.kind == "b" else operator.index(leaf)
     return leaf
 

@@ -18,7 +18,7 @@ from tracejit.options import Options
 from tracejit.trace import places
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, labels, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
 
@@ -119,7 +119,7 @@ class Sources:
         self.tensors: list[Any] = []
         for number in numbers:
             source = self.recording.source(leaves[number], labels[number])
-            if not (type(source) is Tensor and source.type.is_inexact):
+            if not (type(source) in TENSORS and source.type.is_inexact):
                 not_differentiable(source, labels[number], request, self.name)
             self.tensors.append(Tensor(source._value, self.recording))
             leaves[number] = source

@@ -27,7 +27,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.variable import Variable
 from tracejit.traced import tensor_of_hidden
@@ -94,7 +94,7 @@ class RecordedCall(NamedTuple):
         for leaf, value in zip(self.call.leaves, values, strict=True):
             if leaf.name in self.baked:
                 continue
-            if type(value) is Tensor:
+            if type(value) in TENSORS:
                 yield value
                 continue
             if leaf.role == "generator":
@@ -197,19 +197,22 @@ class Run:
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
                 )
-                if recording.decisions.failed:
+                if recording.decisions.failed or recording.raises_text:
                     raise Failed
                 if recording.is_torn:
                     raise Shared
                 check_containers(self.signature, arguments, call, values)
-                recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
+                recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
                 names = (leaf.name for leaf in call.leaves)
                 recording.write_arguments(dict(zip(names, values, strict=True)))
-                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) is Tensor]
+                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) in TENSORS]
                 _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.request, self.name, self.origin)
         except BaseException as error:
             recording.abandon()
+            is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
+            if recording.raises_text and is_users:
+                raise Failed from error  # its message shows what has no numbers yet
             guard = captures.guard() if sizes is not None else None
             if guard is not None and not guard() and isinstance(error, Exception):
                 raise RanOnce from error
@@ -220,7 +223,7 @@ class Run:
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
         for leaf, value in zip(call.leaves, values, strict=True):
-            if type(value) is Tensor and value._value in recording.reads:
+            if type(value) in TENSORS and value._value in recording.reads:
                 read[leaf.name], readers[leaf.name] = recording.reads[value._value]
         in_order = frozenset([value.name for value in recording.relied_on])
         return RecordedCall(

@@ -32,7 +32,7 @@ from tracejit.sources import (
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 
@@ -76,7 +76,7 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
 def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> Any:
     """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
     leaf = read_leaf(given)
-    kind = leaf.type if type(leaf) is Tensor else type_of(leaf)
+    kind = leaf.type if type(leaf) in TENSORS else type_of(leaf)
     problem = misfit(kind, leaf, like.type, row)
     if problem:
         raise fail(row, places.here(), call=call, problem=problem)
@@ -186,7 +186,7 @@ def _is_plain(leaves: Sequence[Any]) -> bool:
     """Whether no tape and no recording is to see what is computed from the leaves."""
     if current_recording() is not None or EAGER.is_watched:
         return False
-    return not any(type(leaf) in (Tensor, Variable) for leaf in leaves)
+    return not any(type(leaf) in {Variable, *TENSORS} for leaf in leaves)
 
 
 def _snapshot(leaf: Any) -> Any:
@@ -196,7 +196,7 @@ def _snapshot(leaf: Any) -> Any:
     leaf = read_leaf(leaf)
     if type(leaf) is np.ndarray:
         return leaf.copy()
-    return Tensor(leaf._value, leaf._recording) if type(leaf) is Tensor else leaf
+    return Tensor(leaf._value, leaf._recording) if type(leaf) in TENSORS else leaf
 
 
 # Reverse mode

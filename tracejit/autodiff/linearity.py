@@ -30,7 +30,7 @@ from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 
 # What the rules of these ops do not show: those of a sum leave out the operands that stand still
 # instead of putting zeros for them, that of +x answers with the tangent itself, and those of a
@@ -151,7 +151,7 @@ def is_own_tangent(node: Node, place: int) -> bool:
         operands = [_stand_in(probe, number, o.type) for number, o in enumerate(node.operands)]
         out: Any = node.op(*operands, **node.params)
         tangent = rule(operands[place], out, *operands, **node.params)
-    return type(tangent) is Tensor and tangent._value is out._value
+    return type(tangent) in TENSORS and tangent._value is out._value
 
 
 def _stand_in(probe: Recording, number: int, type: ArrayType) -> Any:

@@ -129,6 +129,7 @@ without_leading_zeros = defop(
     jvp=lambda v, y, p: v,
     source=lambda types: f"np.reshape(np.trim_zeros({{0}}, 'f'), {types[0].size})",
     alias=0,
+    assumes_shape=True,
 )
 
 
@@ -223,6 +224,7 @@ roots = defop(
     vjp=lambda g, r, p: g @ _shares(r, p),
     jvp=lambda v, r, p: _shares(r, p) @ v,
     source=lambda types: f"np.reshape(np.roots({{0}}), {max(types[0].size - 1, 0)})",
+    assumes_shape=True,
     cost=lambda p: 25 * p.size**3,
 )
 

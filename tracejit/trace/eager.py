@@ -28,7 +28,7 @@ from tracejit.trace.memory import seal, view_of
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.replays import Replay, Run
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window, parameters_as_text
 
 # The index of a value that was computed in the forward run of a recompute region.
@@ -71,7 +71,7 @@ class Eager(threading.local, Recorder):
             return active.stack[-1].record(op, operands, params)
         values = [
             operand._value
-            if type(operand) is Tensor and operand._recording is self
+            if type(operand) in TENSORS and operand._recording is self
             else self.lift(operand)
             for operand in operands
         ]
@@ -82,7 +82,7 @@ class Eager(threading.local, Recorder):
         text = repr(params) if params else ""
         key = (op, text, *[value.type for value in values])
         types, compute = _compiled.get(key) or self._compile(key, op, values, params)
-        if op.alias is not None and type(operands[op.alias]) is not Tensor:
+        if op.alias is not None and type(operands[op.alias]) not in TENSORS:
             values[op.alias] = snapshot(values[op.alias])
         data = compute(*[value.data for value in values])
         results: tuple[Value, ...]
@@ -166,7 +166,7 @@ class Eager(threading.local, Recorder):
 
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or an array or number."""
-        if type(operand) is Tensor:
+        if type(operand) in TENSORS:
             if operand._recording is not self:
                 operand._recording.check_alive()
                 other = operand._recording.graph.name
@@ -177,7 +177,7 @@ class Eager(threading.local, Recorder):
             return Held(WEAK_TYPES[type(operand)], operand)
         if type(operand) in (list, tuple):
             operand = as_array(operand)
-            if type(operand) is Tensor:
+            if type(operand) in TENSORS:
                 return self.lift(operand)
         kind = type_of(operand)
         if kind is None:
@@ -361,7 +361,7 @@ class Eager(threading.local, Recorder):
         """What the user calls a value, for errors."""
         frame = places.user_frame()
         for name, local in (frame.f_locals if frame is not None else {}).items():
-            if type(local) is Tensor and local._held is value:
+            if type(local) in TENSORS and local._held is value:
                 return name
         return super().name_of(value)
 

@@ -33,7 +33,7 @@ from tracejit.trace.decisions import Decisions, Hidden, Unknown
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
@@ -194,14 +194,14 @@ class Recording(Recorder):
 
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
-        if type(operand) is Tensor:
+        if type(operand) in TENSORS:
             if operand._recording is not self:
                 return self._foreign(operand)
             value: Value = operand._value
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = as_array(operand)
-            if type(operand) is Tensor:
+            if type(operand) in TENSORS:
                 return self.lift(operand)
         kind = type_of(operand)
         if kind is None:
@@ -273,7 +273,7 @@ class Recording(Recorder):
     def write_arguments(self, tensors: Mapping[str, Any]) -> None:
         """Let the arrays that are arguments, by name, be after the call what they are now."""
         for name, tensor in tensors.items():
-            if type(tensor) is Tensor and type(tensor._owner) is Written:
+            if type(tensor) in TENSORS and type(tensor._owner) is Written:
                 self.events.append(Event(None, None, [tensor._value], name))
 
     def lasting_events(self) -> list[Event]:
@@ -397,7 +397,7 @@ class Recording(Recorder):
 
         What has no derivative stays as it is, for the caller to refuse.
         """
-        if type(argument) is not Tensor and type_of(argument) is None:
+        if type(argument) not in TENSORS and type_of(argument) is None:
             if not hasattr(type(argument), "__tracejit_read__"):
                 return argument
         value = self.lift(argument)

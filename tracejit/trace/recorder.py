@@ -25,6 +25,7 @@ from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
+from tracejit.trace.printing import destination_of_text
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
@@ -70,6 +71,7 @@ class Recorder:
         self.known: dict[Value, Any] = {}
         self.shared: set[Value] = set()
         self.is_torn = False
+        self.raises_text = False
         self._scopes = 0
         self._writes = 0
 
@@ -106,6 +108,13 @@ class Recorder:
             self.is_torn = True
             raise Shared
         return values
+
+    def shows_text(self) -> bool:
+        """Tell if text of what has no numbers, which the program is making, is for a person to look
+        at: printed, logged, or the message of an exception."""
+        destination = destination_of_text()
+        self.raises_text |= destination == "raise"
+        return bool(destination)
 
     # Free dimensions
 

@@ -24,12 +24,13 @@ from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
 from tracejit.ops.op import DIRECT
 from tracejit.trace import places
-from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.selected import Selected
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
+TEXT = "the text of {}"
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -41,6 +42,10 @@ class Tensor(ArrayMethods):
     """
 
     __slots__ = ("__weakref__", "_held", "_owner", "_recording", "_scope")
+
+    def __new__(cls, value: Value, recording: Any) -> Tensor:
+        """A Tensor of the class for an array or for a number."""
+        return object.__new__(ArrayTensor if value.type.form == "array" else ScalarTensor)
 
     def __init__(self, value: Value, recording: Any) -> None:
         """The user's view of `value` in `recording`."""
@@ -64,11 +69,17 @@ class Tensor(ArrayMethods):
 
     def __repr__(self) -> str:
         data = self._value.data
-        if data is None and self.type.form == "weak" and self._recording.open:
+        if data is not None:
+            return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
+        if self.type.form == "weak" and self._recording.open:
             return str(self._number(repr, "repr({})"))
-        if data is None:
-            return f"<Tensor {self._called()} {self.type!r}>"
-        return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
+        return self._text(repr)
+
+    def __str__(self) -> str:
+        if self.type.form == "weak":
+            return repr(self)
+        data = self._value.data
+        return self._text(str) if data is None else str(data)
 
     def __hash__(self) -> int:
         """A number's own, for it is equal to it; an array has none in NumPy, but may be a key
@@ -245,13 +256,19 @@ class Tensor(ArrayMethods):
         return self.conj()
 
     def __format__(self, spec: str) -> str:
-        if spec or self.type.form == "weak":
-            return str(
-                self._number(
-                    lambda number: format(number, spec), f"format({{}}, {spec!r})", decides=True
-                )
-            )
-        return repr(self)
+        call = f"format({{}}, {spec!r})"
+        if self.type.form == "weak" or (spec and self._value.data is not None):
+            return str(self._number(lambda number: format(number, spec), call, decides=True))
+        if self._value.data is not None:
+            return str(self)
+        return self._text(operator.methodcaller("__format__", spec), call if spec else TEXT)
+
+    def _text(self, convert: Callable[[Any], str], call: str = TEXT) -> str:
+        """Text in place of numbers that are not there, for a person to look at; refused as data."""
+        if self._recording.open and not self._recording.shows_text():
+            fix = "print(t) shows what it is; tj.callback(print, t) shows its numbers at each call."
+            return str(self._number(convert, call, fix))
+        return f"<Tensor {self._called()} {self.type!r}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
@@ -281,7 +298,7 @@ class Tensor(ArrayMethods):
 
     def __getitem__(self, index: Any) -> Any:
         """Elements by position; under a mask that is being recorded, what it will select."""
-        if type(index) is Tensor and index.dtype.kind == "b" and index._held.data is None:
+        if type(index) in TENSORS and index.dtype.kind == "b" and index._held.data is None:
             if self.shape[: index.ndim] == index.shape != ():
                 return Selected(self, index)
         return self._handle(operator.getitem, (self, index), {})
@@ -321,8 +338,8 @@ class Tensor(ArrayMethods):
         recorder = self._recording
         if self.ndim < 2:
             return self
-        if type(other) is Tensor or self._held.data is not None:
-            other = other if type(other) is Tensor else Tensor(recorder.lift(other), recorder)
+        if type(other) in TENSORS or self._held.data is not None:
+            other = other if type(other) in TENSORS else Tensor(recorder.lift(other), recorder)
             self._held = recorder.laid_like(self._held, other)
         else:
             recorder.out_of_order.add(self._held)
@@ -337,6 +354,29 @@ class Tensor(ArrayMethods):
             called = f"{kind.__name__}.{name}"
             raise fail("unsupported-function", self._recording.here(), function=called)
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+class ArrayTensor(Tensor, ArrayContainer):
+    """An array, of any rank."""
+
+    __slots__ = ()
+
+
+class ScalarTensor(Tensor):
+    """A NumPy scalar or a Python number: it has no length, and nothing to iterate over."""
+
+    __slots__ = ()
+    __iter__ = None  # or Python would iterate by __getitem__
+
+    def __getattribute__(self, name: str) -> Any:
+        """Any attribute but `__iter__`, which `hasattr` must not find."""
+        if name == "__iter__":
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+
+# The classes of Tensors; `type(x) in TENSORS` tells if a value of the user's is one.
+TENSORS = frozenset((ArrayTensor, ScalarTensor))
 
 
 def _spelling(function: Any) -> str:
