@@ -323,14 +323,17 @@ def several(writer: Writer) -> bool:
 
 
 def opened_later(writer: Writer) -> bool:
-    """A tape that is opened between the call and its gradient: it sees the gradient alone."""
-    writer.add("def drive(x, y):\n    with tape(persistent=True) as i:")
-    writer.add("i.watch([x, y])\nz = f(x, y)", 2)
-    writer.add("with tape() as o:\n    o.watch([x, y])", 1)
-    if writer.chance(0.4):
-        writer.add("u = f(y, x)", 2)
+    """A tape that is opened between the call and its gradient, or was stopped during the call: it
+    sees the gradient alone."""
+    if writer.chance(0.5):
+        writer.add("def drive(x, y):\n    with tape(persistent=True) as i:")
+        writer.add("i.watch([x, y])\nz = f(x, y)", 2)
+        writer.add("with tape() as o:\n    o.watch([x, y])", 1)
     else:
-        writer.add("u = x * y", 2)
+        writer.add("def drive(x, y):\n    with tape() as o:\n        o.watch([x, y])")
+        writer.add("with o.stop_recording():", 2)
+        writer.add("with tape(persistent=True) as i:\n    i.watch([x, y])\n    z = f(x, y)", 3)
+    writer.add("u = f(y, x)" if writer.chance(0.4) else "u = x * y", 2)
     writer.add("k = i.gradient(z, [x, y])", 2)
     writer.add("t = total_of(k, x) + u", 2)
     writer.add("return [z, *k, *o.gradient(t, [x, y])]", 1)

@@ -236,10 +236,8 @@ class Path:
     def path_of(self, made: Derived, extent: Extent) -> Path | None:
         """The path of a derivative, which computes again as much of the calls before it as
         `extent` says; None where there is nothing to compute."""
-        if not made.outputs:
-            return None
         path: Path | None = made.paths.get(extent)
-        if path is None:
+        if path is None and made.outputs:
             with self.mutex.here():
                 path = made.paths[extent] = made.paths.get(extent) or self._path_of(made, extent)
         return path

@@ -20,7 +20,7 @@ from tracejit.trace.decisions import Decisions, Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Event
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.windows import Sight
+from tracejit.trace.windows import Sieve, Sight
 
 # So often a derivative is recorded for one call whose kernel decides otherwise, by rounding.
 TRIES = 8
@@ -195,16 +195,17 @@ class TracedCall:
         """How much a derivative computes again, as the tapes want it that are open now."""
         if not EAGER.windows:
             return Extent.ALL
-        holders = self.sight.holders()
-        known = [operand._value for operand in self.operands]
         for window in EAGER.windows:
-            if window not in holders and any(map(window.knows, known)):
-                return Extent.NOTHING
+            if self.sight not in window.stands and type(window) is not Sieve:
+                if any(window.knows(operand._value) for operand in self.operands):
+                    return Extent.NOTHING
         return Extent.WITHOUT_RULES
 
     def _read(self, values: Sequence[Value]) -> list[Tensor]:
         """Values of this call and those before it; what was computed on the way becomes a result of
         its call."""
+        if self.tensors.keys() >= set(values):
+            return [self.tensors[value] for value in values]
         owners = [self._owner(value) for value in values]
         missing: dict[TracedCall, list[Value]] = {}
         for value, owner in zip(values, owners, strict=True):
