@@ -217,6 +217,12 @@ ERRORS: dict[str, Row] = {
         "it bounds what a gradient keeps of the function's intermediate arrays.",
         "pass an int that is not negative, such as memory_budget=64 * 2**20, or None.",
     ),
+    "option": Row(
+        ArityError,
+        "tj.function has no option {option}.",
+        "an option that is ignored would leave you with another function than you asked for.",
+        "{fix}",
+    ),
     "threads": Row(
         ArgumentError,
         "{given} is no number of threads.",

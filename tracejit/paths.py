@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.linearity import LinearMap
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.ir.graph import NOWHERE, Graph, Node, Value
@@ -35,7 +36,7 @@ from tracejit.trace.eager import EAGER, eager_tensor, snapshot
 from tracejit.trace.forks import reopened
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.traced import Derivative, Derived, Extent, TracedCall
+from tracejit.traced import Derivative, Derived, Extent, Direction, TracedCall
 
 # So many ways through the rules of one derivative are kept.
 LIMIT = 64
@@ -167,7 +168,11 @@ class Path:
         hidden: dict[int, Hidden] = {}
         decisions = self.decisions.followed_by(recording.graph, hidden, known, forced)
         first = len(recording.graph.nodes)
-        record = self._pulled if derivative.reverse else self._pushed
+        record = {
+            Direction.PULLED: self._pulled,
+            Direction.PUSHED: self._pushed,
+            Direction.TRANSPOSED: self._transposed,
+        }[derivative.kind]
         with reopened(recording, decisions, hidden), recording.at(NOWHERE):
             seeds, answers = record(derivative, directions)
             events = recording.events
@@ -223,6 +228,31 @@ class Path:
         found = tangents(ys, [x for x, _ in moving], [dot for _, dot in moving], self.nodes)
         pairs = zip(found, ys, strict=True)
         return dots, [None if dot is None else like(dot, y, "_dot") for dot, y in pairs]
+
+    def _transposed(
+        self, derivative: Derivative, directions: Sequence[Any]
+    ) -> tuple[list[Tensor], list[Tensor | None]]:
+        """Directions of the given outputs, and what the transpose makes of them for the inputs
+        asked for."""
+        linear, places = self._map(derivative.given, derivative.asked)
+        seeds = _arguments(linear.ys, "_bar", directions)
+        found = iter(linear.transposed(seeds))
+        return seeds, [self._summed(k, found) for k in places]
+
+    def obstacle(self, given: Sequence[Value], asked: Sequence[Value]) -> str:
+        """Why the given outputs are not linear in the inputs asked for; empty if they are."""
+        with self.mutex.here():
+            return self._map(given, asked)[0].obstacle
+
+    def _map(
+        self, given: Sequence[Value], asked: Sequence[Value]
+    ) -> tuple[LinearMap, Sequence[int]]:
+        """What takes inputs to the given outputs, and the places of these inputs."""
+        recording = self.recording
+        places = [self.inputs.index(value) for value in asked]
+        ys = [Tensor(value, recording) for value in given]
+        xs = [Tensor(value, recording) for k in places for value in self.sources[k]]
+        return LinearMap(recording, ys, xs, self.nodes), places
 
     def _summed(self, k: int, found: Any) -> Any:
         """The gradient of input k: the sum over its sources."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -18,6 +18,7 @@ from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path
 from tracejit.results import Finished, finish
+from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.trace.captures import LEAVES, Captures
 from tracejit.trace.decisions import Failed, Hidden
@@ -29,6 +30,7 @@ from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import Call, Leaf, origin_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
+from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
 from tracejit.traced import tensor_of_hidden
 
@@ -190,8 +192,14 @@ class Run:
         recording.exact = asked.exact
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
+        asks_types = captures.does("ask type")
         try:
-            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
+            with (
+                recording,
+                captures.refusing_draws(self.name),
+                recording.logging_reads() as log,
+                refused_types() if asks_types else nullcontext(),
+            ):
                 values = [_argument(leaf, recording, asked) for leaf in call.leaves]
                 arguments = call.rebuild(values)
                 answer = run(
@@ -261,9 +269,11 @@ def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
-    """Where a call begins to read: the function, objects among the arguments, and classes."""
+    """Where a call begins to read: the function, objects among the arguments, classes, and
+    rules that stand for functions of NumPy's."""
     objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-    return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
+    classes = [cls for one in call.structures.values() for cls in one.classes()]
+    return [python, *objects, *classes, *RULES_FOR_NUMPY]
 
 
 def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:

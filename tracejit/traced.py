@@ -15,7 +15,7 @@ from tracejit.codegen.flow import UNRECORDED
 from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE
-from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
 from tracejit.trace.decisions import Decisions, Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Event
@@ -36,12 +36,21 @@ class Extent(enum.Enum):
     NOTHING = "nothing"
 
 
-class Derivative(NamedTuple):
-    """A derivative of a path: in reverse mode, from the cotangents of the results `given` to the
-    gradients of the inputs `asked`; in forward mode, from the tangents of the inputs `given` to
-    those of the results `asked`."""
+class Direction(enum.Enum):
+    """In which direction a derivative goes: by the rules from the cotangents of results to the
+    gradients of inputs, from the tangents of inputs to those of results, or, of a linear map, by
+    its transpose from results to inputs."""
 
-    reverse: bool
+    PULLED = "pulled"
+    PUSHED = "pushed"
+    TRANSPOSED = "transposed"
+
+
+class Derivative(NamedTuple):
+    """A derivative of a path, from directions of the values `given` to those of the values
+    `asked`."""
+
+    kind: Direction
     given: tuple[Value, ...]
     asked: tuple[Value, ...]
 
@@ -87,7 +96,8 @@ class TracedCall:
         pairs = zip(found, self.results, strict=True)
         tensors = [eager_tensor(data, value.type) for data, value in pairs]
         name = self.path.recording.graph.name
-        marker = Marker(name, "", self._pull, pruned=True, push=self._push, sight=self.sight)
+        ways: dict[str, Any] = {"push": self._push, "linear": self._linear, "sight": self.sight}
+        marker = Marker(name, "", self._pull, pruned=True, **ways)
         made = OVERRIDE(*tensors, *self.operands, outputs=len(tensors), grad=marker)
         shown = [made] if len(tensors) == 1 else list(made)
         for value, tensor in zip(self.results, shown, strict=True):
@@ -98,24 +108,36 @@ class TracedCall:
         """The gradients of the wanted operands, None for others."""
         inputs = self.path.inputs
         asked = tuple([value for value, wants in zip(inputs, wanted, strict=True) if wants])
-        found = iter(self._along(gs, self.results, asked, reverse=True))
+        found = iter(self._along(gs, self.results, asked, Direction.PULLED))
         return [next(found) if wants else None for wants in wanted]
 
     def _push(self, dots: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The tangents of the results."""
-        return self._along(dots, self.path.inputs, tuple(self.results), reverse=False)
+        return self._along(dots, self.path.inputs, tuple(self.results), Direction.PUSHED)
+
+    def _linear(self, moving: Sequence[bool], wanted: Sequence[bool]) -> LinearCall:
+        """The call as a linear map of the operands that move to the results that are wanted."""
+        pairs = zip(self.path.inputs, moving, strict=True)
+        asked = tuple([value for value, moves in pairs if moves])
+        given = [value for value, wants in zip(self.results, wanted, strict=False) if wants]
+
+        def transposed(gs: Sequence[Tensor | None]) -> list[Tensor | None]:
+            found = iter(self._along(gs, self.results, asked, Direction.TRANSPOSED))
+            return [next(found) if moves else None for moves in moving]
+
+        return LinearCall(self.path.obstacle(given, asked), transposed)
 
     def _along(
         self,
         directions: Sequence[Tensor | None],
         values: Sequence[Value],
         asked: tuple[Value, ...],
-        reverse: bool,
+        kind: Direction,
     ) -> list[Tensor | None]:
         """What a derivative answers along the directions that there are, one for each of
         `values`."""
         pairs = [(v, d) for v, d in zip(values, directions, strict=False) if d is not None]
-        derivative = Derivative(reverse, tuple([value for value, _ in pairs]), asked)
+        derivative = Derivative(kind, tuple([value for value, _ in pairs]), asked)
         seeds = [direction for _, direction in pairs]
         made, found = self._tried(derivative, seeds)
         if made is None:

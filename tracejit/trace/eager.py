@@ -25,6 +25,7 @@ from tracejit.ops.shapes import copy
 from tracejit.trace import places
 from tracejit.trace.contents import can_change
 from tracejit.trace.memory import seal, view_of
+from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.replays import Replay, Run
@@ -190,6 +191,10 @@ class Eager(threading.local, Recorder):
         value = Held(kind, operand)
         if kind.form == "array":
             value.index = BORROWED
+        if self.probes and not np.any(operand):
+            value = snapshot(value)
+            for probe in self.probes:
+                probe.note_zeros(value, operand)
         return value
 
     def keep(self, tensor: Tensor) -> Value:
@@ -205,6 +210,15 @@ class Eager(threading.local, Recorder):
             window.watch(source._value)
         with self.seen_by((*self.windows, window)):
             yield window.nodes
+
+    @contextmanager
+    def probing(
+        self, function: str, reads: Sequence[Any], sources: Sequence[Tensor]
+    ) -> Iterator[Probe]:
+        """As every recorder; the probe sees all that is computed, as a window."""
+        probe = Probe(function, reads, [source._value for source in sources])
+        with self.asking(probe), self.seen_by((*self.windows, probe)):
+            yield probe
 
     # Variables
 

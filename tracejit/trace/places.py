@@ -12,6 +12,7 @@ import contextlib
 import functools
 import linecache
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -37,6 +38,9 @@ _RECORDABLE = {"scipy", *(f"scipy.{one.stem}" for one in Path(PACKAGE, "scipy").
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
+_MATH_CALL = re.compile(r"\bmath\.(\w+)\(")
+# Functions of math that have another name in NumPy.
+_OF_NUMPY = {"fabs": "abs", "fsum": "sum"}
 _internal: dict[str, bool] = {}
 # What was found out about lines, by code object; these are slow to compare and to hash.
 _located: dict[int, _Located] = {}
@@ -67,8 +71,26 @@ def scipy_called() -> str:
 def instead_of(package: str) -> str:
     """What to do in place of a call of this package of SciPy."""
     if package in _RECORDABLE:
-        return f"take the function from tracejit.{package}; docs/coverage.md lists what it records."
-    return "keep the call outside the function, or write what it does with NumPy."
+        return f"take the function from tracejit.{package}; dir() lists what it records."
+    return (
+        "keep the call outside the function, or let Python make it at every call: "
+        "y = tj.callback(f, x, result=tj.TensorSpec(shape)), in a tj.custom_gradient that returns "
+        "its derivative."
+    )
+
+
+def foreign_call() -> tuple[str, str]:
+    """The package of SciPy or the function of `math` that the user's line calls, and what to do
+    instead; empty for neither."""
+    if package := scipy_called():
+        return package, instead_of(package)
+    line = here()
+    text = "" if line is None else line.text[line.column or 0 : line.end_column]
+    found = _MATH_CALL.search(text)
+    if found is None:
+        return "", ""
+    name = _OF_NUMPY.get(found[1], found[1])
+    return f"math.{found[1]}", f"use np.{name}, which is recorded." if hasattr(np, name) else ""
 
 
 def user_depth() -> int:
@@ -271,3 +293,13 @@ def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> 
     """The absolute line of a recorded location."""
     found = None if place is None else files.get(place._replace(note=""))
     return None if place is None or found is None else Where(*found, place.text)
+
+
+def name_of_array(array: np.ndarray) -> str:
+    """The name that a local variable of the running function has for an array like this one."""
+    frame = user_frame()
+    for name, local in (frame.f_locals if frame is not None else {}).items():
+        if type(local) is np.ndarray and local.shape == array.shape and local.dtype == array.dtype:
+            if local.tobytes() == array.tobytes():
+                return name
+    return "an array"

@@ -1,4 +1,4 @@
-"""Replays: what a recompute region met in its forward run, for its second run to meet again."""
+"""What the forward run of a recompute region met, and the second run that meets it again."""
 
 from __future__ import annotations
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable
-from types import MethodDescriptorType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
-from tracejit.exceptions import shape_row
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
@@ -26,12 +23,11 @@ from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
+from tracejit.trace.misfits import call_error, spelling
 from tracejit.trace.selected import Selected
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
-_CALLED = re.compile(r"^[\w.<>]+\(\) ")
 TEXT = "the text of {}"
-_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 class Tensor(ArrayMethods):
@@ -150,7 +146,7 @@ class Tensor(ArrayMethods):
             return self._recording.record(op, args, kwargs)
         handler = handler_of(function)
         if handler is None:
-            raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
+            raise fail("unsupported-function", self._recording.here(), function=spelling(function))
         try:
             return handler(*args, **kwargs)
         except TracejitError:
@@ -158,27 +154,9 @@ class Tensor(ArrayMethods):
         except (ValueError, IndexError) as error:
             if self._held.data is not None and isinstance(error, np.linalg.LinAlgError):
                 raise  # the numbers do not fit, not the shapes
-            raise fail(
-                shape_row(error),
-                self._recording.here(),
-                call=_spelling(function),
-                problem=error,
-                fix=f"given {self.type!r}.",
-            ) from None
+            raise call_error(self._recording, function, error, args, kwargs) from None
         except TypeError as error:
-            keyword = _KEYWORD.search(str(error))
-            problem = (
-                f"the keyword {keyword[1]} is not supported"
-                if keyword
-                else (_CALLED.sub("it ", str(error)))
-            )
-            raise fail(
-                "unsupported-call",
-                self._recording.here(),
-                function=_spelling(function),
-                problem=problem,
-                fix="leave it out, or compute the same from supported calls.",
-            ) from None
+            raise call_error(self._recording, function, error, args, kwargs) from None
 
     def __tracejit_data__(self) -> Any:
         """The numbers, where they are known and nothing differentiable; else this Tensor."""
@@ -205,6 +183,7 @@ class Tensor(ArrayMethods):
         """`convert` of the value, where Python may read it."""
         recorder = self._recording
         recorder.check_alive()
+        recorder.refuse_placeholder(self._value, call)
         return convert(recorder.value_of(self._value, call, fix, decides))
 
     @places.at_the_users_line
@@ -212,6 +191,7 @@ class Tensor(ArrayMethods):
         """`convert` of the value, a truth value or an integer that Python goes by from here."""
         recorder = self._recording
         recorder.check_alive()
+        recorder.refuse_placeholder(self._value, call)
         fix = "choose with np.where(condition, a, b), which records both sides, or decide outside."
         return recorder.decide(self._value, convert, call, fix)
 
@@ -293,6 +273,7 @@ class Tensor(ArrayMethods):
         array([2., 4.])
         """
         self._recording.check_alive()
+        self._recording.refuse_placeholder(self._value, "{}.numpy()")
         array: np.ndarray = self._recording.numpy(self._value)
         return array
 
@@ -353,7 +334,8 @@ class Tensor(ArrayMethods):
         if self.type.form != "weak" and hasattr(kind, name) and not name.startswith("__"):
             called = f"{kind.__name__}.{name}"
             raise fail("unsupported-function", self._recording.here(), function=called)
-        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        called = "numpy.ndarray" if self.type.form == "array" else self.__class__.__name__
+        raise AttributeError(f"{called!r} object has no attribute {name!r}")
 
 
 class ArrayTensor(Tensor, ArrayContainer):
@@ -375,21 +357,7 @@ class ScalarTensor(Tensor):
         return object.__getattribute__(self, name)
 
 
+ArrayTensor.__name__ = ScalarTensor.__name__ = Tensor.__name__  # users know one
+
 # The classes of Tensors; `type(x) in TENSORS` tells if a value of the user's is one.
 TENSORS = frozenset((ArrayTensor, ScalarTensor))
-
-
-def _spelling(function: Any) -> str:
-    if function is operator.getitem:
-        return "indexing"
-    if function is operator.setitem:
-        return "assigning to elements"
-    if isinstance(function, MethodDescriptorType):
-        return f"ndarray.{function.__name__}"
-    if isinstance(function, tuple):
-        return f"{_spelling(function[0])}.{function[1]}"
-    module = getattr(function, "__module__", None) or "numpy"
-    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
-        return f"the ufunc {function.__name__}"
-    name = getattr(function, "__name__", "") or type(function).__name__
-    return f"{module.replace('numpy', 'np', 1)}.{name}"
