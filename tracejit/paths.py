@@ -36,7 +36,7 @@ from tracejit.trace.eager import EAGER, eager_tensor, snapshot
 from tracejit.trace.forks import reopened
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.traced import Derivative, Derived, Extent, Direction, TracedCall
+from tracejit.traced import Derivative, Derived, Direction, Extent, TracedCall
 
 # So many ways through the rules of one derivative are kept.
 LIMIT = 64
