@@ -34,7 +34,6 @@ def reopened(
     recording.hidden, recording.versions, recording.events = hidden, {}, []
     recording.decisions, recording.apart = decisions, (-len(recording.graph.nodes),)
     recording.open, recording.thread, recording.reopened_by = True, here[1], here
-    recording.decisions.ended = True
     try:
         with recording:
             yield
