@@ -213,6 +213,10 @@ def test_alone_a_module_says_which_way_is_missing() -> None:
         f.kernel_of = f(X)  # type: ignore[attr-defined]
         f.kernels[-1].forward(-X)
     assert caught.value.args == (0, False, "signed:1")
+    assert str(caught.value) == (
+        "signed:1: this module has no code for a decision that is False here. Call the function "
+        "so where tracejit is installed, and save its kernel again."
+    )
 
 
 def test_forward_and_backward_follow_one_way() -> None:
