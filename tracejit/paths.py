@@ -36,7 +36,7 @@ from tracejit.trace.eager import EAGER, eager_tensor, snapshot
 from tracejit.trace.forks import reopened
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.traced import Derivative, Derived, Direction, Extent, TracedCall
+from tracejit.traced import Derivative, Direction, Extent, RecordedDerivative, TracedCall
 
 # So many ways through the rules of one derivative are kept.
 LIMIT = 64
@@ -88,7 +88,7 @@ class Path:
         self.mutex = Mutex()
         self._compute_all: Callable[..., Sequence[Any]] | None = None
         self._parts: dict[tuple[Value, ...], Callable[..., Sequence[Any]]] = {}
-        self._derived: dict[Derivative, list[Derived]] = {}
+        self._derived: dict[Derivative, list[RecordedDerivative]] = {}
 
     def __call__(
         self, operands: Sequence[Tensor], caller: TracedCall | None = None
@@ -151,7 +151,7 @@ class Path:
 
     # Derivatives
 
-    def derived(self, derivative: Derivative) -> Sequence[Derived]:
+    def derived(self, derivative: Derivative) -> Sequence[RecordedDerivative]:
         """What was recorded for a derivative, one for each way through its rules."""
         return self._derived.get(derivative, ())
 
@@ -161,7 +161,7 @@ class Path:
         known: Mapping[Value, Any],
         directions: Sequence[Any],
         forced: Sequence[Any] = (),
-    ) -> Derived:
+    ) -> RecordedDerivative:
         """Record a derivative, in a call whose values are `known` and whose cotangents or tangents
         are `directions`; the first decisions of its rules have the outcomes `forced`."""
         recording = self.recording
@@ -177,10 +177,11 @@ class Path:
             seeds, answers = record(derivative, directions)
             events = recording.events
             versions = {values[0]: values for values in recording.versions.values()}
+        decisions.prefix.forget()
         new = recording.graph.nodes[first:]
         own = [node for node in recording.graph.nodes[:first] if not node.op.effect]
         effects = [node for node in new if node.op.effect and node.op is not DECIDE]
-        return Derived(
+        return RecordedDerivative(
             seeds=[seed._value for seed in seeds],
             answers=[None if answer is None else answer._value for answer in answers],
             hidden=list(hidden.values()),
@@ -193,7 +194,7 @@ class Path:
             paths={},
         )
 
-    def keep(self, derivative: Derivative, made: Derived) -> None:
+    def keep(self, derivative: Derivative, made: RecordedDerivative) -> None:
         """Let what was recorded for a derivative serve other calls, too; unless it decides, and no
         kernel would see that a call takes another way."""
         ways = self._derived.setdefault(derivative, [])
@@ -263,7 +264,7 @@ class Path:
                 total = g if total is None else total + g
         return None if total is None else like(total, Tensor(self.inputs[k], self.recording))
 
-    def path_of(self, made: Derived, extent: Extent) -> Path | None:
+    def path_of(self, made: RecordedDerivative, extent: Extent) -> Path | None:
         """The path of a derivative, which computes again as much of the calls before it as
         `extent` says; None where there is nothing to compute."""
         path: Path | None = made.paths.get(extent)
@@ -272,52 +273,53 @@ class Path:
                 path = made.paths[extent] = made.paths.get(extent) or self._path_of(made, extent)
         return path
 
-    def _path_of(self, made: Derived, extent: Extent) -> Path:
+    def _path_of(self, made: RecordedDerivative, extent: Extent) -> Path:
         recording = self.recording
         stops = self._stops(extent)
         own = [*made.seeds, *[hidden.value for hidden in made.hidden]]
-        needed = needed_nodes(made.nodes, made.outputs, {*stops, *self.seeds, *own})
-        met = [value for node in needed for value in node.operands]
-        computed = {value for node in needed for value in node.results}
-        reads = {stops[value]: None for value in (*met, *made.outputs) if value in stops}
-        for value, versions in made.versions.items():
-            if value in stops and not computed.isdisjoint(versions):
-                reads[value] = None
-        places = {value: place for place, value in enumerate(self.inputs)}
-        inputs = sorted(reads, key=lambda value: places.get(value, len(places)))
-        path: Path
-        for path in made.paths.values():
-            if path.inputs[: len(inputs)] == inputs and len(path.inputs) == len(inputs) + len(own):
-                return path
-        aliases = {v: stops[v] for v in (*met, *made.outputs) if v in stops and stops[v] is not v}
+        nodes = needed_nodes(made.nodes, made.outputs, {*stops, *self.seeds, *own})
+        operands = [value for node in nodes for value in node.operands]
+        met = [value for value in (*operands, *made.outputs) if value in stops]
+        aliases = {value: stops[value] for value in met if stops[value] is not value}
+        inputs = [*self._inputs_among(met, stops, made.versions, nodes), *own]
+        for known in made.paths.values():
+            if known.inputs == inputs:
+                return known  # type: ignore[no-any-return]
         outputs = [*made.outputs, *made.drawn]
         name = f"{recording.graph.name}_gradient"
-        graph = extract(
-            recording.graph, name, [*inputs, *own], outputs, self.seeds, needed, aliases
-        )
-        tree = None
-        if made.decides:
-            tree = Tree(name)
-            tree.join(graph, range(len(graph.inputs)))
+        graph = extract(recording.graph, name, inputs, outputs, self.seeds, nodes, aliases)
+        tree = Tree(name) if made.decides else None
+        if tree is None:
+            compute = self._computation(graph, len(outputs))
+        else:
+            tree.join(graph, range(len(inputs)))
             recorded = Recorded(tree.graph(), self.origin, 0, ways=(len(outputs),))
             compute = _sequence(self.make(recorded), len(outputs))
-        else:
-            compute = self._computation(graph, len(outputs))
-        all_inputs = [*inputs, *own]
-        path = Path(
-            recording, self.origin, all_inputs, made.outputs, compute, self.seeds, self.make
-        )
-        path.parent, path.mutex, path.nodes, path.tree = self, self.mutex, needed, tree
+        path = Path(recording, self.origin, inputs, made.outputs, compute, self.seeds, self.make)
+        path.parent, path.mutex, path.nodes, path.tree = self, self.mutex, nodes, tree
         path.versions, path.aliases, path.drawn = made.versions, aliases, made.drawn
         path.decisions = made.decisions
-        path.sources = [
-            [
-                *made.versions.get(value, [value]),
-                *[v for v, same in aliases.items() if same is value],
-            ]
-            for value in all_inputs
-        ]
+        path.sources = [list(made.versions.get(value, [value])) for value in inputs]
+        for copy, original in aliases.items():
+            path.sources[inputs.index(original)].append(copy)
         return path
+
+    def _inputs_among(
+        self,
+        met: Sequence[Value],
+        stops: Mapping[Value, Value],
+        versions: Mapping[Value, list[Value]],
+        nodes: Sequence[Node],
+    ) -> list[Value]:
+        """What is read of the calls before: in the order of this path's inputs, others after them.
+        Among them is a Variable of which only a value that was assigned to it is met."""
+        computed = {value for node in nodes for value in node.results}
+        reads = {stops[value]: None for value in met}
+        for value, later in versions.items():
+            if value in stops and not computed.isdisjoint(later):
+                reads[value] = None
+        places = {value: place for place, value in enumerate(self.inputs)}
+        return sorted(reads, key=lambda value: places.get(value, len(places)))
 
     def _stops(self, extent: Extent) -> dict[Value, Value]:
         """The values that a derivative of this path reads, each with itself; and what a recompute

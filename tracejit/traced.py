@@ -55,7 +55,7 @@ class Derivative(NamedTuple):
     asked: tuple[Value, ...]
 
 
-class Derived(NamedTuple):
+class RecordedDerivative(NamedTuple):
     """What was recorded for a derivative: the inputs for its cotangents or tangents, the answers,
     what the rules read besides, the events in them, and what they decide and draw. `nodes` are what
     it may compute; `paths` compute it, one for each extent."""
@@ -150,7 +150,7 @@ class TracedCall:
 
     def _tried(
         self, derivative: Derivative, seeds: Sequence[Tensor]
-    ) -> tuple[Derived | None, Sequence[Tensor]]:
+    ) -> tuple[RecordedDerivative | None, Sequence[Tensor]]:
         """What was recorded already for a derivative, and takes the way that this call takes; and
         what it computes."""
         for made in self.path.derived(derivative):
@@ -161,7 +161,7 @@ class TracedCall:
 
     def _recorded(
         self, derivative: Derivative, seeds: Sequence[Tensor]
-    ) -> tuple[Derived, Sequence[Tensor]]:
+    ) -> tuple[RecordedDerivative, Sequence[Tensor]]:
         """What is recorded now for a derivative, and what it computes."""
         path = self.path
         with path.mutex.here():
@@ -180,7 +180,7 @@ class TracedCall:
 
     def _derived(
         self, derivative: Derivative, seeds: Sequence[Tensor], forced: Sequence[Any]
-    ) -> Derived:
+    ) -> RecordedDerivative:
         """Record a derivative for this call."""
         known: dict[Value, Any] = {}
         call: TracedCall | None = self
@@ -189,14 +189,14 @@ class TracedCall:
             call = call.caller
         directions = [seed._value.data for seed in seeds]
         try:
-            made: Derived = self.path.derive(derivative, known, directions, forced)
+            made: RecordedDerivative = self.path.derive(derivative, known, directions, forced)
             return made
         except Failed as error:
             function = self.path.recording.graph.name
             raise error.__cause__ or fail("not-compiled", EAGER.here(), function=function) from None
 
     def _computed(
-        self, made: Derived, seeds: Sequence[Tensor]
+        self, made: RecordedDerivative, seeds: Sequence[Tensor]
     ) -> tuple[Sequence[Tensor], Sequence[Any] | None]:
         """The results of what was recorded for a derivative; or where the rules decide otherwise in
         this call, the decisions that its kernel has met."""

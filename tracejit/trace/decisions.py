@@ -57,6 +57,10 @@ class Prefix:
         """These values were computed already."""
         self._known.update(known)
 
+    def forget(self) -> None:
+        """Nothing is asked any more: let go of the arrays."""
+        self._known.clear()
+
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
         self.unknown.add(value)
