@@ -22,7 +22,8 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.linearity import LinearMap
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
-from tracejit.ir.graph import NOWHERE, Graph, Node, Value
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.location import NOWHERE, Origin
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.markers import is_ruled
@@ -61,7 +62,7 @@ class Path:
     def __init__(
         self,
         recording: Recording,
-        origin: str,
+        origin: Origin,
         inputs: Sequence[Value],
         outputs: Sequence[Value],
         compute: Callable[..., Sequence[Any]],
