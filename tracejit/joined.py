@@ -18,6 +18,7 @@ from tracejit.runtime.notes import KERNELS
 from tracejit.runtime.turns import Mutex
 from tracejit.specialise import RecordedCall
 from tracejit.trace.decisions import Hidden
+from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Recording
 from tracejit.traced import is_unrecorded
 
@@ -172,6 +173,10 @@ class Ways:
     def hidden(self) -> list[Hidden]:
         """What the kernel takes besides the arguments of the user's, in its order."""
         return list(self._hidden.values())
+
+    def read_variables(self) -> bool:
+        """Whether any reads a Variable or an eager Tensor, which a tape may have to see."""
+        return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
         """What the call answers on each way, or on all alike; and where the kernel says which."""

@@ -111,7 +111,7 @@ class Path:
         if self.parent is not None:
             return self.compute(*data)
         if self.decides:
-            raise Failed
+            raise Failed("decision", "what only the call itself knows")
         if self._compute_all is None:
             graph = self.recording.graph
             outputs = [*self.outputs, *self.drawn]

@@ -18,6 +18,7 @@ from tracejit.ir.types import HANDLE
 from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
 from tracejit.trace.decisions import Decisions, Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
+from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Event
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Sieve, Sight
@@ -280,6 +281,8 @@ def tensor_of_hidden(hidden: Hidden) -> Tensor:
     holder = hidden.holder
     if isinstance(holder, Value):
         return Tensor(holder, EAGER)
+    if type(holder) is Attribute:
+        holder = holder.value
     if hidden.value.type is HANDLE:
         return handle_tensor(holder)
     return Tensor(EAGER.lift(holder), EAGER)

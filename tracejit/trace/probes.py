@@ -77,7 +77,7 @@ class Probe(Whole):
         if isinstance(operand, np.ndarray):
             if self._captures is None:
                 self._captures = Captures(self._reads, limit=None, compares=False)
-            if self._captures.name_of(operand) is not None:
+            if self._captures.sources_of(operand):
                 return
         self.zeros.add(value)
 

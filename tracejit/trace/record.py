@@ -12,6 +12,7 @@ arrays, eager Tensors, and Variables, which have one value after another here as
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -28,8 +29,12 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
+from tracejit.trace.active import active as active
+from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.decisions import Decisions, Hidden, Unknown
+from tracejit.trace.capture.views import view_between
+from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown, is_constant
+from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
@@ -37,30 +42,9 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
-class Active(threading.local):
-    """The recordings that run on this thread, the innermost last."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self.stack: list[Recording] = []
-
-
-active = Active()
-
-
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
-
-
-@contextmanager
-def outside_recordings() -> Iterator[None]:
-    """Meanwhile what this thread computes is recorded nowhere."""
-    outer, active.stack = active.stack, []
-    try:
-        yield
-    finally:
-        active.stack = outer
 
 
 class Event(NamedTuple):
@@ -97,6 +81,7 @@ class Recording(Recorder):
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
+        self.handling = Handling()
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -121,6 +106,9 @@ class Recording(Recorder):
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
         self.check_alive()
+        handling = self.handling
+        if STATE() is not handling.state or warnings.filters is not handling.filters:
+            self._check_handling()
         values = tuple([self.lift(operand) for operand in operands])
         if self.logs:
             self.note_uses(values)
@@ -149,6 +137,14 @@ class Recording(Recorder):
                 tensor._owner = view_of(tensor, op, operands, params)
             return tensor
         return tuple(Tensor(value, self) for value in node.results)
+
+    def _check_handling(self) -> None:
+        """Raise Failed where the function handles floating-point errors in a way of its own."""
+        change = self.handling.change()
+        if change:
+            where = self.here()
+            self.handling.problem = change if where is None else f"{change}, at `{where.text}`"
+            raise Failed("floating", self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Whether an op on these numbers can be computed now: none depends on a draw."""
@@ -212,10 +208,22 @@ class Recording(Recorder):
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
-            name = self.captures.name_of(operand)
-            if name is not None:
-                return self.hide(operand, name, kind)
+            sources = self.captures.sources_of(operand)
+            if sources:
+                return self._captured(operand, kind, sources)
         return self.graph.constant(operand)
+
+    def _captured(
+        self, array: np.ndarray, kind: ArrayType, sources: Sequence[tuple[str, np.ndarray]]
+    ) -> Value:
+        """The input for a captured array, or an operation on it for a view; `sources` are captured
+        in the same memory. A view that cannot be expressed is an input of its own."""
+        for name, source in sources:
+            view = None if source is array else view_between(source, array)
+            whole = None if view is None else type_of(source)
+            if view is not None and whole is not None:
+                return self.lift(view.of(Tensor(self.hide(source, name, whole), self)))
+        return self.hide(array, sources[0][0], kind)
 
     def _foreign(self, tensor: Tensor) -> Value:
         """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
@@ -305,24 +313,10 @@ class Recording(Recorder):
         """A weak number's value, read under a guard; array data is refused."""
         if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
-        if self._is_constant(value):
+        if is_constant(value):
             return self.decisions.prefix[value]
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
-
-    @staticmethod
-    def _is_constant(value: Value) -> bool:
-        """Whether a value is made of constants alone."""
-        pending, met = [value], {value}
-        while pending:
-            one = pending.pop()
-            if isinstance(one, Constant):
-                continue
-            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
-                return False
-            pending += [x for x in one.node.operands if x not in met]
-            met.update(one.node.operands)
-        return True
 
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
@@ -340,7 +334,7 @@ class Recording(Recorder):
         """
         if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
-        if self._is_constant(value):
+        if is_constant(value):
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)

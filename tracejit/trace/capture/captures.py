@@ -7,7 +7,8 @@ value, other objects by identity, containers by length, keys and elements, array
 contents, functions and classes by what they are made of. A guard that fails makes the function
 record again, so a kernel is never stale.
 
-A captured array that is an operand becomes a hidden argument of the kernel, read at each call.
+A captured array that is an operand becomes a hidden argument of the kernel, read at each call,
+and a view of it an operation on that (`views.py`).
 What NumPy computes from a captured array before that is a constant of the kernel; the comparison
 of contents protects it: of all elements, at the speed of memory. Arrays that nobody can write to
 are not compared.
@@ -26,7 +27,7 @@ import operator
 import re
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import (
     BuiltinMethodType,
@@ -44,12 +45,12 @@ from tracejit.trace.capture.ambient import ambient_states
 from tracejit.trace.capture.buffers import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
-from tracejit.trace.capture.contents import FEW, is_buffer, is_large
+from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
 from tracejit.trace.capture.freezing import Frozen
 from tracejit.trace.capture.functions import visit_function, visit_memory
 from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
-from tracejit.trace.capture.walk import LEAVES, Walk
+from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.draws import is_random, refusing_draws
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
@@ -68,19 +69,22 @@ class Captures(Walk):
         compares: bool = True,
         freezes: bool = False,
         recorded: frozenset[str] = frozenset(),
+        lend: Lend | None = None,
     ) -> None:
         """Walk from `roots`: the function, the objects among its arguments, and the classes of
         containers among them. Containers of more than `limit` elements in all are refused, or,
         where it is None, not walked. Contents are copied only for a guard that `compares` them;
         where it `freezes`, arrays are made read-only instead, if they can be. `recorded` are the
-        parameters of the first root that are recorded arrays.
+        parameters of the first root that are recorded arrays; `lend` says which attributes the
+        kernel will read anew.
         """
-        super().__init__(roots, limit)
+        super().__init__(roots, limit, lend)
+        self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
         self.frozen = Frozen() if freezes else None
         self.recorded = recorded
         before = None
-        while before != (len(self.words), len(self.habits)):
-            before = len(self.words), len(self.habits)
+        while before != (found := [*map(len, (self.words, self.later_words, self.habits))]):
+            before = found
             self.begin()
             for root in self.roots:
                 self.visit(root, self.bind(root), "an argument", check=False)
@@ -93,20 +97,24 @@ class Captures(Walk):
             self.conditions.copy_contents(but=self.operands)
 
     def does(self, habit: str) -> bool:
-        """Whether code that is read may "ask type" (`type`, `hasattr`) or "take gradients"."""
+        """Whether code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
+        `id`), or "take gradients"."""
         return habit in self.habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:
         """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
         return refusing_draws(function, self.generators)
 
-    def name_of(self, array: np.ndarray) -> str | None:
-        """The name under which `array`, or what it is a view of, was captured; None if it was
-        not."""
-        base: Any = array
-        while base is not None and id(base) not in self.arrays:
-            base = getattr(base, "base", None)
-        return None if base is None else self.arrays[id(base)][0]
+    def sources_of(self, array: np.ndarray) -> Sequence[tuple[str, np.ndarray]]:
+        """The captured arrays, with their names, that `array` may be a view of: itself, or those
+        in the same memory. Nothing where it shows no captured memory."""
+        if id(array) in self.arrays:
+            return (self.arrays[id(array)],)
+        if self._by_memory is None:
+            self._by_memory = {}
+            for name, one in self.arrays.values():
+                self._by_memory.setdefault(id(memory_of(one)), []).append((name, one))
+        return self._by_memory.get(id(memory_of(array)), ())
 
     def _only_operands(self) -> dict[int, np.ndarray]:
         """The large arrays, by id, that the code does nothing with but combine them with recorded

@@ -60,7 +60,13 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
     for word in sorted(words):
-        walk.visit(own[word], f"{held}.__dict__[{quoted(word)}]", word)
+        place = f"{held}.__dict__[{quoted(word)}]"
+        if foreign or is_of_library(kind):
+            walk.visit(own[word], place, word)
+        else:
+            walk.visit_attribute(value, word, own[word], place)
+    for word in sorted((walk.later_words & own.keys()) - words):
+        walk.visit(own[word], f"{held}.__dict__[{quoted(word)}]", word, inside=False)
     if foreign:
         return
     walk.check(f"type({held}) is {walk.bind(kind)}")
@@ -118,6 +124,9 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
             walk.visit(member, f"{held}.__dict__[{quoted(word)}]", word)
         elif word not in hidden | implicit:
             walk.visit(member, attribute(held, word), word)
+    for word in sorted((walk.later_words & vars(cls).keys()) - walk.words):
+        if isinstance(vars(cls)[word], FunctionType):
+            walk.visit(vars(cls)[word], attribute(held, word), word, inside=False)
     hidden.update(vars(cls))
 
 

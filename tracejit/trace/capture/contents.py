@@ -64,6 +64,13 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     return [*chain_of(array)][-1]
 
 
+def memory_of(array: Any) -> Any:
+    """The object that owns the memory of `array`: NumPy's views of one array name the same."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
 def is_in_one_piece(array: np.ndarray) -> bool:
     """Whether a bytearray compares itself with `array` as it is."""
     return array.flags.c_contiguous and array.dtype.char in _WITH_FORMAT

@@ -57,6 +57,10 @@ class Guard:
             self._space[name] = thing
         return name
 
+    def objects(self) -> list[Any]:
+        """What conditions are about."""
+        return list(self._space.values())
+
     def key(self, key: Any) -> str:
         """The expression for a key of a container."""
         return repr(key) if type(key) in (str, int) else self.bind(key)

@@ -3,7 +3,8 @@ shares: how what is met becomes conditions of a guard."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -17,27 +18,37 @@ from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
 LEAVES = 1000
+# What is one object to who hands it over: the methods of these classes do not change.
+OPAQUE = (list, dict, set, deque, FunctionType)
+# Who calls these reads and writes attributes past their class.
+UNSEEN = frozenset(("__getattribute__", "__setattr__", "__delattr__"))
+Lend = Callable[[Any, str, Any, bool], Any]
 
 
 class Walk:
     """A walk from some functions and objects outward, with the guard that it writes."""
 
-    def __init__(self, roots: Iterable[Any], limit: int | None = LEAVES) -> None:
+    def __init__(
+        self, roots: Iterable[Any], limit: int | None = LEAVES, lend: Lend | None = None
+    ) -> None:
         """Start at `roots`. Containers of more than `limit` elements in all are refused, or, where
-        it is None, not walked.
+        it is None, not walked. `lend` says which attributes the kernel will read anew.
 
         `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
-        are the attributes that the code spells, `names` its globals, `modules` those that objects
-        come from, `habits` what the code does that asks for more checks. `recorded` are the
-        parameters of `root`, the function that is first, that are recorded arrays, `only_operands`
-        says of places where arrays are held whether they are only combined with such.
+        are the attributes that the code spells, `later_words` those that only callbacks do, `names`
+        its globals, `modules` those that objects come from, `habits` what the code does that asks
+        for more checks. `recorded` are the parameters of `root`, the function that is first, that
+        are recorded arrays, `only_operands` says of places where arrays are held whether they are
+        only combined with such.
         """
         self.roots = list(roots)
         self.root = getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
         self.limit = limit
         self.arrays: dict[int, tuple[str, np.ndarray]] = {}
         self.labels: dict[int, str] = {}
+        self.lend = lend
         self.words: set[str] = set()
+        self.later_words: set[str] = set()
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.habits: set[str] = set()
@@ -54,13 +65,18 @@ class Walk:
         self.bind = self.conditions.bind
         self.check = self.conditions.check
         self.visited: set[int] = set()
+        self.lent: dict[tuple[int, str], tuple[str, Any]] = {}
+        self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
         self.times_at_root = 0
         self.places: dict[int, set[str]] = {}
         self.only_operands: dict[str, bool] = {}
 
-    def visit(self, value: Any, place: str, name: str, check: bool = True) -> None:
-        """Add the checks for `value`, which is read again by the expression `place`."""
+    def visit(
+        self, value: Any, place: str, name: str, check: bool = True, inside: bool = True
+    ) -> None:
+        """Add the checks for `value`, which is read again by the expression `place`; of a container
+        or a function only for which it is, where what is `inside` is not read."""
         kind = type(value)
         if kind in ATOMS or issubclass(kind, np.generic):
             if check:
@@ -68,6 +84,8 @@ class Walk:
             return
         if check:
             self.conditions.check_identity(value, place)
+        if not inside and kind in OPAQUE:
+            return
         if kind is np.ndarray:
             self.places.setdefault(id(value), set()).add(place)
         elif value is self.root:
@@ -79,6 +97,20 @@ class Walk:
         if kind is FunctionType:
             self.names.add(value.__name__)
         self.inside(value, self.bind(value), name)
+
+    def visit_attribute(self, holder: Any, word: str, value: Any, place: str) -> None:
+        """Add the checks for an attribute in the `__dict__` of an object, or what it has to be to
+        be lent to the recording."""
+        asks = not self.habits.isdisjoint(("ask type", "ask attribute"))
+        if self.lend is not None and not asks and not self.words & UNSEEN:
+            self.attributes.append((holder, word, value))
+            found = self.lend(holder, word, value, "ask identity" in self.habits)
+            if found is not None:
+                self.lent[id(holder), word] = place, found
+                for condition in found.conditions(place, self.bind):
+                    self.check(condition)
+                return
+        self.visit(value, place, word)
 
     def inside(self, value: Any, held: str, name: str) -> None:
         """Add the checks for what is inside of `value`, an object that the expression `held` is."""
