@@ -11,7 +11,8 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.errors import fail
 from tracejit.ir.graph import Value
-from tracejit.ir.types import type_of
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.targets import (
     UnconnectedGradients,
     leaves_of,
@@ -126,7 +127,7 @@ class ForwardAccumulator:
             for value in recorder.as_sources(values):
                 if value.type.is_inexact:
                     xs.append(Tensor(value, recorder))
-                    dots.append(Tensor(recorder.lift(dot), recorder))
+                    dots.append(_formed(dot, value.type, recorder))
         return xs, dots
 
 
@@ -134,6 +135,17 @@ def _kept(dot: Any) -> Any:
     """A tangent that does not change any more."""
     dot = read_leaf(dot)
     return dot.copy() if type(dot) is np.ndarray else dot
+
+
+def _formed(dot: Any, type: ArrayType, recorder: Recorder) -> Tensor:
+    """A tangent in the form and dtype of its primal: a 0-d array for a 0-d array."""
+    tensor: Any = Tensor(recorder.lift(dot), recorder)
+    if tensor.type.form == "weak" and (tensor.dtype.kind != "c" or type.dtype.kind == "c"):
+        tensor = as_scalar(tensor, dtype=type.dtype)
+    forms = tensor.type.form, type.form
+    convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
+    formed: Tensor = tensor if convert is None else convert(tensor)
+    return formed
 
 
 def _check_tangent(primal: Any, dot: Any) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.codegen.flow import UNRECORDED
 from tracejit.kernel import Kernel
 from tracejit.passes.join import Misfit, Tree
 from tracejit.pipeline import Recorded
@@ -21,6 +20,7 @@ from tracejit.specialise import RecordedCall
 from tracejit.trace.decisions import Hidden
 from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Recording
+from tracejit.traced import is_unrecorded
 
 MAX_NODES = 50_000
 
@@ -39,11 +39,6 @@ def raised_by_kernel(error: BaseException) -> bool:
             return True
         trace = trace.tb_next
     return False
-
-
-def is_unrecorded(error: BaseException) -> bool:
-    """Whether a kernel has met a decision that fell as it did in no recording."""
-    return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
 
 
 def answered(

@@ -18,7 +18,7 @@ from tracejit.arguments import check_containers, eager_source, plain_leaf, write
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
 from tracejit.explain import History
-from tracejit.joined import is_unrecorded, raised_by_kernel
+from tracejit.joined import raised_by_kernel
 from tracejit.kernel import Kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
@@ -39,6 +39,7 @@ from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Whole
 from tracejit.trace.writes import is_write, plain_write
+from tracejit.traced import is_unrecorded
 
 
 def shown(error: TracejitError) -> BaseException:

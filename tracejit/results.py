@@ -15,7 +15,7 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.location import Origin
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE, ENSURE
-from tracejit.paths import Path, run_event
+from tracejit.paths import Path
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
 from tracejit.trace.capture.exactness import ATOMS
@@ -26,6 +26,7 @@ from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, flatten, labels
 from tracejit.trace.variable import read_leaf
+from tracejit.traced import run_event
 
 Indices = tuple[int, ...]
 

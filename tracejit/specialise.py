@@ -16,7 +16,7 @@ from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
-from tracejit.paths import Path, tensor_of_hidden
+from tracejit.paths import Path
 from tracejit.results import CommitFailed, Finished, finish
 from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
@@ -45,6 +45,7 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
+from tracejit.traced import tensor_of_hidden
 
 TRIES = 20
 

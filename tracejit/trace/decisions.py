@@ -64,6 +64,14 @@ class Prefix:
         self._effects = 0
         self._generators: dict[int, Any] = {}
 
+    def note(self, known: Mapping[Value, Any]) -> None:
+        """These values were computed already."""
+        self._known.update(known)
+
+    def forget(self) -> None:
+        """Nothing is asked any more: let go of the arrays."""
+        self._known.clear()
+
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
         self.unknown.add(value)
@@ -142,21 +150,27 @@ class Decisions:
         self._forced = forced
         self._outcomes: dict[tuple[Value, type], Any] = {}
         self.failed: Failed | None = None
-        self.ended = False
         self.seeds: set[Value] = set()
 
     def __len__(self) -> int:
         return len(self._outcomes)
 
+    def followed_by(
+        self, graph: Graph, hidden: Mapping[int, Hidden], known: Mapping[Value, Any], forced: Any
+    ) -> Decisions:
+        """Decisions for what is recorded after these, in a call where values are what is `known`;
+        the first have the outcomes `forced`. What was asked before is not asked again."""
+        later = Decisions(graph, hidden, [*self._outcomes.values(), *forced])
+        later._outcomes.update(self._outcomes)
+        later.prefix.note(known)
+        return later
+
     def decide(self, tensor: Any, convert: Callable[[Any], Any]) -> Any:
-        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed; Unknown for all that
-        was not asked before the recording has `ended`, as its arguments are those of one call."""
+        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed."""
         kind: type = bool if convert is bool else int
         key = tensor._value, kind
         if key in self._outcomes:
             return self._outcomes[key]
-        if self.ended:
-            raise Unknown(tensor._value)
         number = len(self._outcomes)
         if number < len(self._forced) and type(self._forced[number]) is kind:
             outcome = self._forced[number]

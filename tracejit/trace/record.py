@@ -77,6 +77,7 @@ class Recording(Recorder):
         self.forward = 0
         self.exact = False
         self.keeps_apart = False
+        self.apart: tuple[int, ...] = ()
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
@@ -95,11 +96,10 @@ class Recording(Recorder):
         value = self.graph.add_input(name, type)
         if type_of(known) is type.in_numbers or type is HANDLE:
             self.decisions.given[value] = known
+        is_array = isinstance(known, np.ndarray) and not isinstance(known, Tensor)
         if type.form == "weak":
             self.known[value] = known
-        elif isinstance(known, Tensor) or not isinstance(known, np.ndarray):
-            self.in_order.add(value)
-        elif known.flags.c_contiguous:
+        elif not is_array or known.flags.c_contiguous:
             self.in_order.add(value)
         return Tensor(value, self)
 
@@ -131,13 +131,12 @@ class Recording(Recorder):
             self.known[node.results[0]] = number
         else:
             node = self._emit(op, values, params, types)
-        results = node.results
-        if len(results) == 1:
-            tensor = Tensor(results[0], self)
+        if len(node.results) == 1:
+            tensor = Tensor(node.results[0], self)
             if op.alias is not None:
                 tensor._owner = view_of(tensor, op, operands, params)
             return tensor
-        return tuple(Tensor(value, self) for value in results)
+        return tuple(Tensor(value, self) for value in node.results)
 
     def _check_handling(self) -> None:
         """Raise Failed where the function handles floating-point errors in a way of its own."""
@@ -159,7 +158,7 @@ class Recording(Recorder):
         """The node in the graph, and in every window that sees it."""
         seen, tapes = self._seen(op, values, params)
         before = len(self.graph.nodes)
-        tapes = (*tapes, -before) if self.keeps_apart else tapes
+        tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
         if len(self.graph.nodes) > before:
             for window in seen:
@@ -183,6 +182,7 @@ class Recording(Recorder):
     ) -> Node:
         """A node of the graph applied to other operands, at its end and in a region of its own."""
         seen, tapes = self._seen(node.op, operands, node.params)
+        seen = [window for window in seen if window.sees(node.results)]
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)

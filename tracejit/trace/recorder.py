@@ -51,7 +51,8 @@ class Recorder:
 
     `windows` are the open tapes. `logs` note the Variables that are read. `where` is the line that
     nodes are cited at instead of the running one, `in_rule` says that a rule of the user's runs:
-    its own line is meant then.
+    its own line is meant then. `originals` maps what a recompute region has computed again to what
+    it computed first.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -67,6 +68,7 @@ class Recorder:
         self.where: Location | None = None
         self.in_rule = False
         self.substitutes: Mapping[Value, Value] = {}
+        self.originals: dict[Value, Value] = {}
         self.scope = 0
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
