@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import functools
 import linecache
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -34,6 +36,7 @@ _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
 # The decorators of contextlib call what they decorate.
 _INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY, contextlib.__file__)
 _RECORDABLE = {"scipy", *(f"scipy.{one.stem}" for one in Path(PACKAGE, "scipy").glob("[a-z]*.py"))}
+_STORES = {dis.opmap.get(name) for name in ("STORE_SUBSCR", "STORE_SLICE")} - {None}
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
@@ -69,6 +72,42 @@ def instead_of(package: str) -> str:
     if package in _RECORDABLE:
         return f"take the function from tracejit.{package}; docs/coverage.md lists what it records."
     return "keep the call outside the function, or write what it does with NumPy."
+
+
+def assigned_elements() -> str:
+    """The elements, such as `c[:, k]`, that the user's running instruction assigns to an array that
+    is no Tensor; empty where it is no such assignment."""
+    frame: FrameType | None = sys._getframe(1)
+    user = user_frame()
+    if user is None or user.f_code.co_code[user.f_lasti] not in _STORES:
+        return ""
+    while frame is not None and frame is not user:
+        if frame.f_code.co_name == "__setitem__":
+            return ""
+        frame = frame.f_back
+    line = where(user)
+    found = "" if line is None or line.column is None else line.text[line.column : line.end_column]
+    return found or "a[...]"
+
+
+def only_calls(attribute: str) -> bool:
+    """Whether the user's running statement names an attribute only to call it."""
+    frame = user_frame()
+    if frame is None:
+        return False
+    location(frame)
+    source = _located[id(frame.f_code)].source
+    statement = source.statements.get(frame.f_lineno)
+    pattern = rf"\.{attribute}\b"
+    if statement is None:
+        return False
+    # A statement may share its line with others, of which only the last is known.
+    text = "".join(source.lines[statement.lineno - 1 : _header_end(statement)])
+    nodes = [*ast.walk(statement)]
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    uses = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == attribute]
+    follows = [text[found.end() :].lstrip()[:1] for found in re.finditer(pattern, text)]
+    return bool(follows) and set(follows) == {"("} and all(use in called for use in uses)
 
 
 def user_depth() -> int:

@@ -330,7 +330,7 @@ class Recording(Recorder):
         call = call.format(name if name != "an array" else "t")
         if package := places.scipy_called():
             call, fix = package, places.instead_of(package)
-        return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
+        return self.value_refused("value-needed", call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is in this call: what is recorded from here on is recorded for

@@ -27,6 +27,7 @@ from tracejit.trace import places
 from tracejit.trace.memory import lay_like
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
+from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 
 class Shared(BaseException):
@@ -320,6 +321,14 @@ class Recorder:
         if isinstance(value, Constant):
             return constant_text(value)
         return value.label or value.name or "an array"
+
+    def value_refused(self, row: str, call: str, **words: Any) -> TracejitError:
+        """The error `row` for `call` of Python's, which needs a value; where an element of a plain
+        array is assigned, the error for that."""
+        if elements := places.assigned_elements():
+            words = {"target": PLAIN, "fix": USE_NAMESPACE}
+            return fail("write", self.here(), call=f"{elements} = ...", **words)
+        return fail(row, self.here(), call=call, **words)
 
     def scalar_for(self, operand: Any) -> Any:
         """The NumPy scalar that NumPy takes a number of a subclass (IntEnum) for. Raises
