@@ -4,7 +4,7 @@ written to, containers it has not."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,14 @@ def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:
         for leaf in call.leaves
     ]
     return Call(leaves, call.structures), tensors
+
+
+def check_unread(call: Call, values: Sequence[Any], read: Collection[str]) -> None:
+    """Refuse eager Tensors that a tape records where Python has `read` the numbers, by leaf name:
+    their gradients would be lost."""
+    for leaf, value in zip(call.leaves, values, strict=True):
+        if leaf.name in read and type(value) is Tensor:
+            EAGER.value_of(value._value, "reading {}", "")
 
 
 def check_containers(

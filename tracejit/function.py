@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from tracejit.arguments import recording_among, without_tensors, write_back
+from tracejit.arguments import check_unread, recording_among, without_tensors, write_back
 from tracejit.differentiate import Request, rebuild, run
 from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
@@ -30,6 +30,7 @@ from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
+    NUMBERS,
     Call,
     bind_arguments,
     inside_method,
@@ -193,6 +194,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         Raises Failed where there are too many.
         """
         for _ in range(self.options.max_paths):
+            check_unread(call, leaves, found.entry.fixed)
             seen = self._shelf.calls
             answer, outcomes = found.entry.ways.tried(leaves)
             if outcomes is None:
@@ -331,7 +333,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             call, sizes = self._shapes.freed(call)
         fixed, differentiated = self._roles(call)
         if onto is not None:
-            numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
+            numbers = [leaf for leaf in call.leaves if leaf.role in NUMBERS]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
         runner = Run(self.python, self.signature, self.request, self.name, self._keeps_apart)
         try:

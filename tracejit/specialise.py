@@ -26,7 +26,7 @@ from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
-from tracejit.trace.signature import Call, Leaf, origin_of
+from tracejit.trace.signature import NUMBERS, Call, Leaf, origin_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.variable import Variable
@@ -169,7 +169,7 @@ class Run:
 
     def _recorded(self, asked: Asked) -> RecordedCall:
         known = asked.fixed.keys() | asked.differentiated
-        numbers = {x.name: x.value for x in asked.call.leaves if x.role == "number"}
+        numbers = {x.name: x.value for x in asked.call.leaves if x.role in NUMBERS}
         numbers = {name: number for name, number in numbers.items() if name not in known}
         try:
             one = self._once(asked)
@@ -281,4 +281,7 @@ def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:
     if leaf.name in asked.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
         kind = leaf.type.with_form("scalar")
         return recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
-    return recording.argument(leaf.name, leaf.type, leaf.value)
+    tensor = recording.argument(leaf.name, leaf.type, leaf.value)
+    if leaf.role == "scalar" and leaf.name not in asked.differentiated:
+        recording.scalars[tensor._value] = leaf.value
+    return tensor

@@ -218,7 +218,8 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     kind = type(leaf.value) if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
     yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
     if leaf.name in fixed:
-        yield _number_check(text, fixed[leaf.name], space)
+        check = _scalar_check if leaf.role == "scalar" else _number_check
+        yield check(text, fixed[leaf.name], space)
 
 
 def shape_checks(text: str, type: ArrayType, space: Space) -> Iterator[str]:
@@ -305,6 +306,13 @@ def _number_check(text: str, value: Any, space: Space) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f"{text} == {space.bind(value)}"
     return f"{text} == {value!r}"
+
+
+def _scalar_check(text: str, value: Any, space: Space) -> str:
+    """The same of NumPy scalars."""
+    if value == value and value != 0 and value.dtype.kind != "c":
+        return f"{text} == {space.bind(value)}"
+    return f"{text}.tobytes() == {value.tobytes()!r}"
 
 
 def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) -> Iterator[str]:

@@ -164,6 +164,14 @@ class Decisions:
         DECIDE(tensor, outcome=outcome)
         return outcome
 
+    def number(self, value: Value) -> Any:
+        """What `value` is in this call. Raises Unknown or Failed."""
+        try:
+            return self.prefix[value]
+        except Failed:
+            self.failed = True
+            raise
+
     def _argument(self, value: Value) -> Any:
         """What an input of the graph is in this call."""
         if value in self.given:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from tracejit.trace.captures import Captures
 from tracejit.trace.decisions import Decisions, Hidden, Unknown
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
+from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
@@ -94,6 +95,7 @@ class Recording(Recorder):
         self.exact = False
         self.keeps_apart = False
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
+        self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
         self._namer = Namer()
@@ -303,27 +305,18 @@ class Recording(Recorder):
     # What Python reads
 
     def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
-        """A weak number's value, read under a guard; array data is refused."""
-        if value.type.form == "weak" and self._knows(IDENTITY, [value]):
+        """The value of a number that is known in this call, read under a guard; what depends on
+        array data is refused."""
+        if value in self.known:
             return self.read(value)
-        if self._is_constant(value):
-            return self.decisions.prefix[value]
+        origins = readable_origins(self, value)
+        if origins is not None:
+            with suppress(Unknown):
+                number = self.decisions.number(value)
+                note_reads(self, origins)
+                return number
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
-
-    @staticmethod
-    def _is_constant(value: Value) -> bool:
-        """Whether a value is made of constants alone."""
-        pending, met = [value], {value}
-        while pending:
-            one = pending.pop()
-            if isinstance(one, Constant):
-                continue
-            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
-                return False
-            pending += [x for x in one.node.operands if x not in met]
-            met.update(one.node.operands)
-        return True
 
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
@@ -341,7 +334,7 @@ class Recording(Recorder):
         """
         if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
-        if self._is_constant(value):
+        if origins_of(value) == set():
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)
@@ -354,20 +347,20 @@ class Recording(Recorder):
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""
-        pending = [value]
-        while pending:
-            one = pending.pop()
-            if one.node is not None:
-                pending.extend(one.node.operands)
-                if one.node.op is SIZE:
-                    int(one.node.params["value"])
-            elif not isinstance(one, Constant) and one not in self.reads:
-                self.reads[one] = self.known[one], self.here()
+        note_reads(self, origins_of(value) or ())
         return self.known_value(value)
 
     def known_value(self, value: Value) -> Any:
         """The number a weak value or constant stands for in this run."""
         return value.data if isinstance(value, Constant) else self.known[value]
+
+    def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
+        """As all recorders; nothing is differentiated by what Python has read for a number."""
+        for value in values:
+            if value in self.reads:
+                line, name = self.reads[value][1], self.name_of(value)
+                raise fail("taped", line or self.here(), call=f"reading {name}", name=name)
+        return super().as_sources(values)
 
     # Regions
 

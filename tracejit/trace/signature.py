@@ -29,6 +29,8 @@ from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 Role = Literal["array", "scalar", "number", "static", "variable", "generator"]
 
 
+NUMBERS: Final = ("number", "scalar")
+"""The roles of Python numbers and NumPy scalars, whose values Python may read."""
 EXAMPLE: Final = 240
 
 
