@@ -20,7 +20,7 @@ from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
 from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
-from tracejit.trace.trees import LEAF, Structure
+from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
 
 MOST_COMPARED = 32
 MOST_SAID = 3
@@ -373,7 +373,7 @@ def _structure_difference(what: str, mine: Structure, other: Structure) -> Diffe
     """Where two containers begin to differ, and how."""
     same = mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order
     if same:
-        keyed = mine.cls in (dict, list, tuple)
+        keyed = mine.cls in INDEXED
         for key, one, two in zip(mine.keys, mine.children, other.children, strict=True):
             if one != two:
                 step = f"{what}[{key!r}]" if keyed else f"{what}.{key}"
@@ -385,9 +385,10 @@ def _container(structure: Structure) -> str:
     if structure is LEAF or structure.cls is None:
         return "one array or number"
     noun = a(structure.cls.__name__)
-    if structure.cls is dict:
-        return f"{noun} of the keys {', '.join(map(repr, structure.order)) or 'none'}"
-    return f"{noun} of {len(structure.keys)}" if structure.cls in (list, tuple) else noun
+    if structure.cls in MAPPINGS or structure.cls is set:
+        what = " the keys" if structure.cls is not set else ""
+        return f"{noun} of{what} {', '.join(map(repr, structure.order)) or 'none'}"
+    return f"{noun} of {len(structure.keys)}" if structure.cls in SEQUENCES else noun
 
 
 def _read(difference: Difference, where: Where | None) -> Difference:
