@@ -26,6 +26,7 @@ from tracejit.switch import OPEN, is_disabled
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
+from tracejit.trace.labelled import unlabelled
 from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
@@ -254,6 +255,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 for leaf in call.leaves
             ]
             arguments = call.rebuild(values)
+        arguments = {name: unlabelled(value) for name, value in arguments.items()}
         answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
         if self.request.transform:
             write_back(call, values)

@@ -302,6 +302,8 @@ def _leaf_difference(
 ) -> Difference | None:
     """In which way a leaf is not what the kernel takes; None where it is."""
     what = words_of(other)
+    if mine.given is not other.given:
+        return Difference("kind", what, *_kinds(mine, other))
     if mine.role != other.role or (mine.type is None) != (other.type is None):
         return Difference("kind", what, *_kinds(mine, other))
     if other.role == "variable":
@@ -358,14 +360,14 @@ def _shape_text(shape: tuple[Any, ...]) -> str:
 def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
     """What two leaves are that are not of one kind."""
     was, now = (
-        f"an array {leaf.type!r}" if leaf.role == "array" else a(_kind(leaf))
+        f"an array {leaf.type!r}" if leaf.role == "array" and leaf.given is None else a(_kind(leaf))
         for leaf in (mine, other)
     )
     return was, now if now != was else told_apart(mine.value, other.value)[1]
 
 
 def _kind(leaf: Leaf) -> str:
-    name = type(leaf.value).__name__
+    name = (leaf.given or type(leaf.value)).__name__
     return f"np.{name}" if leaf.role == "scalar" else name
 
 

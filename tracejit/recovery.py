@@ -26,6 +26,7 @@ from tracejit.specialise import takes_gradients
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
+from tracejit.trace.labelled import has_labelled_inside, unlabelled
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.shapes import Shapes
@@ -129,7 +130,9 @@ class Recovering:
         if self._is_switched_off():
             return False  # it was Python that raised
         if isinstance(error, NotApart):
-            return not self.is_derived
+            return not self.is_derived and not any(
+                map(has_labelled_inside, (*args, *kwargs.values()))
+            )
         if isinstance(error, Failed):
             return True
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
@@ -174,7 +177,8 @@ class Recovering:
             raise cause or shown(fail("not-compiled", line, function=self.name))
         on_tensors = self._takes_gradients_of(args, kwargs)
         if not self.is_derived and not on_tensors:
-            return self.python(*args, **kwargs)
+            named = {name: unlabelled(value) for name, value in kwargs.items()}
+            return self.python(*map(unlabelled, args), **named)
         arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
         call = self._take_apart(arguments, Space(self.signature.parameters))
         taken = self._roles(call)[1]

@@ -143,7 +143,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     spelled: dict[str, str] = {}
     for leaf in entry.call.leaves:
         spelled[leaf.name] = (
-            leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
+            leaf.path
+            if leaf.path == leaf.argument and leaf.given is None
+            else f"{space.prefix}{leaf.name}"
         )
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
         if leaf.name in entry.in_order:
@@ -198,6 +200,9 @@ def lies_in_order(value: Any) -> bool:
 def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:
     """Conditions on one leaf, the first of which gives it the name `text`."""
     first = text if text == leaf.path else f"({text} := {leaf.path})"
+    if leaf.given is not None:
+        yield f"{space.bind(type)}({leaf.path}) is {space.bind(leaf.given)}"
+        first = f"({text} := {space.bind(np.asarray)}({leaf.path}))"
     if leaf.role == "generator":
         yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
         return

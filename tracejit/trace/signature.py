@@ -15,7 +15,7 @@ import keyword
 import operator
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tracejit.errors import fail
 from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.trace.draws import is_generator
+from tracejit.trace.labelled import is_labelled
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 
@@ -91,7 +92,7 @@ def has_type(leaf: Leaf, type: ArrayType | None, numbers: dict[str, int]) -> boo
 
 
 class Leaf(NamedTuple):
-    """One leaf of a call."""
+    """One leaf of a call; `given` is the class of an array with labels, whose array it is."""
 
     name: str
     path: str
@@ -99,10 +100,13 @@ class Leaf(NamedTuple):
     value: Any
     role: Role
     type: ArrayType | None
+    given: Any = None
 
     def is_like(self, other: Leaf) -> bool:
         """Whether a kernel that takes this leaf may take `other`, if numbers agree."""
-        if self.role != other.role or not has_type(other, self.type, {}):
+        if self.role != other.role or self.given is not other.given:
+            return False
+        if not has_type(other, self.type, {}):
             return False
         if self.role == "variable":
             return self.value is other.value
@@ -224,11 +228,21 @@ def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], s
     names = leaf_names([words for words, *_ in found])
     return Call(
         [
-            Leaf(name, path, argument, value, *_classify(value, path, function))
+            _leaf(name, path, argument, value, function)
             for name, (_, path, argument, value) in zip(names, found, strict=True)
         ],
         structures,
     )
+
+
+def _leaf(name: str, path: str, argument: str, value: Any, function: str) -> Leaf:
+    if not is_labelled(type(value)):
+        return Leaf(name, path, argument, value, *_classify(value, path, function))
+    try:
+        array = np.asarray(value)
+    except TypeError:  # several arrays, as a Dataset
+        _not_an_array(value, path, function)
+    return Leaf(name, path, argument, array, *_classify(array, path, function), type(value))
 
 
 def leaf_names(words: list[tuple[str, ...]], whole: bool = False) -> list[str]:
@@ -300,7 +314,7 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
     return "static", None
 
 
-def _not_an_array(value: Any, path: str, function: str) -> None:
+def _not_an_array(value: Any, path: str, function: str) -> NoReturn:
     kind = type(value).__name__
     plain = next((one.__name__ for one in (dict, list, tuple) if isinstance(value, one)), "")
     fix = f"pass {plain}({path})" if plain else f"pass np.asarray({path})"
