@@ -24,6 +24,7 @@ from tracejit.ops.shapes import copy
 from tracejit.ops.sized import SIZED
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
+from tracejit.trace.iteration import ElementIterator, enumerated
 from tracejit.trace.memory import Sealed
 from tracejit.trace.namespaces import ListUfunc, namespace, recordable, recorded_argument
 from tracejit.trace.record import current_recording
@@ -300,6 +301,8 @@ def wrapped(value: Any) -> Any:
         return _BRACKETS[id(value)]
     if value is numpy.ndarray:
         return _constructor()
+    if value is numpy.ndenumerate or value is numpy.nditer:
+        return _iterator(value, enumerated if value is numpy.ndenumerate else ElementIterator)
     if isinstance(value, numpy.ufunc):
         return ListUfunc(value, as_array)
     if isinstance(value, type) or not callable(value):
@@ -313,6 +316,17 @@ def wrapped(value: Any) -> Any:
     if not known:
         return recordable(value)
     return recordable(value) if value in OF_SEQUENCES else recordable(value, as_array)
+
+
+def _iterator(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
+    """np.nditer or np.ndenumerate; of recorded arrays what reads them at each step."""
+
+    @functools.wraps(plain, updated=())
+    def iterate(*args: Any, **kwargs: Any) -> Any:
+        found = recorded_argument(*args, *kwargs.values())
+        return (plain if found is None else recorded)(*args, **kwargs)
+
+    return iterate
 
 
 def _module(library: ModuleType) -> ModuleType:

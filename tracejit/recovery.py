@@ -16,7 +16,7 @@ from typing import Any
 from tracejit import switch
 from tracejit.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
-from tracejit.errors import TracejitError, fail, placed, without_frames
+from tracejit.errors import TracejitError, Where, fail, placed, without_frames
 from tracejit.joined import is_unrecorded, raised_by_kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
@@ -113,6 +113,10 @@ class Recovering:
             return error.__cause__
         if isinstance(error.__cause__, TracejitError) and is_write(error):
             return shown(plain_write(error.__cause__))
+        if type(error) is TypeError and str(error).startswith("Iterator operand is"):
+            words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
+            fix = "take it from `import tracejit.numpy as np`."
+            return shown(fail("unsupported-call", _line_of(error), **words, fix=fix))
         misfit = self._misfit(error, args, kwargs)
         if misfit is not None:
             return shown(misfit)
@@ -253,6 +257,14 @@ class Recovering:
             and (leaf.path not in self._dynamic or leaf.argument in self._static)
         }
         return fixed, differentiated
+
+
+def _line_of(error: BaseException) -> Where | None:
+    """The line that raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return None if trace is None else places.where(trace.tb_frame)
 
 
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

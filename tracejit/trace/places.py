@@ -74,6 +74,17 @@ def instead_of(package: str) -> str:
     return "keep the call outside the function, or write what it does with NumPy."
 
 
+def iterator_called() -> str:
+    """The iterator of NumPy's, such as `np.ndenumerate`, that the user's line makes; empty for
+    none."""
+    frame, user = sys._getframe(1), user_frame()
+    while frame is not user and frame.f_back is not None:
+        if type(frame.f_locals.get("self")) is np.ndenumerate:
+            return "np.ndenumerate"
+        frame = frame.f_back
+    return ""
+
+
 def assigned_elements() -> str:
     """The elements, such as `c[:, k]`, that the user's running instruction assigns to an array that
     is no Tensor; empty where it is no such assignment."""

@@ -323,6 +323,8 @@ class Recording(Recorder):
         call = call.format(name if name != "an array" else "t")
         if package := places.scipy_called():
             call, fix = package, places.instead_of(package)
+        elif iterator := places.iterator_called():
+            call, fix = iterator, f"take {iterator} from `import tracejit.numpy as np`."
         return self.value_refused("value-needed", call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
