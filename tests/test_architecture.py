@@ -148,6 +148,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.sources": "tests/test_transforms.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
     "tracejit.ops.updates": "tests/trace/test_writes.py",
+    "tracejit.ops.sparse": "tests/trace/test_recorded_matrix.py",
+    "tracejit.trace.sparse": "tests/trace/test_recorded_matrix.py",
     "tracejit.ops.loops": "tests/ops/test_ufunc_methods.py",
     "tracejit.ops.methods": "tests/ops/test_ufunc_methods.py",
 }  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.ir.types import HANDLE
 from tracejit.ops.forms import as_scalar
 from tracejit.runtime.dispatch import NotApart, check_apart
 from tracejit.trace import places
@@ -85,7 +86,7 @@ def write_back(call: Call, values: Sequence[Any]) -> None:
 
 def eager_source(leaf: Leaf, differentiated: bool) -> Any:
     """An argument of a call that Python makes: to differentiate by, as an eager Tensor."""
-    if not differentiated or leaf.type is None:
+    if not differentiated or leaf.type is None or leaf.type is HANDLE:
         return leaf.value
     tensor: Any = Tensor(snapshot(EAGER.lift(leaf.value)), EAGER)
     if not leaf.type.is_inexact:

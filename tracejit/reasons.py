@@ -20,6 +20,7 @@ from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
 from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
+from tracejit.trace.sparse import is_like_matrix
 from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
 
 MOST_COMPARED = 32
@@ -308,6 +309,10 @@ def _leaf_difference(
         return Difference("kind", what, *_kinds(mine, other))
     if other.role == "variable":
         return None if mine.value is other.value else Difference("variable", what)
+    if other.role == "sparse":
+        matrices = mine.value, other.value
+        told = [f"{a(type(x).__name__)} {x.dtype}{[*x.shape]}" for x in matrices]
+        return None if is_like_matrix(*matrices) else Difference("kind", what, *told)
     if other.role == "static" or other.role == "generator":
         same = is_same if other.role == "static" else _is_of_kind
         if same(mine.value, other.value):

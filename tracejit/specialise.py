@@ -24,6 +24,7 @@ from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
+from tracejit.trace.recorded_matrix import RecordedMatrix
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import NUMBERS, Call, Leaf, origin_of
@@ -96,7 +97,7 @@ class RecordedCall(NamedTuple):
             if type(value) is Tensor:
                 yield value
                 continue
-            if leaf.role == "generator":
+            if leaf.role in ("generator", "sparse"):
                 yield handle_tensor(numpy_generator(value))
                 continue
             if leaf.role == "number" and leaf.name in self.differentiated:
@@ -278,6 +279,8 @@ def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:
     if leaf.role == "generator":
         generator = numpy_generator(leaf.value)
         return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
+    if leaf.role == "sparse":
+        return RecordedMatrix(recording.argument(leaf.name, leaf.type, leaf.value), leaf.value)
     if leaf.name in asked.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
         kind = leaf.type.with_form("scalar")
         return recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))

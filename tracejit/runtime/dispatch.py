@@ -206,6 +206,11 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     if leaf.role == "generator":
         yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
         return
+    if leaf.role == "sparse":
+        yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
+        yield f"{text}.shape == {leaf.value.shape!r}"
+        yield f"{text}.dtype == {space.bind(leaf.value.dtype)}"
+        return
     if leaf.role == "variable":
         yield f"{first} is {space.bind(leaf.value)}"
         return

@@ -1,10 +1,10 @@
 """What a call looks like: its arguments bound to the function's parameters, taken apart into
 leaves.
 
-A leaf is an array, a NumPy scalar, a Python number, a random generator, a Variable, which selects
-a kernel by identity, or static: anything else hashable, which selects one by type and equality.
-Every leaf has a name, the one it has in graphs and generated code, and a path, the Python
-expression that reaches it from the parameters.
+A leaf is an array, a NumPy scalar, a Python number, a random generator, a sparse matrix, a
+Variable, which selects a kernel by identity, or static: anything else hashable, which selects one
+by type and equality. Every leaf has a name, the one it has in graphs and generated code, and a
+path, the Python expression that reaches it from the parameters.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.trace.draws import is_generator
 from tracejit.trace.labelled import is_labelled
+from tracejit.trace.sparse import is_like_matrix, is_sparse
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 
-Role = Literal["array", "scalar", "number", "static", "variable", "generator"]
+Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
 
 
 NUMBERS: Final = ("number", "scalar")
@@ -110,6 +111,8 @@ class Leaf(NamedTuple):
             return False
         if self.role == "variable":
             return self.value is other.value
+        if self.role == "sparse":
+            return is_like_matrix(self.value, other.value)
         if self.role in ("static", "scalar", "generator"):
             # Of np.int64 and np.longlong, which are one dtype and two classes, `type` knows one.
             same = type(self.value) is type(other.value)
@@ -296,6 +299,8 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         return "variable", None
     if is_generator(value) or hasattr(kind, "numpy_generator"):
         return "generator", HANDLE
+    if is_sparse(kind):
+        return "sparse", HANDLE
     known = type_of(value)
     if known is not None:
         if known.dtype.kind not in "biufc" or not known.dtype.isnative:

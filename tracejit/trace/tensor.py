@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import sys
 from collections.abc import Callable
 from types import MethodDescriptorType
 from typing import Any, NoReturn
@@ -27,6 +28,7 @@ from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.selected import Selected
+from tracejit.trace.sparse import hands_over, no_array
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
 _CALLED = re.compile(r"^[\w.<>]+\(\) ")
@@ -88,7 +90,7 @@ class Tensor(ArrayMethods):
         """
         form, dtype = self.type.form, self.type.dtype
         if form == "array":
-            return np.ndarray
+            return np.ndarray if not hands_over(sys._getframe(1)) else Tensor
         return PYTHON_TYPES[dtype.kind] if form == "weak" else dtype.type
 
     def __copy__(self) -> Any:
@@ -255,6 +257,8 @@ class Tensor(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
+        if hands_over(sys._getframe(1)):
+            return no_array()
         fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded arrays "
         fix += "with np.stack, or np.array of `import tracejit.numpy as np`."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)
