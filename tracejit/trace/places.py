@@ -35,7 +35,6 @@ OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
 # The decorators of contextlib call what they decorate.
 _INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY, contextlib.__file__)
-_RECORDABLE = {"scipy", *(f"scipy.{one.stem}" for one in Path(PACKAGE, "scipy").glob("[a-z]*.py"))}
 _STORES = {dis.opmap.get(name) for name in ("STORE_SUBSCR", "STORE_SLICE")} - {None}
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
@@ -54,24 +53,6 @@ def user_frame(skip: int = 1) -> FrameType | None:
     while frame is not None and (known(frame.f_code.co_filename) or is_internal(frame)):
         frame = frame.f_back
     return frame
-
-
-def scipy_called() -> str:
-    """The package of SciPy that the user's line calls, such as `scipy.special`; empty for none."""
-    frame, user, found = sys._getframe(1), user_frame(), ""
-    while frame is not None and frame is not user and frame.f_back is not None:
-        if frame.f_code.co_filename.startswith(_SCIPY):
-            package = ".".join(str(frame.f_globals.get("__name__")).split(".")[:2])
-            found = found or "scipy" if "._" in package else package
-        frame = frame.f_back
-    return found
-
-
-def instead_of(package: str) -> str:
-    """What to do in place of a call of this package of SciPy."""
-    if package in _RECORDABLE:
-        return f"take the function from tracejit.{package}; docs/coverage.md lists what it records."
-    return "keep the call outside the function, or write what it does with NumPy."
 
 
 def iterator_called() -> str:

@@ -34,6 +34,7 @@ from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.scipy_calls import instead_of, scipy_called
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.windows import Window
 
@@ -321,8 +322,8 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        if package := places.scipy_called():
-            call, fix = package, places.instead_of(package)
+        if called := scipy_called():
+            call, fix = called, instead_of(called)
         elif iterator := places.iterator_called():
             call, fix = iterator, f"take {iterator} from `import tracejit.numpy as np`."
         return self.value_refused("value-needed", call, name=name, type=value.type, fix=fix)
