@@ -111,9 +111,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
-        "banded", "calls", "cholesky", "convolutions", "fourier", "integrate", "inverses", "linalg",
-        "lu", "matrix_functions", "polar", "qr", "riccati", "signal", "solvers", "spectra",
-        "structured",
+        "banded", "calls", "cholesky", "convolutions", "filters", "fourier", "integrate",
+        "inverses", "linalg", "lu", "matrix_functions", "ndimage", "polar", "qr", "riccati",
+        "signal", "solvers", "spectra", "structured",
     )
 } | {
     f"tracejit.ops.scipy.stats.{area}": "tests/scipy/test_stats.py"
