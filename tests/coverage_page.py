@@ -125,7 +125,8 @@ def observed(note: Callable[[Call], None]) -> Iterator[None]:
         @wraps(handler)
         def noted(*args: Any, **kwargs: Any) -> Any:
             nonlocal inside
-            graphs = [x._recording.graph for x in flatten((args, kwargs))[0] if type(x) is Tensor]
+            leaves = flatten((args, kwargs))[0]
+            graphs = [x._recording.graph for x in leaves if isinstance(x, Tensor)]
             if inside or not graphs:
                 return handler(*args, **kwargs)
             inside, before = True, len(graphs[0].nodes)

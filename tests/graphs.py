@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.cache.key import constants_bytes
-from tracejit.cache.store import load_text
+from tracejit.cache.modules import load_text
 from tracejit.codegen.header import Facts
 from tracejit.codegen.module import Body, render
 from tracejit.ir.graph import Graph, Location
@@ -96,7 +96,7 @@ def random_graph(random: Random, inputs: Sequence[Any], steps: int) -> Graph:
         place = Location("tests.f", len(tensors) // random.randint(1, 3), "a line of the user's")
         with recording.at(place):
             made = _step(random, tensors)
-        if type(made) is not Tensor or made.size > ELEMENTS:
+        if not isinstance(made, Tensor) or made.size > ELEMENTS:
             continue
         if random.random() < 0.3 and made._value.node is not None:
             made._value.label = random.choice("abh")

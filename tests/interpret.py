@@ -55,7 +55,7 @@ class Run(NamedTuple):
     @property
     def tensors(self) -> list[Tensor]:
         """The leaves of the result that were recorded."""
-        return [leaf for leaf in self.leaves if type(leaf) is Tensor]
+        return [leaf for leaf in self.leaves if isinstance(leaf, Tensor)]
 
     def finish(self, *extra: Tensor | None) -> Graph:
         """The graph with the leaves of the result as outputs, then `extra` but for what is None."""

@@ -117,7 +117,7 @@ def request(
 
 
 def is_function(leaf: Any) -> bool:
-    return callable(leaf) and not isinstance(leaf, type) and type(leaf) is not Tensor
+    return callable(leaf) and not isinstance(leaf, type) and not isinstance(leaf, Tensor)
 
 
 def is_double(leaf: Any) -> bool:

@@ -739,7 +739,7 @@ def test_outside_functions_arrays_stay_arrays_and_tensors_tensors() -> None:
     calls = Calls(lambda x: x * 2.0)
     assert_same(tj.callback(calls, X, result=F8), 2.0 * X)
     found = tj.callback(calls, tj.constant(X), result=F8)
-    assert type(found) is tj.Tensor
+    assert isinstance(found, tj.Tensor)
     assert_same(found.numpy(), 2.0 * X)
     found = tj.callback(calls, tj.Variable(X), result=F8)
     assert_same(found.numpy(), 2.0 * X)

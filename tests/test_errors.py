@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import ERRORS, TracejitError, Where, fail, without_frames
 from tracejit.ir.types import parse_type
 from tracejit.ops.op import Op
+from tracejit.strict import python_must_raise
 
 VECTOR = np.arange(3.0)
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")
@@ -62,11 +64,22 @@ def without_a_rule() -> None:
 SPEC = tj.TensorSpec(())
 
 
-def asking(x: Any) -> Any:
-    return x if tj.callback(float, x, result=SPEC) else -x
+def too_many_ways_of_a_batch() -> Any:
+    ways = tj.function(lambda x, w: x * 2.0 if w > 0 else x, max_paths=1)
+    batched = tj.vmap(ways, in_axes=(0, None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return batched(VECTOR, np.array(1.0)), batched(VECTOR, np.array(-1.0))
+
+
+def a_fallback_that_hides_a_mistake() -> None:
+    """Go back to Python after an error that it does not meet."""
+    with python_must_raise(NameError("name 'a_1' is not defined"), "loss"):
+        np.exp(VECTOR)
 
 
 TRIGGERS: dict[str, Callable[[], Any]] = {
+    "strict": a_fallback_that_hides_a_mistake,
     "value-needed": lambda: run(lambda x: float(x), np.array(1.0)),
     "unsupported-function": lambda: run(lambda x: np.packbits(x), VECTOR),
     "unsupported-call": lambda: run(lambda x: np.exp(x, where=x > 0), VECTOR),
@@ -240,6 +253,7 @@ def going_on(x: Any) -> Any:
 
 PUBLIC: dict[str, Callable[[], Any]] = {
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
+    "option": lambda: tj.function(exakt=True),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
     "unsupported-call": lambda: tj.function(lambda x: np.exp(x, where=x > 0))(VECTOR),
     "unsupported-dtype": lambda: tj.function(lambda x: x)(np.array(["a", "b"])),
@@ -275,7 +289,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "no-batch": lambda: tj.vmap(lambda x: tj.Variable(1.0).assign(2.0) * x)(VECTOR),
     "batch": lambda: tj.vmap(lambda x, y: x + y)(VECTOR, np.ones(2)),
     "update": lambda: tj.function(lambda x: operator.iadd(x, 1j))(VECTOR),
-    "not-compiled": lambda: tj.hessian(asking)(np.float64(1.0)),
+    "not-compiled": too_many_ways_of_a_batch,
     "not-apart": lambda: tj.grad(lambda x, y: [operator.iadd(x, y), np.sum(y)][1])(VECTOR, VECTOR),
     "written-later": a_rule_that_reads_what_was_written,
     "taped": a_number_from_a_tape,
@@ -302,7 +316,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
 }
 
 # A graph that is broken is not the user's doing.
-NOT_PUBLIC = {"graph"}
+NOT_PUBLIC = {"graph", "strict"}
 
 
 def test_every_row_is_triggered() -> None:

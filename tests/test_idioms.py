@@ -104,7 +104,7 @@ def check_gradients(case: Case) -> None:
     for _ in range(2):
         case.check_gradient(compiled(*case.args))
     leaves = [tj.constant(x) if is_floating(x) else x for x in case.leaves]
-    sources = [x for x in leaves if type(x) is tj.Tensor]
+    sources = [x for x in leaves if isinstance(x, tj.Tensor)]
     with tj.GradientTape() as tape:
         tape.watch(sources)
         loss = case.loss(*unflatten(case.structure, leaves))

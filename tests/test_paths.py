@@ -55,7 +55,7 @@ class Weights:
 
 def close(found: Any, expected: Any) -> None:
     """The same to rounding, in shape and dtype exactly."""
-    array = found.numpy() if type(found) in (tj.Tensor, tj.Variable) else np.asarray(found)
+    array = found.numpy() if isinstance(found, (tj.Tensor, tj.Variable)) else np.asarray(found)
     wanted = np.asarray(expected)
     assert array.shape == wanted.shape
     assert array.dtype == wanted.dtype
@@ -131,7 +131,7 @@ def test_the_value_is_a_tensor_with_the_value_of_the_call() -> None:
         x = tj.constant(X)
         tape.watch(x)
         y = f(x)
-        assert type(y) is tj.Tensor
+        assert isinstance(y, tj.Tensor)
         assert_same(y.numpy(), f(X))
         assert_same(f(X), np.sin(X) * 2.0)
 
@@ -198,7 +198,7 @@ def test_random_programs(program: Program) -> None:
         tape.watch(xs)
         found = f(*args)
         leaves = found.values() if type(found) is dict else found
-        leaves = leaves if type(leaves) is not tj.Tensor else [leaves]
+        leaves = leaves if not isinstance(leaves, tj.Tensor) else [leaves]
         loss = sum(np.sum(np.sin(leaf + 0.3)) for leaf in leaves)
     got = tape.gradient(loss, xs, unconnected_gradients="zero")
     expected = tj.grad(tj.function(program.loss, cache=False), program.moving)(*program.values)
@@ -526,7 +526,7 @@ def test_a_variable_only_assigned_is_not_read() -> None:
     with tj.GradientTape() as tape:
         y = f(Y)
     assert tape.watched_variables() == ()
-    assert tape.gradient(y, v) is None if type(y) is tj.Tensor else type(y) is np.ndarray
+    assert tape.gradient(y, v) is None if isinstance(y, tj.Tensor) else type(y) is np.ndarray
 
 
 @pytest.mark.parametrize("how", ["itself", "assign", "read_value", "container"])

@@ -184,7 +184,7 @@ def test_a_kernel_that_was_edited_on_its_way_is_refused() -> None:
 def test_an_eager_tensor_travels_by_value(value: Any) -> None:
     for tensor in (tj.constant(value), tj.constant(value) * np.float64(2.0)):
         again = sent(tensor)
-        assert type(again) is tj.Tensor
+        assert isinstance(again, tj.Tensor)
         assert again.type is tensor.type
         np.testing.assert_array_equal(again.numpy(), tensor.numpy())
         assert copy.deepcopy(tensor).type is tensor.type

@@ -222,7 +222,7 @@ def test_a_tape_and_a_recording_see_the_pullback() -> None:
         (found,) = pullback(seed)
         total = np.sum(found * found)
     np.testing.assert_allclose(tape.gradient(total, seed).numpy(), 2.0 * Y * np.cos(X) ** 2)
-    assert type(pullback(seed)[0]) is tj.Tensor
+    assert isinstance(pullback(seed)[0], tj.Tensor)
     np.testing.assert_allclose(tj.function(lambda g: pullback(g)[0])(Y), np.cos(X) * Y)
     np.testing.assert_allclose(tj.jacobian(lambda g: pullback(g)[0])(Y), np.diag(np.cos(X)))
     np.testing.assert_allclose(pullback(tj.Variable(Y))[0], np.cos(X) * Y)

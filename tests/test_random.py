@@ -64,7 +64,7 @@ def test_a_draw_on_eager_tensors(name: str) -> None:
     rng, numpys = tj.random.default_rng(5), np.random.default_rng(5)
     for _ in range(2):
         found, expected = f(rng, *[tj.constant(one) for one in args]), f(numpys, *args)
-        assert type(found) is tj.Tensor
+        assert isinstance(found, tj.Tensor)
         np.testing.assert_array_equal(found.numpy(), expected)
         assert found.dtype == np.asarray(expected).dtype
         assert state(rng) == state(numpys)

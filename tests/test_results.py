@@ -53,7 +53,7 @@ def under_a_tape(f: Any, x: Any) -> Any:
 
 def arrays(found: Any) -> Any:
     """A result with arrays in place of Tensors."""
-    if type(found) is tj.Tensor:
+    if isinstance(found, tj.Tensor):
         return found.numpy()
     if type(found) in (list, tuple):
         return type(found)(arrays(one) for one in found)

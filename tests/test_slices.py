@@ -41,7 +41,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def close(found: Any, expected: Any) -> None:
     """The same to rounding, in shape and dtype exactly."""
-    array = found.numpy() if type(found) in (tj.Tensor, tj.Variable) else np.asarray(found)
+    array = found.numpy() if isinstance(found, (tj.Tensor, tj.Variable)) else np.asarray(found)
     wanted = np.asarray(expected)
     assert array.shape == wanted.shape
     assert array.dtype == wanted.dtype
@@ -585,7 +585,7 @@ def test_the_kernel_speaks_the_users_names(kernels: list[Any]) -> None:
 
 def tensor(y: Any) -> Any:
     """A result that may depend on no Tensor, as one."""
-    return y if type(y) is tj.Tensor else tj.constant(y)
+    return y if isinstance(y, tj.Tensor) else tj.constant(y)
 
 
 def eagerly(f: Callable[..., Any], args: list[Any], moving: tuple[int, ...]) -> Any:

@@ -43,7 +43,7 @@ class Weights:
 
 def close(found: Any, expected: Any) -> None:
     """The same to rounding, in shape and dtype exactly."""
-    array = found.numpy() if type(found) is tj.Tensor else np.asarray(found)
+    array = found.numpy() if isinstance(found, tj.Tensor) else np.asarray(found)
     wanted = np.asarray(expected)
     assert array.shape == wanted.shape
     assert array.dtype == wanted.dtype
@@ -417,7 +417,7 @@ def test_batch_jacobian_is_the_diagonal_of_the_jacobian() -> None:
 
     for batch, whole in (program(tj.constant(start)), tj.function(program)(start)):
         rows = np.arange(4)
-        array = whole.numpy() if type(whole) is tj.Tensor else whole
+        array = whole.numpy() if isinstance(whole, tj.Tensor) else whole
         close(batch, array[rows, :, :, rows])
 
 

@@ -157,7 +157,7 @@ def test_a_seed_has_the_type_of_its_target() -> None:
         (X, tj.Variable(X)),
     ):
         (seed,) = seeds(given, target)
-        assert type(seed) is Tensor
+        assert isinstance(seed, Tensor)
         assert seed.type is tj.constant(target).type
 
 

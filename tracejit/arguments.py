@@ -18,7 +18,7 @@ from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.memory import Written
 from tracejit.trace.record import Recording
 from tracejit.trace.signature import Call, Leaf
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
@@ -31,7 +31,7 @@ def recording_among(arguments: dict[str, Any]) -> Recording | None:
     arguments."""
     for value in arguments.values():
         for leaf in flatten(value)[0]:
-            if type(leaf) is Tensor and leaf._recording is not EAGER:
+            if type(leaf) in TENSORS and leaf._recording is not EAGER:
                 recording: Recording = leaf._recording
                 return recording
     return None
@@ -39,7 +39,7 @@ def recording_among(arguments: dict[str, Any]) -> Recording | None:
 
 def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:
     """The call with the data of eager Tensors in their place, and these by leaf name."""
-    tensors = {leaf.name: leaf.value for leaf in call.leaves if type(leaf.value) is Tensor}
+    tensors = {leaf.name: leaf.value for leaf in call.leaves if type(leaf.value) in TENSORS}
     leaves = [
         leaf._replace(
             value=leaf.value._value.data,
@@ -56,7 +56,7 @@ def check_unread(call: Call, values: Sequence[Any], read: Collection[str]) -> No
     """Refuse eager Tensors that a tape records where Python has `read` the numbers, by leaf name:
     their gradients would be lost."""
     for leaf, value in zip(call.leaves, values, strict=True):
-        if leaf.name in read and type(value) is Tensor:
+        if leaf.name in read and type(value) in TENSORS:
             EAGER.value_of(value._value, "reading {}", "")
 
 
@@ -79,7 +79,7 @@ def write_back(call: Call, values: Sequence[Any]) -> None:
     them."""
     for leaf, value in zip(call.leaves, values, strict=True):
         if value is not leaf.value and type(value._owner) is Written:
-            if type(leaf.value) is not Tensor:
+            if type(leaf.value) not in TENSORS:
                 raise fail("write", places.here(), call=leaf.name, target=PLAIN, fix=USE_NAMESPACE)
             leaf.value._write(value, leaf.name)
 
@@ -108,7 +108,7 @@ def write_plainly(call: Call, values: Sequence[Any]) -> None:
     arrays = [leaf.value for leaf in call.leaves if type(leaf.value) is np.ndarray]
     check_apart([leaf.value for leaf, _ in written if type(leaf.value) is np.ndarray], arrays)
     for leaf, value in written:
-        if type(leaf.value) is Tensor:
+        if type(leaf.value) in TENSORS:
             leaf.value._write(value, leaf.name)
         else:
             leaf.value[...] = value.numpy()
@@ -116,6 +116,6 @@ def write_plainly(call: Call, values: Sequence[Any]) -> None:
 
 def plain_leaf(leaf: Any) -> Any:
     """What an eager Tensor is, as plain Python would have it."""
-    if type(leaf) is not Tensor:
+    if type(leaf) not in TENSORS:
         return leaf
     return leaf._value.data if leaf.type.form == "weak" else leaf.numpy()

@@ -29,7 +29,7 @@ from tracejit.trace.memory import Sealed
 from tracejit.trace.namespaces import ListUfunc, namespace, recordable, recorded_argument
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 
 # These take sequences of arrays; a list that others are given is an array.
 OF_SEQUENCES = frozenset(
@@ -69,7 +69,7 @@ def _full(
     kind = numpy.dtype(dtype if dtype is not None else _dtype_of(fill_value))
     if kind.kind not in "biufc" or order not in "CK":
         return None
-    if type(fill_value) is Tensor or numpy.ndim(fill_value):
+    if type(fill_value) in TENSORS or numpy.ndim(fill_value):
         like = recorder.record(full, (), {"shape": shape_of(shape), "fill": 0, "dtype": kind})
         return full_like(like, fill_value)
     params = {"shape": shape_of(shape), "fill": plain_number(fill_value), "dtype": kind}
@@ -103,7 +103,7 @@ def _ndarray(
 
 
 def _dtype_of(value: Any) -> Any:
-    return value.dtype if type(value) is Tensor else numpy.asarray(value).dtype
+    return value.dtype if type(value) in TENSORS else numpy.asarray(value).dtype
 
 
 def _array(
@@ -141,7 +141,7 @@ def _converted(
     given = as_array(thing)
     if hasattr(type(given), "__tracejit_read__"):
         given = given.read_value()
-    if type(given) is not Tensor:
+    if type(given) not in TENSORS:
         wanted = numpy.asarray(given, dtype)
         if wanted.dtype.kind not in "fc":
             return None

@@ -15,7 +15,7 @@ from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Event, Recording, current_recording, outside_recordings
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 
@@ -151,7 +151,7 @@ def _checked_call(call: Call, result: Any) -> CheckedCall:
 def _answered(checked: CheckedCall, given: Sequence[Any], recorder: Recorder) -> Any:
     """The answer of a call that takes place where it stands."""
     try:
-        if not isinstance(recorder, Recording) and not any(type(x) is Tensor for x in given):
+        if not isinstance(recorder, Recording) and not any(type(x) in TENSORS for x in given):
             return unflatten(checked.structure, EAGER.once(lambda: checked.answers(*given)))
         if not checked.types:
             problem = "no array at all is said to be its result"
@@ -200,10 +200,10 @@ class InPlace:
 
 
 def _as_array(leaf: Any) -> Any:
-    return leaf.numpy() if type(leaf) is Tensor else leaf
+    return leaf.numpy() if type(leaf) in TENSORS else leaf
 
 
 def _is_array(leaf: Any) -> bool:
     """Whether a leaf is given anew at each call: a Python number stays what it is."""
-    known = type_of(leaf)
-    return type(leaf) in (Tensor, Variable) or (known is not None and known.form != "weak")
+    known, kind = type_of(leaf), type(leaf)
+    return kind is Variable or kind in TENSORS or (known is not None and known.form != "weak")

@@ -28,7 +28,7 @@ from tracejit.options import Options
 from tracejit.sources import callable_of
 from tracejit.trace import places
 from tracejit.trace.signature import bind_arguments, signature_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, labels, map_tree, unflatten
 from tracejit.trace.variable import Variable, read_leaf
 from tracejit.transforms import jvp, vjp
@@ -294,7 +294,7 @@ def _pushed(
 
 def _settled(leaf: Any) -> Any:
     """A Variable or eager Tensor as its value."""
-    if type(leaf) is Variable or type(leaf) is Tensor:
+    if type(leaf) is Variable or type(leaf) in TENSORS:
         return leaf.numpy()
     return leaf
 
@@ -320,7 +320,7 @@ def _is_floating(leaf: Any) -> bool:
 
 def _moves(y: Any) -> bool:
     """Whether a result has a derivative."""
-    return y.type.is_inexact if type(y) is Tensor else _is_floating(y)
+    return y.type.is_inexact if type(y) in TENSORS else _is_floating(y)
 
 
 def _array(leaf: Any) -> Any:

@@ -27,7 +27,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.refusals import none_caught
 from tracejit.trace.signature import call_arguments
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
 
@@ -176,7 +176,7 @@ def _sources(
         leaves, structure = flatten(value)
         structures.append(structure)
         for position, leaf in enumerate(leaves):
-            if not (type(leaf) is Tensor and leaf.type.is_inexact and leaf.type.form != "weak"):
+            if not (type(leaf) in TENSORS and leaf.type.is_inexact and leaf.type.form != "weak"):
                 place = [*paths(structure, name, repr)][position]
                 not_differentiable(leaf, place, request, function)
             sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
@@ -190,7 +190,7 @@ def not_differentiable(leaf: Any, name: str, request: Request, function: str) ->
     fix = "pass its arrays, in a dict, a list or a dataclass"
     if isinstance(leaf, (str, NoneType)):
         fix = "pass it in another argument"
-    if type(leaf) is Tensor:
+    if type(leaf) in TENSORS:
         is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
         what = "a Python number" if is_number else repr(leaf.type)
         fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
@@ -227,9 +227,9 @@ def _scalar(result: Any, request: Request, function: str, recording: Recorder) -
     """The result as a Tensor, if it is one real floating number."""
     structure = flatten(result)[1]
     words = {"transform": f"tj.{request.transform}", "function": function}
-    if structure is not LEAF or (type(result) is not Tensor and type_of(result) is None):
+    if structure is not LEAF or (type(result) not in TENSORS and type_of(result) is None):
         raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
-    if type(result) is not Tensor:
+    if type(result) not in TENSORS:
         result = Tensor(recording.lift(result), recording)
     if result.type.form == "weak":
         result = as_scalar(result, dtype=result.dtype)
@@ -280,16 +280,29 @@ def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
     return gradient
 
 
-def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-    """The cotangents of the xs, zeros where unconnected; results without a seed have no part."""
+def cotangents_of(
+    ys: Sequence[Any],
+    xs: Sequence[Any],
+    seeds: Sequence[Any],
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The cotangents of the xs, zeros where unconnected; results without a seed have no part.
+    `nodes` are as `gradients` takes them."""
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
-    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs])
+    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs], nodes)
     return [like(g, x) for g, x in zip(found, xs, strict=True)]
 
 
-def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
-    """The tangents of the ys, zeros where they do not move."""
-    return [like(dot, y, "_dot") for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
+def tangents_of(
+    ys: Sequence[Any],
+    xs: Sequence[Any],
+    dots: Sequence[Any],
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The tangents of the ys, zeros where they do not move; `nodes` are as `tangents` takes
+    them."""
+    found = tangents(ys, xs, dots, nodes)
+    return [like(dot, y, "_dot") for dot, y in zip(found, ys, strict=True)]
 
 
 def ones_like(tensor: Tensor) -> Any:

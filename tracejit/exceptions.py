@@ -69,6 +69,10 @@ def shape_row(error: Exception) -> str:
     return next((row for kind, row in kinds if isinstance(error, kind)), "shapes")
 
 
+class StrictError(TracejitError, RuntimeError):
+    """A mistake of tracejit that a fallback to Python would hide, under TRACEJIT_STRICT=1."""
+
+
 class LeakedTensorError(TracejitError, RuntimeError):
     """A Tensor kept from a recording that has ended, or used on another thread."""
 

@@ -29,7 +29,7 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.signature import Call, bind_arguments, static_names, take_apart
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import map_tree
 from tracejit.trace.variable import read_leaf
 
@@ -304,7 +304,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
     def _numbers(self, leaf: Any) -> Any:
         """What a kernel would be given of a leaf: the numbers of eager Tensors and of Variables."""
         leaf = read_leaf(leaf) if self.request.transform else leaf
-        return leaf._value.data if type(leaf) is Tensor else leaf
+        return leaf._value.data if type(leaf) in TENSORS else leaf
 
 
 def explained(specialise: S) -> S:

@@ -14,7 +14,7 @@ from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
 from tracejit.joined import Ways, answered
 from tracejit.kernel import Kernel, make_kernel
-from tracejit.options import Options
+from tracejit.options import Options, did_you_mean
 from tracejit.pickling import Travelling
 from tracejit.recovery import Recovering, shown
 from tracejit.results import apart
@@ -76,6 +76,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._history = History(self.name)
         self.options = options
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
+        self.has_eager_form = False
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
         self._shelf = Shelf()
         self._effects: set[str] = set()
@@ -411,6 +412,8 @@ def function(python: Any = None, **options: Any) -> Any:
     >>> norm(np.array([3.0, 4.0]))
     np.float64(5.0)
     """
+    if unknown := sorted(options.keys() - set(Options._fields)):
+        raise fail("option", places.here(), option=unknown[0], fix=did_you_mean(unknown[0]))
     if python is None:
         return functools.partial(function, **options)
     if isinstance(python, Function):

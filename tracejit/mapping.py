@@ -17,7 +17,7 @@ from tracejit.sources import callable_of, recorded_as, running
 from tracejit.trace import places
 from tracejit.trace.memory import seal
 from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, spread, unflatten
 from tracejit.trace.variable import read_leaf
 
@@ -80,7 +80,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, 
         answers = [_out(x, axis, batch) for x, axis in zip(found, placed, strict=True)]
         return unflatten(out_structure, answers)
 
-    return recorded_as(f, batched)
+    return recorded_as(f, batched, has_eager_form=False)
 
 
 def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:
@@ -98,7 +98,7 @@ def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> 
 
 def _is_fixed(leaf: Any) -> bool:
     """Whether a leaf is no array or number, and so the same for all elements."""
-    return type(leaf) is not Tensor and type_of(leaf) is None
+    return type(leaf) not in TENSORS and type_of(leaf) is None
 
 
 def _in_front(leaf: Any, axis: int, recording: Recording) -> Any:

@@ -26,7 +26,7 @@ from tracejit.trace.signature import (
     inside_method,
     signature_of,
 )
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
 
@@ -44,7 +44,7 @@ def stop_gradient(x: Any) -> Any:
 
 def _stopped(leaf: Any) -> Any:
     leaf = read_leaf(leaf)
-    if type(leaf) is not Tensor or not leaf.type.is_inexact or leaf.type.form == "weak":
+    if type(leaf) not in TENSORS or not leaf.type.is_inexact or leaf.type.form == "weak":
         return leaf
     return _override([leaf], [], Marker("stop_gradient", "stopped", stop))[0]
 
@@ -64,7 +64,7 @@ def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
     """What takes the operations of these Tensors and Variables now; None where there are none."""
     found = None
     for leaf in leaves:
-        if type(leaf) is Tensor and leaf._recording is not EAGER:
+        if type(leaf) in TENSORS and leaf._recording is not EAGER:
             recorder: Recorder = leaf._recording
             return recorder
         if hasattr(type(leaf), "__tracejit_record__"):
@@ -139,7 +139,7 @@ def custom_gradient(f: Any = None) -> Any:
                 raise fail("rule-pair", recorder.here(), function=name, got=f"a {kind}")
             value, rule = answer
             value = map_tree(read_leaf, value)
-            tensors = [leaf for leaf in flatten(value)[0] if type(leaf) is Tensor]
+            tensors = [leaf for leaf in flatten(value)[0] if type(leaf) in TENSORS]
             recorder.note_uses(leaf._value for leaf in tensors)
         passed = {id(leaf) for leaf in leaves}
         reads = [pair for pair in log.values() if pair[0].trainable and id(pair[0]) not in passed]
@@ -147,7 +147,7 @@ def custom_gradient(f: Any = None) -> Any:
         if _recorder_among([*leaves, *flatten(value)[0]]) is None:
             return value
         inputs = [*checked.arrays, *[Tensor(read, recorder) for _, read in reads]]
-        marker = Marker(name, "custom gradient", checked)
+        marker = Marker(name, "custom gradient", checked, reads=(rule, arguments))
         return _with_gradient(value, inputs, marker, recorder)
 
     return _wrapped(f, marked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -36,3 +37,13 @@ class Options(NamedTuple):
     threads: int | None = None
     memory_budget: int | None = None
     recycle: bool = False
+
+
+def did_you_mean(option: str) -> str:
+    """A hint at the option that is spelled most like `option`, or at all of them.
+
+    >>> did_you_mean("exakt")
+    'did you mean exact?'
+    """
+    close = difflib.get_close_matches(option, Options._fields, n=1)
+    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(Options._fields)}."

@@ -26,8 +26,9 @@ from tracejit.pipeline import Recorded
 from tracejit.sources import Sources, derived_from, name_results, options_of, parameters_of
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
+from tracejit.trace.record import Recording
 from tracejit.trace.signature import origin_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 
 PULLBACK = "the pullback of tj.vjp"
@@ -53,6 +54,8 @@ class Halves:
         def halved(*primals: Any) -> Any:
             request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
             sources = Sources(python, request, primals, {})
+            if not isinstance(sources.recording, Recording):
+                raise NotSplit
             ys, structure, auxiliary = sources.call()
             name_results(ys, structure)
             second = SecondHalf(sources, ys, structure, flatten(primals)[0])
@@ -92,6 +95,7 @@ class SecondHalf:
     ) -> None:
         """Record what becomes of directions, of the ys, the results in that structure, or of the
         sources, which come of the `leaves` of the primals."""
+        assert isinstance(sources.recording, Recording)
         recording = self.recording = sources.recording
         parts = sources.structures
         primals = Structure(tuple, tuple(range(len(parts))), tuple(parts))
@@ -106,7 +110,7 @@ class SecondHalf:
         known = {
             leaf._value: number
             for number, leaf in enumerate(leaves)
-            if type(leaf) is Tensor and leaf.type.form == "array"
+            if type(leaf) in TENSORS and leaf.type.form == "array"
         }
         outputs = [y._value for y in ys]
         _, self.nodes, needed = split(recording.graph, outputs, self.answers, self.seeds)

@@ -18,11 +18,13 @@ from tracejit.arguments import check_containers, eager_source, plain_leaf, write
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, Where, fail, placed, without_frames
 from tracejit.joined import is_unrecorded, raised_by_kernel
+from tracejit.kernel import Kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
 from tracejit.runtime.dispatch import NotApart, Space
 from tracejit.runtime.notes import add_note
 from tracejit.specialise import takes_gradients
+from tracejit.strict import python_must_raise
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
@@ -31,7 +33,7 @@ from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.shapes import Shapes
 from tracejit.trace.signature import Call, bind_arguments, take_apart
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Whole
@@ -71,12 +73,18 @@ class Recovering:
     request: Request
     name: str
     is_derived: bool
+    has_eager_form: bool
     _static: frozenset[str]
     _effects: set[str]
     _takes_gradients: bool | None
     _first_numbers: dict[str, str]
     _dynamic: set[str]
     _shapes: Shapes
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """Every kernel made so far."""
+        raise NotImplementedError
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that takes a way through the function which its kernel has not recorded; MISS
@@ -95,7 +103,9 @@ class Recovering:
                 error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
             try:
-                return _own_results(self._eagerly(args, kwargs, error), args, kwargs), None
+                with python_must_raise(self._cause(error), self.name):
+                    answer = self._eagerly(args, kwargs, error)
+                return _own_results(answer, args, kwargs), None
             except Exception as other:
                 error = apart_from(other, error)
         return None, self._problem(error, args, kwargs)
@@ -111,12 +121,15 @@ class Recovering:
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__
-        if isinstance(error.__cause__, TracejitError) and is_write(error):
-            return shown(plain_write(error.__cause__))
         if type(error) is TypeError and str(error).startswith("Iterator operand is"):
             words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
             fix = "take it from `import tracejit.numpy as np`."
             return shown(fail("unsupported-call", _line_of(error), **words, fix=fix))
+        if isinstance(error.__cause__, TracejitError):
+            if isinstance(error, SystemError):  # C code went on after the refusal
+                return shown(error.__cause__)
+            if is_write(error):
+                return shown(plain_write(error.__cause__))
         misfit = self._misfit(error, args, kwargs)
         if misfit is not None:
             return shown(misfit)
@@ -143,9 +156,20 @@ class Recovering:
             return False
         if CALLBACK.name in self._effects or self._misfit(error, args, kwargs) is not None:
             return False
-        if self._must_record:
+        if self._must_record and not self.has_eager_form:
             return False
         return bool(self._effects) or raised_by_kernel(error)
+
+    def _cause(self, error: BaseException) -> BaseException | None:
+        """The error that Python has to meet, too, when it makes a call again after `error`; None
+        where Python is asked for another reason: overlapping arguments, or a result of a shape that
+        depends on data."""
+        if isinstance(error, Failed):
+            return error.__cause__
+        if isinstance(error, ValueError):
+            nodes = (node for kernel in self.kernels for node in kernel.graph.nodes)
+            return None if any(node.op.assumes_shape for node in nodes) else error
+        return None if isinstance(error, NotApart) else error
 
     @property
     def _must_record(self) -> bool:
@@ -175,7 +199,7 @@ class Recovering:
     ) -> Any:
         """The call made by Python itself; `error` is why. By eager Tensors: a gradient, and where
         the function takes gradients by its arguments itself."""
-        if self._must_record:
+        if self._must_record and not self.has_eager_form:
             cause = error.__cause__ if isinstance(error, Failed) else error
             line = places.here()
             raise cause or shown(fail("not-compiled", line, function=self.name))
@@ -191,7 +215,7 @@ class Recovering:
             taken |= {leaf.name for leaf in call.leaves if leaf.role != "number"}
             windows = (*windows, Whole())
         values = [eager_source(leaf, leaf.name in taken) for leaf in call.leaves]
-        taped = EAGER.is_watched or any(type(leaf.value) is Tensor for leaf in call.leaves)
+        taped = EAGER.is_watched or any(type(leaf.value) in TENSORS for leaf in call.leaves)
         arguments = call.rebuild(values)
         try:
             with EAGER.seen_by(windows):
@@ -270,5 +294,5 @@ def _line_of(error: BaseException) -> Where | None:
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What Python has answered, as a kernel does: for eager Tensors eager Tensors, and arrays that
     share no memory."""
-    taped = EAGER.is_watched or Tensor in map(type, flatten((args, kwargs))[0])
+    taped = EAGER.is_watched or not TENSORS.isdisjoint(map(type, flatten((args, kwargs))[0]))
     return map_tree(taped_result if taped else own, result)

@@ -15,11 +15,11 @@ from tracejit.errors import TracejitError, Where, fail, placed
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.effects import answers, call_source
 from tracejit.ops.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
-from tracejit.rules import Input, checked, leaf_type
+from tracejit.rules import RULES_FOR_NUMPY, Input, checked, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
 from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
 
@@ -50,7 +50,7 @@ class Primitive:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten((args, kwargs))
         leaves = [_settled(leaf) for leaf in leaves]
-        if not any(type(leaf) is Tensor for leaf in leaves):
+        if not any(type(leaf) in TENSORS for leaf in leaves):
             return self.f(*args, **kwargs)
         recorder = current_recorder()
         try:
@@ -110,7 +110,7 @@ def _settled(leaf: Any) -> Any:
     """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
     under a guard."""
     leaf = read_leaf(leaf)
-    if type(leaf) is Tensor and leaf.type.form == "weak" and not leaf.type.is_inexact:
+    if type(leaf) in TENSORS and leaf.type.form == "weak" and not leaf.type.is_inexact:
         return bool(leaf) if leaf.dtype.kind == "b" else operator.index(leaf)
     return leaf
 
@@ -194,6 +194,10 @@ def register_gradient(function: Any) -> Callable[[R], R]:
             words = {"decorator": "tj.register_gradient(f)", "kind": type(given).__name__}
             raise fail("not-callable", places.here(), **words)
         _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
+        if isinstance(function, Primitive):
+            vars(function)["__gradient_rule__"] = rule  # for who looks for what it captures
+        else:
+            RULES_FOR_NUMPY.append(rule)
         return rule
 
     return register
@@ -246,6 +250,7 @@ def _op_of(function: Any) -> Op:
 def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any]]:
     """The rule on an operation whose first input is its handle, if it is a primitive."""
 
+    @functools.wraps(rule)
     def checked_rule(op: Applied, *cotangents: Any) -> list[Any]:
         recorder = current_recorder()
         arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]

@@ -22,7 +22,7 @@ from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, flatten, labels
 from tracejit.trace.variable import read_leaf
 
@@ -149,7 +149,7 @@ def finish(
             leaf.refuse("as a result: ")
         if type(leaf) is np.ndarray:
             leaf = Tensor(recording.lift(leaf), recording)
-        if type(leaf) is not Tensor:
+        if type(leaf) not in TENSORS:
             _check_fixed(leaf, name)
             leaves.append(("fixed", leaf))
             continue
@@ -216,7 +216,7 @@ def _outputs(
 
 def apart(leaf: Any) -> Any:
     """A result of a nested call: an array in memory of its own."""
-    is_array = type(leaf) is Tensor and leaf.type.form == "array"
+    is_array = type(leaf) in TENSORS and leaf.type.form == "array"
     return Tensor(leaf._value, leaf._recording) if is_array else leaf
 
 
@@ -224,7 +224,7 @@ def own(leaf: Any) -> Any:
     """A result of plain Python as a kernel gives it: an array in memory of its own, of an eager
     Tensor or a Variable its numbers."""
     leaf = read_leaf(leaf)
-    data = leaf._value.data if type(leaf) is Tensor else leaf
+    data = leaf._value.data if type(leaf) in TENSORS else leaf
     return data.copy(order="K") if type(data) is np.ndarray else data
 
 
@@ -257,7 +257,7 @@ def _check_fixed(leaf: Any, function: str) -> None:
     for part in parts:
         if type(part) is Dim:
             part.sizes.pin(part)
-    inside = any(type(part) is Tensor for part in parts)
+    inside = any(type(part) in TENSORS for part in parts)
     kind = type(leaf)
     if kind.__hash__ is None or inside or issubclass(kind, (CoroutineType, GeneratorType)):
         raise fail(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -18,6 +18,7 @@ from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
+from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.trace.captures import LEAVES, Captures
 from tracejit.trace.decisions import Failed, Hidden
@@ -28,8 +29,9 @@ from tracejit.trace.recorded_matrix import RecordedMatrix
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
 from tracejit.trace.signature import NUMBERS, Call, Leaf, origin_of
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
+from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
 
 TRIES = 20
@@ -94,7 +96,7 @@ class RecordedCall(NamedTuple):
         for leaf, value in zip(self.call.leaves, values, strict=True):
             if leaf.name in self.baked:
                 continue
-            if type(value) is Tensor:
+            if type(value) in TENSORS:
                 yield value
                 continue
             if leaf.role in ("generator", "sparse"):
@@ -190,26 +192,35 @@ class Run:
         recording.exact = asked.exact
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
+        asks_types = captures.does("ask type")
         try:
-            with recording, captures.refusing_draws(self.name), recording.logging_reads() as log:
+            with (
+                recording,
+                captures.refusing_draws(self.name),
+                recording.logging_reads() as log,
+                refused_types() if asks_types else nullcontext(),
+            ):
                 values = [_argument(leaf, recording, asked) for leaf in call.leaves]
                 arguments = call.rebuild(values)
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
                 )
-                if recording.decisions.failed:
+                if recording.decisions.failed or recording.raises_text:
                     raise Failed
                 if recording.is_torn:
                     raise Shared
                 check_containers(self.signature, arguments, call, values)
-                recording.note_uses([x._value for x in answer.value if type(x) is Tensor])
+                recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
                 names = (leaf.name for leaf in call.leaves)
                 recording.write_arguments(dict(zip(names, values, strict=True)))
-                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) is Tensor]
+                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) in TENSORS]
                 _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.request, self.name, self.origin)
         except BaseException as error:
             recording.abandon()
+            is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
+            if recording.raises_text and is_users:
+                raise Failed from error  # its message shows what has no numbers yet
             guard = captures.guard() if sizes is not None else None
             if guard is not None and not guard() and isinstance(error, Exception):
                 raise RanOnce from error
@@ -220,7 +231,7 @@ class Run:
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
         for leaf, value in zip(call.leaves, values, strict=True):
-            if type(value) is Tensor and value._value in recording.reads:
+            if type(value) in TENSORS and value._value in recording.reads:
                 read[leaf.name], readers[leaf.name] = recording.reads[value._value]
         in_order = frozenset([value.name for value in recording.relied_on])
         return RecordedCall(
@@ -258,9 +269,11 @@ def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
-    """Where a call begins to read: the function, objects among the arguments, and classes."""
+    """Where a call begins to read: the function, objects among the arguments, classes, and
+    rules that stand for functions of NumPy's."""
     objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-    return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
+    classes = [cls for one in call.structures.values() for cls in one.classes()]
+    return [python, *objects, *classes, *RULES_FOR_NUMPY]
 
 
 def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:

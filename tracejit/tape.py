@@ -32,7 +32,7 @@ from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, strong_array
 from tracejit.trace.windows import Whole, Window
@@ -117,7 +117,7 @@ class GradientTape:
         for leaf in flatten(tensor)[0]:
             if type(leaf) is Variable:
                 self._window.watch_variable(leaf, recorder.version(leaf))
-            elif type(leaf) is Tensor and leaf.type.form != "weak":
+            elif type(leaf) in TENSORS and leaf.type.form != "weak":
                 self._window.watch(recorder.keep(leaf))
             else:
                 raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
@@ -338,7 +338,7 @@ def _names() -> Mapping[Value, str]:
     frame = places.user_frame()
     named: dict[Value, str] = {}
     for name, local in (frame.f_locals if frame is not None else {}).items():
-        if type(local) is Tensor:
+        if type(local) in TENSORS:
             named.setdefault(local._value, name)
         elif type(local) is Variable:
             named.setdefault(local.held, local.name or name)

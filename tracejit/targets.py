@@ -16,7 +16,7 @@ from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_array, as_element
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten
 from tracejit.trace.variable import Variable
 
@@ -47,7 +47,7 @@ def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structur
     """The Tensors and Variables in a structure; TapeArgumentError for anything else."""
     leaves, structure = flatten(given)
     for leaf in leaves:
-        if type(leaf) is Variable or (type(leaf) is Tensor and leaf.type.form != "weak"):
+        if type(leaf) is Variable or (type(leaf) in TENSORS and leaf.type.form != "weak"):
             continue
         fix = "name the argument or the result of a computation on the tape."
         if type_of(leaf) is not None:

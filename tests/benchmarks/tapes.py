@@ -210,7 +210,7 @@ def check(case: Case, first: Callable[[], Any], second: Callable[[], Any]) -> No
     (value, gradients), (other, others) = first(), second()
     pairs = [(value, other), *zip(gradients, others, strict=True)]
     for one, two in pairs:
-        arrays = [x.numpy() if type(x) is tj.Tensor else x for x in (one, two)]
+        arrays = [x.numpy() if isinstance(x, tj.Tensor) else x for x in (one, two)]
         np.testing.assert_allclose(*arrays, rtol=1e-9, atol=1e-12, err_msg=case.name)
 
 

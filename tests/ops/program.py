@@ -108,7 +108,7 @@ class Program:
         graph, leaves, _ = self.recorded
         with quiet():
             answers = iter(interpret(graph, *self.leaves, observe=observe))
-        return [next(answers) if type(leaf) is Tensor else leaf for leaf in leaves]
+        return [next(answers) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
 
     @property
     def is_low_precision(self) -> bool:
@@ -170,7 +170,7 @@ class Program:
         leaves = zip(started.leaves, self.expected[0], strict=True)
         return [
             next(answers)
-            if type(leaf) is Tensor and dots_of.get(leaf._value) is not None
+            if isinstance(leaf, Tensor) and dots_of.get(leaf._value) is not None
             else zeros(y)
             for leaf, y in leaves
             if is_floating(y)

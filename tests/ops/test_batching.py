@@ -49,7 +49,7 @@ def _flipped(leaf: Any, number: int) -> Any:
 
 def is_result(leaf: Any) -> bool:
     """Whether a leaf of a result is an array or a number."""
-    return type(leaf) is Tensor or type_of(leaf) is not None
+    return isinstance(leaf, Tensor) or type_of(leaf) is not None
 
 
 class Batched:
@@ -109,7 +109,7 @@ class Batched:
     def __call__(self, *args: Any) -> Any:
         """The loop, on arrays; batched, on Tensors."""
         leaves = flatten(args)[0]
-        recorded = [leaf for leaf in leaves if type(leaf) is Tensor]
+        recorded = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if not recorded:
             return self._looped(leaves)
         size = next(x.shape[0] for x, moved in self._pairs(leaves) if moved)
@@ -226,7 +226,7 @@ class BatchedProgram(Program):
             with batch.recorded():
                 ones = batched.elements(leaves, batch)
                 found = flatten(batched.call(*unflatten(batched.structure, ones)))[0]
-                ys = [y for y in found if type(y) is Tensor and y.type.is_inexact]
+                ys = [y for y in found if isinstance(y, Tensor) and y.type.is_inexact]
                 xs = [
                     x for x, whole in zip(ones, batched.leaves, strict=True) if is_floating(whole)
                 ]

@@ -105,7 +105,7 @@ def described(value: Any) -> Any:
     """A copy of `value` that nothing changes later: objects as their classes and attributes."""
     if type(value) is tj.Variable:
         return ("Variable", value.numpy())
-    if type(value) is tj.Tensor:
+    if isinstance(value, tj.Tensor):
         return value.numpy()
     if isinstance(value, np.ndarray):
         return value.copy()
@@ -164,7 +164,7 @@ def taped(python: Callable[..., Any], wrt: Any) -> Callable[..., Any]:
                 values[place] = tj.constant(args[place])
                 tape.watch(values[place])
             value = python(*values, **kwargs)
-        if type(value) is not tj.Tensor:  # a path that returns a number of its own
+        if not isinstance(value, tj.Tensor):  # a path that returns a number of its own
             return value, tuple(np.zeros(np.shape(args[place])) for place in places)
         sources = [values[place] for place in places]
         slopes = tape.gradient(value, sources, unconnected_gradients="zero")

@@ -59,7 +59,7 @@ def A(*values: Any) -> Any:
 
 def plain(leaf: Any) -> Any:
     """A Tensor's or Variable's array."""
-    return leaf.numpy() if type(leaf) in (tj.Tensor, tj.Variable) else np.asarray(leaf)
+    return leaf.numpy() if isinstance(leaf, (tj.Tensor, tj.Variable)) else np.asarray(leaf)
 
 
 def same(found: Any, expected: Any) -> None:
@@ -1048,7 +1048,7 @@ def test_fact_105_a_gradient_is_never_the_seed_itself() -> None:
             assert g is not seed
             array = np.asarray(g)
             assert not np.shares_memory(array, s)
-            if type(seed) is tj.Tensor:
+            if isinstance(seed, tj.Tensor):
                 assert not np.shares_memory(array, np.asarray(seed))
 
 
@@ -1273,7 +1273,7 @@ def test_fact_277_assign_answers_the_new_value(mode: str) -> None:
 def test_fact_277_the_answer_is_a_tensor_and_no_second_variable() -> None:
     w = v(1.0)
     answer = w.assign(5.0)
-    assert type(answer) is tj.Tensor
+    assert isinstance(answer, tj.Tensor)
     with pytest.raises(AttributeError):
         answer.assign_add(2.0)
 

@@ -14,7 +14,7 @@ from tests.ops.program import is_input, quiet
 from tests.ops.test_table import CASES, Case, each
 from tracejit.ir.types import type_of
 from tracejit.trace.memory import Sealed, View
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
 
 pytestmark = pytest.mark.usefixtures("no_files")
@@ -44,7 +44,7 @@ with_arrays = each(
 def root_of(tensor: Any) -> tuple[Any, bool]:
     """The Tensor that `tensor` is a view of in the end, and whether that is sure."""
     sure = True
-    while type(tensor) is Tensor and type(tensor._owner) is View:
+    while isinstance(tensor, Tensor) and type(tensor._owner) is View:
         owner = tensor._owner
         try:
             owner._check_shared(tensor, "writing")
@@ -61,20 +61,20 @@ def check(found: list[Any], given: list[Any], case: Case) -> None:
     with quiet():
         expected = flatten(case.sample.call(*unflatten(structure, plain)))[0]
     for mine, numpys in zip(found, expected, strict=True):
-        if not is_array(numpys) or type(mine) is not Tensor or not numpys.size:
+        if not is_array(numpys) or not isinstance(mine, Tensor) or not numpys.size:
             continue
         if type(mine._owner) is Sealed:
             continue
         root, sure = root_of(mine)
         for argument, array in zip(given, plain, strict=True):
-            if is_array(array) and type(argument) is Tensor:
+            if is_array(array) and isinstance(argument, Tensor):
                 if np.shares_memory(numpys, array):
                     assert root is argument, "NumPy answers a view"
                 else:
                     assert root is not argument or not sure, "NumPy answers a copy"
     for k, (mine, numpys) in enumerate(zip(found, expected, strict=True)):
         for other, others in zip(found[:k], expected[:k], strict=True):
-            if is_array(numpys) and is_array(others) and type(mine) is type(other) is Tensor:
+            if is_array(numpys) and {type(mine), type(other)} <= TENSORS:
                 if np.shares_memory(numpys, others):
                     assert root_of(mine)[0] is root_of(other)[0], "NumPy's results share memory"
                 else:

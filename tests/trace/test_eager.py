@@ -45,7 +45,7 @@ def no_files(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def same(found: Any, expected: Any) -> None:
     """Equal, of one shape and dtype."""
-    array = found.numpy() if type(found) is Tensor else np.asarray(found)
+    array = found.numpy() if isinstance(found, Tensor) else np.asarray(found)
     wanted = np.asarray(expected)
     assert (array.shape, array.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_array_equal(array, wanted)
@@ -89,7 +89,7 @@ def test_values_are_numpys_to_the_bit(case: Case) -> None:
     found, found_structure = run_eagerly(case)
     assert found_structure == structure
     for actual, wanted in zip(found, expected, strict=True):
-        if type(actual) is Tensor:
+        if isinstance(actual, Tensor):
             actual = actual._value.data
             assert type(actual) is not np.ndarray or not actual.flags.writeable
         assert_same(actual, wanted)
@@ -110,7 +110,7 @@ def test_gradients_are_those_of_a_recording(case: Case) -> None:
             results = flatten(case.sample.call(*unflatten(structure, given)))[0]
     dtypes = {np.asarray(value).dtype for value in (*leaves, *program.seeds)}
     is_single = any(dtype in ("f4", "c8") for dtype in dtypes)
-    targets = [y for y in results if type(y) is Tensor and y.type.is_inexact]
+    targets = [y for y in results if isinstance(y, Tensor) and y.type.is_inexact]
     with quiet():
         found = tape.gradient(targets, moving, output_gradients=list(program.seeds))
         expected = program.gradient(program.leaves)
@@ -138,7 +138,7 @@ def test_it_is_what_it_stands_for() -> None:
     assert isinstance(tj.constant(2.0), np.float64)
     assert isinstance(tj.constant(2.0), float)
     assert isinstance(tj.constant(2), np.int64)
-    assert type(tj.constant(X)) is tj.Tensor
+    assert isinstance(tj.constant(X), tj.Tensor)
 
 
 def test_dtypes_follow_numpy_and_python_numbers_are_weak() -> None:
@@ -348,7 +348,7 @@ def test_a_ufunc_stays_on_the_tape() -> None:
     with tj.GradientTape() as tape:
         tape.watch(x)
         y = np.sin(x) + np.add(X, x) + np.add.reduce(x) + np.outer(x, x)[0]
-    assert type(y) is Tensor
+    assert isinstance(y, Tensor)
     expected = np.cos(X) + 1.0 + 3.0 + X[0] + np.array([np.sum(X), 0.0, 0.0])
     np.testing.assert_allclose(tape.gradient(y, x).numpy(), expected, rtol=1e-15)
 

@@ -145,7 +145,7 @@ def test_a_source_is_a_value_of_its_own(recording: Any) -> None:
 )
 def test_arrays_and_numbers_become_sources(recording: Any, given: Any, dtype: str) -> None:
     source = recording.source(given, "x")
-    assert type(source) is Tensor
+    assert isinstance(source, Tensor)
     assert (source.shape, source.dtype) == (np.shape(given), np.dtype(dtype))
     assert source.type.form == ("array" if np.ndim(given) else "scalar")
 

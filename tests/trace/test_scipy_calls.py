@@ -38,9 +38,9 @@ CALLS: dict[str, tuple[Any, str, str]] = {
     "fft": (lambda x: scipy.fft.fft(x), "fft.fft", f"write `{T}.fft.fft(x)`"),
     "stats": (lambda x: scipy.stats.norm.logpdf(x), "stats", f"take the function from {T}.stats"),
     "another package": (lambda x: scipy.interpolate.CubicSpline(VECTOR, x),
-                        "interpolate.CubicSpline", "outside the function, or write"),
+                        "interpolate.CubicSpline", "outside the function, or let Python"),
     "not recorded": (lambda x: scipy.linalg.null_space(x), "linalg.null_space",
-                     "outside the function; docs/coverage.md lists what is recorded"),
+                     "outside the function, or let Python"),
     "calling back": (lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1), "integrate.quad",
                      "outside the function"),
 }  # fmt: skip

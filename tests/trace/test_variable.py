@@ -36,7 +36,7 @@ def wrap(request: pytest.FixtureRequest) -> Any:
 
 def plain(leaf: Any) -> Any:
     """The array of a Tensor or Variable."""
-    return leaf.numpy() if type(leaf) in (tj.Tensor, tj.Variable) else np.asarray(leaf)
+    return leaf.numpy() if isinstance(leaf, (tj.Tensor, tj.Variable)) else np.asarray(leaf)
 
 
 def same(found: Any, expected: Any) -> None:
@@ -175,7 +175,7 @@ def test_in_an_expression_it_is_the_array(name: str, wrap: Any) -> None:
     v = tj.Variable(X)
     found = wrap(lambda: f(v))()
     if wrap is not tj.function:
-        assert type(found) is tj.Tensor
+        assert isinstance(found, tj.Tensor)
     same(found, f(X))
     same(v, X)
 
@@ -260,7 +260,7 @@ def test_an_array_meets_it_on_the_tape() -> None:
     v = tj.Variable(V)
     with tj.GradientTape() as tape:
         y = np.sum(V * v) + np.float64(2.0) * v[0] + np.dot(V, v) + np.stack([V, v])[1, 1]
-    assert type(y) is tj.Tensor
+    assert isinstance(y, tj.Tensor)
     same(tape.gradient(y, v), V + V + [2.0, 1.0, 0.0])
 
 

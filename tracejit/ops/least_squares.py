@@ -224,6 +224,7 @@ of_full_rank = defop(
     jvp=lambda v, y, residuals: v,
     source=lambda types: f"np.reshape({{0}}, {types[0].size})",
     alias=0,
+    assumes_shape=True,
 )
 
 

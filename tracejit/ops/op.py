@@ -26,6 +26,9 @@ single expression can: a function (types, **params) that returns lines which wri
 {out}. `inplace` spells it writing to {out}, an operand or a new buffer; with `statements`, as a
 statement that updates the buffer of operand 0. What stands there is called by the name of its
 library in `LIBRARIES`: `np`, and `scipy` once an op of its has been declared (`library`).
+
+`assumes_shape` says that the shape of the result depends on data. The op is for the usual shape;
+its code raises ValueError for data that give another, and the call is left to Python.
 """
 
 from __future__ import annotations
@@ -71,6 +74,14 @@ class Joint:
         self.rule = rule
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """In place of the tangent of one of several results: there is none, which is an error where
+    it is needed. `op` says what has no rule."""
+
+    op: str
+
+
 class Applied(NamedTuple):
     """An operation as a rule sees it: its name, Tensors, and parameters."""
 
@@ -111,6 +122,7 @@ class Op:
     alias: int | None = None
     cost: Callable[..., int] = size
     effect: bool = False
+    assumes_shape: bool = False
     library: str = "np"
 
     def __repr__(self) -> str:

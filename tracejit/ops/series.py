@@ -274,6 +274,7 @@ class Kind:
                 lambda v, y, a, b: np.pad(sign * v, (0, y.shape[0] - b.shape[0])),
             ),
             source=lambda types: self._checked(name, max(type.size for type in types)),
+            assumes_shape=True,
         )
         answer(self.function(name), lambda c1, c2: op(_vector(c1), _vector(c2)))
 
@@ -312,6 +313,7 @@ class Kind:
                 lambda v, y, a, b: times(y, a, b, 0) @ v,
             ),
             source=lambda types: self._checked("mul", types[0].size + types[1].size - 1),
+            assumes_shape=True,
             cost=lambda a, b: a.size * b.size,
         )
         answer(multiply, lambda c1, c2: op(_vector(c1), _vector(c2)))

@@ -65,16 +65,6 @@ class ArrayMethods:
         """Bytes of all elements."""
         return self.size * self.itemsize
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[k] for k in range(self.shape[0]))
-
     # Writes
 
     fill = method_of(np.ndarray.fill)
@@ -206,3 +196,22 @@ class ArrayMethods:
 
     def __getitem__(self, index: Any) -> Any:
         return self._handle(operator.getitem, (self, index), {})
+
+
+class ArrayContainer(ArrayMethods):
+    """An array along whose first axis Python iterates, as it does not along a NumPy scalar."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[k] for k in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(np.equal(self, value)))  # type: ignore[call-overload]

@@ -9,7 +9,7 @@ from types import FrameType
 
 from tracejit.ir.dims import Dim
 from tracejit.trace import places
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 
 
 class Namer:
@@ -76,7 +76,7 @@ class Namer:
         for name, local in frame.f_locals.items():
             if type(local) is Dim and local.symbol is not None:
                 local.symbol.label = local.symbol.label or name
-            if type(local) is not Tensor or local._held.label or local._held.node is None:
+            if type(local) not in TENSORS or local._held.label or local._held.node is None:
                 continue
             if not name.isidentifier():  # pytest keeps the parts of an assertion in such names
                 continue

@@ -42,7 +42,9 @@ def readable_origins(recording: Any, value: Value) -> set[Value] | None:
     origins = origins_of(value)
     if not origins:
         return origins
-    if value.type.form == "array" or any(window.knows(value) for window in recording.windows):
+    if recording.decisions.ended or value.type.form == "array":
+        return None
+    if any(window.knows(value) for window in recording.windows):
         return None
     known = all(one in recording.known or one in recording.scalars for one in origins)
     return origins if known else None

@@ -55,17 +55,6 @@ def user_frame(skip: int = 1) -> FrameType | None:
     return frame
 
 
-def iterator_called() -> str:
-    """The iterator of NumPy's, such as `np.ndenumerate`, that the user's line makes; empty for
-    none."""
-    frame, user = sys._getframe(1), user_frame()
-    while frame is not user and frame.f_back is not None:
-        if type(frame.f_locals.get("self")) is np.ndenumerate:
-            return "np.ndenumerate"
-        frame = frame.f_back
-    return ""
-
-
 def assigned_elements() -> str:
     """The elements, such as `c[:, k]`, that the user's running instruction assigns to an array that
     is no Tensor; empty where it is no such assignment."""
@@ -302,3 +291,13 @@ def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> 
     """The absolute line of a recorded location."""
     found = None if place is None else files.get(place._replace(note=""))
     return None if place is None or found is None else Where(*found, place.text)
+
+
+def name_of_array(array: np.ndarray) -> str:
+    """The name that a local variable of the running function has for an array like this one."""
+    frame = user_frame()
+    for name, local in (frame.f_locals if frame is not None else {}).items():
+        if type(local) is np.ndarray and local.shape == array.shape and local.dtype == array.dtype:
+            if local.tobytes() == array.tobytes():
+                return name
+    return "an array"

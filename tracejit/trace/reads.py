@@ -92,7 +92,9 @@ def reads_of(code: CodeType) -> Reads:
         first = value[0] if isinstance(value, tuple) and value else value
         if name.startswith("LOAD_") and first != "self":
             asks_type |= before[-1] == "type"
-            asks_type |= before[-1] in ATTRIBUTE_TESTS and name.startswith("LOAD_FAST")
+            asks_type |= before[-1] in ATTRIBUTE_TESTS and name.startswith(
+                ("LOAD_FAST", "LOAD_DEREF")
+            )
         before = [before[-1], value]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

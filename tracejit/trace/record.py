@@ -22,7 +22,6 @@ from tracejit.errors import TracejitError, Where, fail
 from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
@@ -34,8 +33,8 @@ from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.scipy_calls import instead_of, scipy_called
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.scipy_calls import foreign_call
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
@@ -197,14 +196,14 @@ class Recording(Recorder):
 
     def lift(self, operand: Any) -> Value:
         """The value of an operand: a Tensor's own, a Variable's now, or a constant."""
-        if type(operand) is Tensor:
+        if type(operand) in TENSORS:
             if operand._recording is not self:
                 return self._foreign(operand)
             value: Value = operand._value
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = as_array(operand)
-            if type(operand) is Tensor:
+            if type(operand) in TENSORS:
                 return self.lift(operand)
         kind = type_of(operand)
         if kind is None:
@@ -276,7 +275,7 @@ class Recording(Recorder):
     def write_arguments(self, tensors: Mapping[str, Any]) -> None:
         """Let the arrays that are arguments, by name, be after the call what they are now."""
         for name, tensor in tensors.items():
-            if type(tensor) is Tensor and type(tensor._owner) is Written:
+            if type(tensor) in TENSORS and type(tensor._owner) is Written:
                 self.events.append(Event(None, None, [tensor._value], name))
 
     def lasting_events(self) -> list[Event]:
@@ -322,10 +321,8 @@ class Recording(Recorder):
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        if called := scipy_called():
-            call, fix = called, instead_of(called)
-        elif iterator := places.iterator_called():
-            call, fix = iterator, f"take {iterator} from `import tracejit.numpy as np`."
+        foreign, instead = foreign_call()
+        call, fix = foreign or call, instead or fix
         return self.value_refused("value-needed", call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
@@ -385,26 +382,6 @@ class Recording(Recorder):
             yield self.region
         finally:
             self.region = outer
-
-    # Differentiation
-
-    def source(self, argument: Any, name: str) -> Any:
-        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
-
-        What has no derivative stays as it is, for the caller to refuse.
-        """
-        if type(argument) is not Tensor and type_of(argument) is None:
-            if not hasattr(type(argument), "__tracejit_read__"):
-                return argument
-        value = self.lift(argument)
-        if not value.type.is_inexact:
-            return argument
-        tensor: Any = Tensor(value, self)
-        if value.type.form == "weak":
-            tensor = as_scalar(tensor, dtype=value.type.dtype)
-        distinct = self.distinct(tensor)
-        distinct._value.label = name
-        return distinct
 
     # The end
 

@@ -19,13 +19,16 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Location, Node, Value
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import dtype_letters, is_number
+from tracejit.ir.types import dtype_letters, is_number, type_of
+from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.printing import destination_of_text
+from tracejit.trace.probes import Probe
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
@@ -57,6 +60,7 @@ class Recorder:
         self.windows: tuple[Window, ...] = ()
         self.logs: tuple[dict[int, tuple[Any, Value]], ...] = ()
         self.assigned_values: dict[Value, Any] = {}
+        self.probes: tuple[Probe, ...] = ()
         self.region = 0
         self.regions = 0
         self.identities = 0
@@ -69,12 +73,13 @@ class Recorder:
         self.known: dict[Value, Any] = {}
         self.shared: set[Value] = set()
         self.is_torn = False
+        self.raises_text = False
         self._scopes = 0
         self._writes = 0
 
     def settle(self) -> None:
         """Forget what was under way: none of it comes to an end any more."""
-        self.windows, self.logs, self.substitutes = (), (), {}
+        self.windows, self.logs, self.substitutes, self.probes = (), (), {}, ()
         self.where, self.moment = None, None
         self.in_rule, self.region, self.scope = False, 0, 0
 
@@ -105,6 +110,13 @@ class Recorder:
             self.is_torn = True
             raise Shared
         return values
+
+    def shows_text(self) -> bool:
+        """Tell if text of what has no numbers, which the program is making, is for a person to look
+        at: printed, logged, or the message of an exception."""
+        destination = destination_of_text()
+        self.raises_text |= destination == "raise"
+        return bool(destination)
 
     # Free dimensions
 
@@ -138,6 +150,17 @@ class Recorder:
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
+
+    def refuse_placeholder(self, value: Value, call: str) -> None:
+        """Raise RuleTypeError where `call` of Python's asks for what is computed from the
+        cotangents that a rule is probed with."""
+        for probe in self.probes:
+            if probe.depends(value):
+                probe.was_read = True
+                name = self.name_of(value)
+                problem = f"{call.format(name if name != 'an array' else 't')} asks for its value"
+                words = {"function": probe.function, "problem": problem}
+                raise fail("rule-not-linear", self.here(), **words)
 
     def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
         """How pickle makes what `value` stands for, which is `data`: a number as itself."""
@@ -264,6 +287,44 @@ class Recorder:
         """The nodes recorded meanwhile, those at least that depend on `sources`."""
         raise NotImplementedError
 
+    def source(self, argument: Any, name: str) -> Any:
+        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
+
+        What has no derivative stays as it is, for the caller to refuse.
+        """
+        if type(argument) not in TENSORS and type_of(argument) is None:
+            if not hasattr(type(argument), "__tracejit_read__"):
+                return argument
+        value = self.lift(argument)
+        if not value.type.is_inexact:
+            return argument
+        tensor: Any = Tensor(self.keep(Tensor(value, self)), self)
+        if value.type.form == "weak":
+            tensor = as_scalar(tensor, dtype=value.type.dtype)
+        distinct = self.distinct(tensor)
+        if distinct._value.node is not None:
+            distinct._value.label = name
+        return distinct
+
+    @contextmanager
+    def probing(
+        self, function: str, reads: Sequence[Any], sources: Sequence[Tensor]
+    ) -> Iterator[Probe]:
+        """A rule of `function` runs meanwhile on `sources`, which stand for no numbers: Python
+        may not ask for what is computed from them."""
+        probe = Probe(function, reads, [source._value for source in sources], self.graph.nodes)
+        with self.asking(probe):
+            yield probe
+
+    @contextmanager
+    def asking(self, probe: Probe) -> Iterator[None]:
+        """`probe` is asked meanwhile before Python reads a value."""
+        outer, self.probes = self.probes, (*self.probes, probe)
+        try:
+            yield
+        finally:
+            self.probes = outer
+
     def distinct(self, tensor: Any) -> Tensor:
         """`tensor` as a value that no other is taken for."""
         self.identities += 1
@@ -319,7 +380,9 @@ class Recorder:
     def name_of(self, value: Value) -> str:
         """What the user calls a value, for errors."""
         if isinstance(value, Constant):
-            return constant_text(value)
+            return (
+                constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)
+            )
         return value.label or value.name or "an array"
 
     def value_refused(self, row: str, call: str, **words: Any) -> TracejitError:
@@ -364,13 +427,13 @@ class Recorder:
             for value in values
             if not isinstance(value, Constant) or value.type.shape
         )
+        fix = f"change the operands; given: {shapes}." if shapes else "change the operands."
         if isinstance(error, TypeError):
             return fail(
                 "unsupported-call",
                 self.here(),
                 function=call,
                 problem=error,
-                fix=f"given {shapes}.",
+                fix=fix,
             )
-        row = shape_row(error)
-        return fail(row, self.here(), call=call, problem=error, fix=f"given {shapes}.")
+        return fail(shape_row(error), self.here(), call=call, problem=error, fix=fix)

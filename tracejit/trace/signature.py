@@ -25,7 +25,7 @@ from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.trace.draws import is_generator
 from tracejit.trace.labelled import is_labelled
 from tracejit.trace.sparse import is_like_matrix, is_sparse
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 
 Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
@@ -293,7 +293,7 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
     kind = type(value)
     if isinstance(value, TensorSpec):
         return "array", value.type
-    if kind is Tensor:
+    if kind in TENSORS:
         return "array", value.type
     if hasattr(kind, "__tracejit_read__"):
         return "variable", None

@@ -10,29 +10,26 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 import sys
 from collections.abc import Callable
-from types import MethodDescriptorType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
-from tracejit.exceptions import shape_row
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
 from tracejit.ops.op import DIRECT
 from tracejit.trace import places
-from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
+from tracejit.trace.misfits import call_error, spelling
 from tracejit.trace.selected import Selected
 from tracejit.trace.sparse import hands_over, no_array
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
-_CALLED = re.compile(r"^[\w.<>]+\(\) ")
-_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
+TEXT = "the text of {}"
 
 
 class Tensor(ArrayMethods):
@@ -43,6 +40,10 @@ class Tensor(ArrayMethods):
     """
 
     __slots__ = ("__weakref__", "_held", "_owner", "_recording", "_scope")
+
+    def __new__(cls, value: Value, recording: Any) -> Tensor:
+        """A Tensor of the class for an array or for a number."""
+        return object.__new__(ArrayTensor if value.type.form == "array" else ScalarTensor)
 
     def __init__(self, value: Value, recording: Any) -> None:
         """The user's view of `value` in `recording`."""
@@ -66,11 +67,17 @@ class Tensor(ArrayMethods):
 
     def __repr__(self) -> str:
         data = self._value.data
-        if data is None and self.type.form == "weak" and self._recording.open:
+        if data is not None:
+            return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
+        if self.type.form == "weak" and self._recording.open:
             return str(self._number(repr, "repr({})"))
-        if data is None:
-            return f"<Tensor {self._called()} {self.type!r}>"
-        return f"<Tensor {self.type!r} {' '.join(str(data).split(chr(10)))}>"
+        return self._text(repr)
+
+    def __str__(self) -> str:
+        if self.type.form == "weak":
+            return repr(self)
+        data = self._value.data
+        return self._text(str) if data is None else str(data)
 
     def __hash__(self) -> int:
         """A number's own, for it is equal to it; an array has none in NumPy, but may be a key
@@ -141,7 +148,7 @@ class Tensor(ArrayMethods):
             return self._recording.record(op, args, kwargs)
         handler = handler_of(function)
         if handler is None:
-            raise fail("unsupported-function", self._recording.here(), function=_spelling(function))
+            raise fail("unsupported-function", self._recording.here(), function=spelling(function))
         try:
             return handler(*args, **kwargs)
         except TracejitError:
@@ -149,27 +156,9 @@ class Tensor(ArrayMethods):
         except (ValueError, IndexError) as error:
             if self._held.data is not None and isinstance(error, np.linalg.LinAlgError):
                 raise  # the numbers do not fit, not the shapes
-            raise fail(
-                shape_row(error),
-                self._recording.here(),
-                call=_spelling(function),
-                problem=error,
-                fix=f"given {self.type!r}.",
-            ) from None
+            raise call_error(self._recording, function, error, args, kwargs) from None
         except TypeError as error:
-            keyword = _KEYWORD.search(str(error))
-            problem = (
-                f"the keyword {keyword[1]} is not supported"
-                if keyword
-                else (_CALLED.sub("it ", str(error)))
-            )
-            raise fail(
-                "unsupported-call",
-                self._recording.here(),
-                function=_spelling(function),
-                problem=problem,
-                fix="leave it out, or compute the same from supported calls.",
-            ) from None
+            raise call_error(self._recording, function, error, args, kwargs) from None
 
     def __tracejit_data__(self) -> Any:
         """The numbers, where they are known and nothing differentiable; else this Tensor."""
@@ -196,6 +185,7 @@ class Tensor(ArrayMethods):
         """`convert` of the value, where Python may read it."""
         recorder = self._recording
         recorder.check_alive()
+        recorder.refuse_placeholder(self._value, call)
         return convert(recorder.value_of(self._value, call, fix, decides))
 
     @places.at_the_users_line
@@ -203,6 +193,7 @@ class Tensor(ArrayMethods):
         """`convert` of the value, a truth value or an integer that Python goes by from here."""
         recorder = self._recording
         recorder.check_alive()
+        recorder.refuse_placeholder(self._value, call)
         fix = "choose with np.where(condition, a, b), which records both sides, or decide outside."
         return recorder.decide(self._value, convert, call, fix)
 
@@ -247,13 +238,19 @@ class Tensor(ArrayMethods):
         return self.conj()
 
     def __format__(self, spec: str) -> str:
-        if spec or self.type.form == "weak":
-            return str(
-                self._number(
-                    lambda number: format(number, spec), f"format({{}}, {spec!r})", decides=True
-                )
-            )
-        return repr(self)
+        call = f"format({{}}, {spec!r})"
+        if self.type.form == "weak" or (spec and self._value.data is not None):
+            return str(self._number(lambda number: format(number, spec), call, decides=True))
+        if self._value.data is not None:
+            return str(self)
+        return self._text(operator.methodcaller("__format__", spec), call if spec else TEXT)
+
+    def _text(self, convert: Callable[[Any], str], call: str = TEXT) -> str:
+        """Text in place of numbers that are not there, for a person to look at; refused as data."""
+        if self._recording.open and not self._recording.shows_text():
+            fix = "print(t) shows what it is; tj.callback(print, t) shows its numbers at each call."
+            return str(self._number(convert, call, fix))
+        return f"<Tensor {self._called()} {self.type!r}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
@@ -280,12 +277,13 @@ class Tensor(ArrayMethods):
         array([2., 4.])
         """
         self._recording.check_alive()
+        self._recording.refuse_placeholder(self._value, "{}.numpy()")
         array: np.ndarray = self._recording.numpy(self._value)
         return array
 
     def __getitem__(self, index: Any) -> Any:
         """Elements by position; under a mask that is being recorded, what it will select."""
-        if type(index) is Tensor and index.dtype.kind == "b" and index._held.data is None:
+        if type(index) in TENSORS and index.dtype.kind == "b" and index._held.data is None:
             if self.shape[: index.ndim] == index.shape != ():
                 return Selected(self, index)
         return self._handle(operator.getitem, (self, index), {})
@@ -325,8 +323,8 @@ class Tensor(ArrayMethods):
         recorder = self._recording
         if self.ndim < 2:
             return self
-        if type(other) is Tensor or self._held.data is not None:
-            other = other if type(other) is Tensor else Tensor(recorder.lift(other), recorder)
+        if type(other) in TENSORS or self._held.data is not None:
+            other = other if type(other) in TENSORS else Tensor(recorder.lift(other), recorder)
             self._held = recorder.laid_like(self._held, other)
         else:
             recorder.out_of_order.add(self._held)
@@ -340,20 +338,30 @@ class Tensor(ArrayMethods):
         if self.type.form != "weak" and hasattr(kind, name) and not name.startswith("__"):
             called = f"{kind.__name__}.{name}"
             raise fail("unsupported-function", self._recording.here(), function=called)
-        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        called = "numpy.ndarray" if self.type.form == "array" else self.__class__.__name__
+        raise AttributeError(f"{called!r} object has no attribute {name!r}")
 
 
-def _spelling(function: Any) -> str:
-    if function is operator.getitem:
-        return "indexing"
-    if function is operator.setitem:
-        return "assigning to elements"
-    if isinstance(function, MethodDescriptorType):
-        return f"ndarray.{function.__name__}"
-    if isinstance(function, tuple):
-        return f"{_spelling(function[0])}.{function[1]}"
-    module = getattr(function, "__module__", None) or "numpy"
-    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
-        return f"the ufunc {function.__name__}"
-    name = getattr(function, "__name__", "") or type(function).__name__
-    return f"{module.replace('numpy', 'np', 1)}.{name}"
+class ArrayTensor(Tensor, ArrayContainer):
+    """An array, of any rank."""
+
+    __slots__ = ()
+
+
+class ScalarTensor(Tensor):
+    """A NumPy scalar or a Python number: it has no length, and nothing to iterate over."""
+
+    __slots__ = ()
+    __iter__ = None  # or Python would iterate by __getitem__
+
+    def __getattribute__(self, name: str) -> Any:
+        """Any attribute but `__iter__`, which `hasattr` must not find."""
+        if name == "__iter__":
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+
+ArrayTensor.__name__ = ScalarTensor.__name__ = Tensor.__name__  # users know one
+
+# The classes of Tensors; `type(x) in TENSORS` tells if a value of the user's is one.
+TENSORS = frozenset((ArrayTensor, ScalarTensor))

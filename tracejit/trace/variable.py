@@ -17,13 +17,13 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
-from tracejit.trace.arraylike import ArrayMethods
+from tracejit.trace.arraylike import ArrayContainer
 from tracejit.trace.eager import EAGER
 from tracejit.trace.operators import refused, refused_update
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.sparse import hands_over, no_array
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.writes import targets_of
 
@@ -70,7 +70,7 @@ class Ref:
         return f"<Ref {self._variable!r}>"
 
 
-class Variable(ArrayMethods):
+class Variable(ArrayContainer):
     """An array whose value is replaced by `assign`: the state of a model.
 
     In every NumPy expression it is its value at that moment, and what comes out is a Tensor. Its
@@ -205,11 +205,11 @@ class Variable(ArrayMethods):
         """`value` with this Variable's shape, dtype and form."""
         if type(value) is Variable:
             value = value._now()
-        given = value.type if type(value) is Tensor else type_of(value)
+        given = value.type if type(value) in TENSORS else type_of(value)
         casting: Literal["same_kind", "safe"] = (
             "same_kind" if given is None or given.form == "weak" else "safe"
         )
-        if type(value) is not Tensor:
+        if type(value) not in TENSORS:
             value = self._as_data(value)
             given = type_of(value)
         if given is None or given.shape != self.shape:
@@ -238,7 +238,7 @@ class Variable(ArrayMethods):
 
     def _formed(self, value: Any) -> Any:
         """`value` as an array or a NumPy scalar, whichever this Variable holds."""
-        known = value.type if type(value) is Tensor else type_of(value)
+        known = value.type if type(value) in TENSORS else type_of(value)
         if known is self.type or known is None:
             return value
         if self.type.form == "array":
@@ -345,6 +345,8 @@ class Variable(ArrayMethods):
         raise fail("write", places.here(), call=call, target="a Variable", fix=fix)
 
     def __repr__(self) -> str:
+        if current_recording() is not None:
+            return repr(self.read_value())
         shown = " ".join(str(self.data).split("\n"))
         return f"<Variable {self._called()} {self.type!r} {shown}>"
 

@@ -112,14 +112,15 @@ def linalg_op(
     infer: Callable[..., ArrayType] | None = None,
     batch: Any = None,
     cost: Callable[..., int] | None = None,
+    assumes_shape: bool = False,
 ) -> Op:
     """The op of one function of scipy.linalg, or of another `module` of SciPy's.
 
     `shape` gives the shape of the result, or a list of them, for the operands' types and the
     parameters. `places` spells the operands, `suffix(types, **params)` what follows the
-    call; `source` replaces both. `infer` replaces
-    the probe; `batch` is as in an Op, and functions of one matrix take a stack where SciPy
-    does. `handles` False: calls of the function are read elsewhere.
+    call; `source` replaces both. `infer` replaces the probe; `batch` and `assumes_shape` are as in
+    an Op, and functions of one matrix take a stack where SciPy does. `handles` False: calls of the
+    function are read elsewhere.
     """
     places = places or ", ".join(f"{{{number}}}" for number in range(len(operands)))
     taken = hasattr(np.linalg, function.__name__)
@@ -165,6 +166,7 @@ def linalg_op(
         source=source or spelled,
         library="scipy",
         cost=cost or _cubic,
+        assumes_shape=assumes_shape,
     )
     if handles:
         answer(function, call)

@@ -165,6 +165,7 @@ residuals = _result(
     "lstsq_residuals",
     shape=lambda a, b, **params: b.shape[1:],
     suffix=_reshaped,
+    assumes_shape=True,
     vjp=(
         _residuals_vjp_a,
         lambda g, y, a, b, **params: -2.0 * np.real(g) * conj(_off(a, b, **params)),
