@@ -17,7 +17,8 @@ from tracejit.cache.key import constants_bytes
 from tracejit.cache.modules import load_text
 from tracejit.codegen.header import Facts
 from tracejit.codegen.module import Body, render
-from tracejit.ir.graph import Graph, Location
+from tracejit.ir.graph import Graph
+from tracejit.ir.location import Location, Origin
 from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.schedule.plan import Plan
@@ -144,7 +145,7 @@ def compiled(plan: Plan) -> ModuleType:
     """A module of one function `forward`, which runs a plan and returns (results, kept)."""
     results, kept = len(plan.results), len(plan.kept)
     body = Body("forward", "Return {results}.", plan, [(results, False), (kept, False)])
-    facts = Facts("f", "tests.f", "0", "", "", plan.inputs, plan.results, None, None)
+    facts = Facts("f", Origin("tests.f"), "0", "", "", plan.inputs, plan.results, None, None)
     module = render(facts, [body])
     constants = constants_bytes(module.constants) if module.constants else None
     return load_text("f", module.text, None, constants)

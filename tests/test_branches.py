@@ -626,4 +626,4 @@ def test_results_of_python_in_the_place_of_a_kernel_are_new_arrays() -> None:
     with tj.GradientTape() as tape:
         tape.watch(x)
         found = f(x)
-    assert {type(one) for one in found} == {tj.Tensor}
+    assert all(issubclass(type(one), tj.Tensor) for one in found)

@@ -304,7 +304,8 @@ def test_the_constructor_of_arrays_makes_recorded_ones() -> None:
         made = tnp.ndarray(x.shape, x.dtype)
         made[...] = x
         made[0] = x[1] * x[1]
-        more = tnp.ndarray((2,)); more[:] = x[:2]  # fmt: skip # noqa: E702
+        more = tnp.ndarray((2,))
+        more[:] = x[:2]
         return np.sum(made) + np.sum(more)
 
     assert tj.grad(f)(X).tolist() == [1.0, 2 * X[1] + 2.0, 1.0]

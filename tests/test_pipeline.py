@@ -20,6 +20,7 @@ import tracejit.ways as ways
 from tests.benchmarks import first_light
 from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
+from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
 from tracejit.kernel import Kernel
 from tracejit.pipeline import Recorded, generate, key_of, name_of, optimise
@@ -31,11 +32,11 @@ def recorded(call: Any, *args: Any, differentiate: bool = True, name: str = "f")
     """A call, recorded and differentiated in its first argument."""
     started = run(call, *args, name=name)
     if not differentiate:
-        return Recorded(started.finish(), "train.f", 1)
+        return Recorded(started.finish(), Origin("train.f"), 1)
     seed = started.recording.argument("out_bar", started.tensors[0].type)
     source = started.inputs[0]
     graph = started.finish(*gradients(started.tensors, [source], [seed]))
-    return Recorded(graph, "train.f", 1, (source._value,), seed._value)
+    return Recorded(graph, Origin("train.f"), 1, (source._value,), seed._value)
 
 
 def written(source: str, name: str = "f", filename: str = "/somewhere/train.py") -> Any:

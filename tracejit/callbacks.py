@@ -169,8 +169,7 @@ def handle_of(called: Any, recorder: Recorder) -> Tensor:
     if not isinstance(recorder, Recording):
         return handle_tensor(called)
     take_place(recorder)
-    name = called.__name__ if called.__name__.isidentifier() else "callback"
-    return Tensor(recorder.hide(called, name, HANDLE), recorder)
+    return Tensor(recorder.hide(called, called.__name__, HANDLE), recorder)
 
 
 def take_place(recording: Recording) -> None:

@@ -18,7 +18,8 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.collection import collection_paused
 from tracejit.errors import fail
-from tracejit.ir.graph import NOWHERE, Node
+from tracejit.ir.graph import Node
+from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places

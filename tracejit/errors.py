@@ -95,6 +95,12 @@ ERRORS: dict[str, Row] = {
         "ignoring part of the call would compute something else.",
         "{fix}",
     ),
+    "unsupported-values": Row(
+        ShapeError,
+        "{function} cannot be recorded in this form: {problem}.",
+        "ignoring part of the call would compute something else.",
+        "{fix}",
+    ),
     "unsupported-dtype": Row(
         UnsupportedError,
         "{what} has dtype {dtype}, which is not recorded.",

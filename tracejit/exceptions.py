@@ -13,6 +13,8 @@ from typing import NamedTuple
 from numpy.exceptions import AxisError
 from numpy.linalg import LinAlgError
 
+from tracejit.words import file_name, visible
+
 
 class TracejitError(Exception):
     """Base of every error tracejit raises on purpose: what, where, why, fix."""
@@ -167,8 +169,8 @@ class Where(NamedTuple):
 
     def __str__(self) -> str:
         """The line as errors show it, with a caret under the expression where columns are known."""
-        head = f"{self.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.lineno}   "
-        line = self.text.strip()
+        head = f"{file_name(self.filename)}:{self.lineno}   "
+        line = visible(self.text.strip())
         if self.column is None or self.end_column is None or not line:
             return f"  {head}{line}"
         start = self.column - (len(self.text) - len(self.text.lstrip()))

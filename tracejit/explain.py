@@ -24,7 +24,7 @@ from tracejit.runtime.dispatch import Entry, Space
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.runtime.turns import Mutex
 from tracejit.trace import places
-from tracejit.trace.changes import compared_arrays
+from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.decisions import Failed
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
@@ -36,6 +36,8 @@ from tracejit.trace.variable import read_leaf
 S = TypeVar("S", bound=Callable[..., Any])
 TOO_MANY = 5
 MEGABYTE = 2**20
+# So many of an array and as many of its copy: what memory gives one thread.
+BYTES_IN_A_MILLISECOND = 10 * MEGABYTE
 MOST_LINES = 4
 
 
@@ -55,12 +57,14 @@ def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
     """The arrays whose contents are compared at each call, and how to save that."""
     arrays = compared_arrays(entry.guard, labels_of(entry.call)) if entry.guard else ()
     for array in arrays:
-        part = "" if array.whole else ", at some 4,096 spread elements"
-        size = f"{array.bytes / MEGABYTE:.1f} MB" if array.bytes >= MEGABYTE else f"{array.bytes} B"
+        size, cost = f"{array.bytes} B", ""
+        if array.bytes >= MEGABYTE:
+            size = f"{array.bytes / MEGABYTE:.1f} MB"
+            cost = f", about {array.bytes / BYTES_IN_A_MILLISECOND:.1f} ms"
         yield (
-            f"At each call the contents of {array.what} ({size}) are compared with a copy{part}. "
-            "To save that: make it read-only, .setflags(write=False), or pass it as an argument, "
-            "or hold it in a tj.Variable."
+            f"At each call the contents of {array.what} ({size}) are compared with a copy{cost}. "
+            "To save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), "
+            "or pass it as an argument, or hold it in a tj.Variable."
         )
 
 

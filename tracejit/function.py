@@ -27,7 +27,6 @@ from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.labelled import unlabelled
-from tracejit.trace.naming import identifier
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
@@ -40,6 +39,7 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
+from tracejit.words import identifier
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -338,7 +338,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role in NUMBERS]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
-        runner = Run(self.python, self.signature, self.request, self.name, self._keeps_apart)
+        who = self.python, self.signature, self.request, self.name
+        runner = Run(*who, self._keeps_apart, self.options.freeze)
         try:
             exact = self.options.exact
             one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))
@@ -353,12 +354,14 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
-        guard = one.captures.guard()
-        # A function that changes what it reads (a counter, a list that it appends to) has a kernel
-        # for this one call.
-        lasting = keep and (guard is None or guard())
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
+            for way in ways.ways:
+                one.captures.agree(way.one.captures)
+            guard = one.captures.guard()
+            # A function that changes what it reads (a counter, a list that it appends to) has a
+            # kernel for this one call.
+            lasting = keep and (guard is None or guard())
             kernel = make(ways.recorded())
             if sizes is not None:
                 call = self._shapes.settled(call, one.recording.graph)

@@ -45,13 +45,16 @@ class Kernel:
         graph: Graph | None = None,
         threads: int | None = None,
         recycle: bool = False,
+        place: str = "",
     ) -> None:
         """The kernel in `module`, which no other kernel has; `graph` is what it was generated from,
-        where that is known. Its tiles, where it has any, run on up to so many `threads`, and the
-        large arrays that they fill are handed out again where it may `recycle` them."""
+        where that is known, and `place` where the user's function stands in this process. Its
+        tiles, where it has any, run on up to so many `threads`, and the large arrays that they fill
+        are handed out again where it may `recycle` them."""
         self.module = module
         self.threads = threads
         self.recycle = recycle
+        self.place = place
         self._graph = graph
         self._functions = equipped(module, threads, recycle)
 
@@ -193,7 +196,17 @@ def _kernel_of(recorded: pipeline.Recorded, options: Options) -> Kernel:
             warnings.warn(notice, TracejitWarning, stacklevel=places.user_depth())
         module = store.put(name, text, constants)
     share_constants(module, recorded.graph)
-    return Kernel(module, recorded.graph, options.threads, options.recycle)
+    place = recorded.origin.place
+    cite(module, recorded.origin.file, place)
+    return Kernel(module, recorded.graph, options.threads, options.recycle, place)
+
+
+def cite(module: ModuleType, file: str, place: str) -> None:
+    """Say in the docstring of `module` on which line of its file the user's function stands now:
+    the text on disk does not tell, so that it is the same wherever the function is moved to."""
+    entry = f"file         {file}"
+    if place and module.__doc__:
+        module.__doc__ = module.__doc__.replace(f"{entry}\n", f"{entry} ({place})\n", 1)
 
 
 def share_constants(module: ModuleType, graph: Graph) -> None:

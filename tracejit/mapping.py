@@ -10,7 +10,7 @@ import numpy as np
 from tracejit.autodiff.batch import Batch
 from tracejit.errors import fail
 from tracejit.function import Function
-from tracejit.ir.graph import NOWHERE
+from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import type_of
 from tracejit.pickling import recallable
 from tracejit.sources import callable_of, recorded_as, running

@@ -11,7 +11,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.differentiate import cotangents_of, like, request_of, tangents_of
 from tracejit.errors import NoGradientError, RuleTypeError, ValueNeededError, fail
 from tracejit.function import Function
-from tracejit.ir.graph import NOWHERE
+from tracejit.ir.location import NOWHERE
 from tracejit.ops.creation import directions
 from tracejit.ops.forms import as_element
 from tracejit.pickling import recallable

@@ -15,7 +15,8 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.linearity import LinearMap
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
-from tracejit.ir.graph import NOWHERE, Graph, Value
+from tracejit.ir.graph import Graph, Value
+from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import HANDLE
 from tracejit.kernel import Kernel
 from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
@@ -46,7 +47,7 @@ class Path:
     def __init__(
         self,
         recording: Recording,
-        origin: str,
+        origin: Origin,
         inputs: Sequence[Value],
         outputs: Sequence[Value],
         compute: Callable[..., Sequence[Any]],

@@ -16,6 +16,7 @@ from tracejit.codegen.header import Facts, Memory
 from tracejit.codegen.module import Composed, Module, render
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
+from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import verify
@@ -58,14 +59,14 @@ class Recorded(NamedTuple):
 
     The first `outputs` outputs of the graph are the function's, the others the gradients of the
     inputs `sources`; `seed` is the input that stands for the cotangent of the first output, None
-    where nothing is differentiated. `origin` is the function as module.qualname.
+    where nothing is differentiated. `origin` is the user's function.
 
     Where several recordings are joined, `ways` are the numbers of outputs of each; the gradients
     are outputs of each, too. The last of these outputs may say which way it is (`is_numbered`).
     """
 
     graph: Graph
-    origin: str
+    origin: Origin
     outputs: int
     sources: tuple[Value, ...] = ()
     seed: Value | None = None
@@ -86,8 +87,9 @@ def key_of(recorded: Recorded, options: str) -> str:
     dump("adjoint" if recorded.seed else "trace", lambda: graph)
     versions = f"tracejit {__version__} {made_for(recorded.graph)}"
     outputs = recorded.ways or recorded.outputs
-    shape = f"{recorded.origin} {outputs} {recorded.seed is not None}"
-    return digest(graph, shape, options, versions)
+    shape = f"{outputs} {recorded.seed is not None}"
+    origin = recorded.origin
+    return digest(graph, origin.name, origin.file, shape, options, versions)
 
 
 def made_for(graph: Graph) -> str:

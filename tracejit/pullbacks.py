@@ -18,7 +18,8 @@ import numpy as np
 from tracejit.autodiff.partition import split
 from tracejit.differentiate import Request, cotangents_of, like, tangents_of
 from tracejit.errors import fail
-from tracejit.ir.graph import NOWHERE, Graph
+from tracejit.ir.graph import Graph
+from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.kernel import make_kernel
 from tracejit.passes.extract import extract
@@ -26,8 +27,8 @@ from tracejit.pipeline import Recorded
 from tracejit.sources import Sources, derived_from, name_results, options_of, parameters_of
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
+from tracejit.trace.files import origin_of
 from tracejit.trace.record import Recording
-from tracejit.trace.signature import origin_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 
@@ -88,7 +89,7 @@ class SecondHalf:
     """
 
     make: Callable[[Recorded], Callable[..., Any]]
-    origin: str
+    origin: Origin
 
     def __init__(
         self, sources: Sources, ys: Sequence[Any], structure: Structure, leaves: Sequence[Any]

@@ -18,10 +18,11 @@ from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
-from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.capture.changes import CONTENTS, Change, a, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.sparse import is_like_matrix
 from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
+from tracejit.words import file_name
 
 MOST_COMPARED = 32
 MOST_SAID = 3
@@ -409,7 +410,7 @@ def _reading(where: Where | None) -> tuple[str, str]:
         return "", READS[-1][1]
     line = where.text.strip()
     inner = where.text[where.column : where.end_column] if where.column is not None else ""
-    detail = f" ({where.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{where.lineno}  {line})"
+    detail = f" ({file_name(where.filename)}:{where.lineno}  {line})"
     for text in (inner, line):
         for pattern, fix in READS[:-1]:
             found = re.search(pattern, text)

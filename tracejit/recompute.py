@@ -23,8 +23,8 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.errors import fail
 from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
 from tracejit.slices import compiled_gradients
-from tracejit.trace.captures import Captures
-from tracejit.trace.contents import array_sample, can_change, same_contents
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.contents import array_copy, can_change, same_contents
 from tracejit.trace.eager import EAGER
 from tracejit.trace.replays import Run
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -139,7 +139,7 @@ class Generators:
         self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         """Take note of the states."""
-        reach = Captures([f, *args, *kwargs.values()], limit=None)
+        reach = Captures([f, *args, *kwargs.values()], limit=None, compares=False)
         found = {id(one): one for one in reach.generators.values()}
         if "numpy.random" in sys.modules:
             found[0] = np.random.mtrand._rand
@@ -150,11 +150,11 @@ class Generators:
         self.spawned = [_spawned(one) for one in self.generators]
         passed = {id(leaf) for leaf in flatten((args, kwargs))[0]}
         arrays = [array for _, array in reach.arrays.values() if id(array) not in passed]
-        self.arrays = [(array, array_sample(array)) for array in arrays if can_change(array)]
+        self.arrays = [(array, array_copy(array)) for array in arrays if can_change(array)]
 
     def check(self, name: str) -> None:
         """RecomputeError where a captured array has changed since."""
-        if not all(same_contents(array, sample) for array, sample in self.arrays):
+        if not all(same_contents(array, copy) for array, copy in self.arrays):
             raise fail(
                 "two-runs", EAGER.here(), function=name, problem="a captured array has changed"
             )

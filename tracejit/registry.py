@@ -22,6 +22,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.words import identifier
 
 LIMIT = 1000
 
@@ -36,9 +37,9 @@ class Primitive:
         functools.update_wrapper(self, f, updated=())
         self.f = f
         self.result = result
-        name = getattr(f, "__name__", type(f).__name__)
-        if not name.isidentifier() or name in OPS:  # rewrites know the ops of the table by name
-            name = f"primitive_{name}" if name.isidentifier() else "primitive"
+        name = identifier(getattr(f, "__name__", type(f).__name__))
+        if name in OPS:  # rewrites know the ops of the table by name
+            name = f"primitive_{name}"
         self.op = Op(name=name, infer=answers, source=call_source)
         self._calls: dict[Any, CheckedCall] = {}
 

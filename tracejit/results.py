@@ -12,12 +12,13 @@ import numpy as np
 from tracejit.differentiate import Answer, Request
 from tracejit.errors import fail
 from tracejit.ir.dims import Dim
+from tracejit.ir.location import Origin
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE, ENSURE
 from tracejit.paths import Path, run_event
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
-from tracejit.trace.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
@@ -137,7 +138,7 @@ class Finished(NamedTuple):
 
 
 def finish(
-    answer: Answer, recording: Recording, request: Request, name: str, origin: str
+    answer: Answer, recording: Recording, request: Request, name: str, origin: Origin
 ) -> Finished:
     """Close the recording of function `name`: the outputs of its graph are the value's arrays, the
     new values of Variables, and the gradients."""

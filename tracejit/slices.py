@@ -17,7 +17,8 @@ from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.batch import Batch
 from tracejit.differentiate import like, ones_like
 from tracejit.errors import UnsupportedError
-from tracejit.ir.graph import NOWHERE, Constant, Node, Value
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import make_kernel
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE, inputs_of
@@ -25,6 +26,7 @@ from tracejit.ops.op import Joint
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
+from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -162,7 +164,7 @@ def _compile(
     if any(map(_is_ruled, nodes)):
         return BY_RULE
     origin = _origin(nodes)
-    recording = Recording(f"{origin.rpartition('.')[2]}_gradient")
+    recording = Recording(f"{origin.name.rpartition('.')[2]}_gradient")
     recording.graph.files = EAGER.graph.files
     copies = _copied(window, nodes, ys, xs, recording, names, dynamic)
     forward = {copies[v]: place for v, place in window.places.items() if v in copies}
@@ -251,7 +253,7 @@ def _copied(
     return copies
 
 
-def _origin(nodes: Sequence[Node]) -> str:
+def _origin(nodes: Sequence[Node]) -> Origin:
     """The user's function that computed the last of `nodes`."""
-    places = [node.where.function for node in nodes if node.where is not None]
-    return places[-1] if places else "tape"
+    found = [node.where for node in nodes if node.where is not None]
+    return places.origin_at(found[-1], EAGER.graph.files) if found else Origin("tape")

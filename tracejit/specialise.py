@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -20,15 +20,17 @@ from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
 from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
-from tracejit.trace.captures import LEAVES, Captures
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.walk import LEAVES
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.trace.files import origin_of
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
-from tracejit.trace.signature import NUMBERS, Call, Leaf, origin_of
+from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types
@@ -131,7 +133,8 @@ class Asked(NamedTuple):
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
     `wants_numbers` says that its Python wants the numbers among its arguments themselves,
-    `keeps_apart` that it differentiates by what it computes more than once."""
+    `keeps_apart` that it differentiates by what it computes more than once, `freezes` that what it
+    captures is made read-only."""
 
     def __init__(
         self,
@@ -140,6 +143,7 @@ class Run:
         request: Request,
         name: str,
         keeps_apart: bool = False,
+        freezes: bool = False,
     ) -> None:
         """`name` is what the function is called in generated code."""
         self.python = python
@@ -150,6 +154,7 @@ class Run:
         self.effects: set[str] = set()
         self.wants_numbers = False
         self.keeps_apart = keeps_apart
+        self.freezes = freezes
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -186,7 +191,9 @@ class Run:
 
     def _once(self, asked: Asked) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        captures = _captures(_roots(self.python, call))
+        recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
+        arrays = frozenset(recorded)
+        captures = _captures(_roots(self.python, call), freezes=self.freezes, recorded=arrays)
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
@@ -227,6 +234,7 @@ class Run:
             raise
         finally:
             self.effects |= recording.effects()
+        captures.settle(one.data for one in recording.graph.constants())
         baked = fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None}
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
@@ -265,7 +273,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
     """Whether code that this call may reach takes gradients by its own arrays."""
-    return _captures(_roots(python, call), limit=None).does("take gradients")
+    return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
@@ -276,12 +284,17 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *classes, *RULES_FOR_NUMPY]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
+    problem = None
     for _ in range(TRIES):
-        with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots, limit)
-    raise Failed
+        try:
+            return Captures(roots, limit, **options)
+        except (RuntimeError, LookupError, AttributeError) as error:
+            problem = error
+        if threading.active_count() == 1:
+            break
+    raise Failed from problem
 
 
 def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:

@@ -212,3 +212,15 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
         for seed in ("1", "2")
     ]
     assert texts[0] == texts[1] != ""
+
+
+def test_a_value_that_has_no_name_is_refused_and_nothing_runs(
+    no_files: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Should a word ever come past the graph: the emitter refuses it."""
+    monkeypatch.setattr("tracejit.ir.naming.identifier", str)
+    monkeypatch.setattr("tracejit.ir.graph.identifier", str)
+    word = "a=__import__('builtins').canary()"
+    held = {word: np.arange(3.0)}
+    with pytest.raises(tj.TracejitError, match="is no name, and is not written into code"):
+        tj.function(lambda x: np.sum(x * held[word]))(np.ones(3))

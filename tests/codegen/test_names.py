@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.graphs import random_graph, random_inputs
-from tracejit.codegen.names import BUILTINS, Names, Numbers, variables
+from tracejit.codegen.names import (
+    BUILTINS,
+    Names,
+    Numbers,
+    check_names,
+    check_text,
+    variables,
+)
+from tracejit.errors import GraphError
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.op import OPS
@@ -229,3 +237,18 @@ def test_names_know_only_what_was_given() -> None:
     graph = loop()
     plan = plan_body(graph.inputs, graph.nodes, graph.outputs)
     assert Names(plan, set()).known == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["a=canary()", "a b", "", "if", "\ufb01", "a\n", "np.sin", "__debug__"]
+)
+def test_a_name_that_is_none_is_not_written(name: str) -> None:
+    with pytest.raises(GraphError, match="is no name"):
+        check_names(["x", name])
+
+
+@pytest.mark.parametrize("letter", "\r\x0c\x85\u2028\0\ud800\ufeff\u202e\t")
+def test_text_that_may_end_a_line_is_not_written(letter: str) -> None:
+    check_text("x = 1\n# é\n")
+    with pytest.raises(GraphError, match="is not written"):
+        check_text(f"x = 1\n# a{letter}b\n")

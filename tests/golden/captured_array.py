@@ -2,10 +2,11 @@
 detected.
 
     user code    tests.test_golden.captured_array(x, CENTRE)
+    file         tests/test_golden.py
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          19bbab4ab36e077cd0e1312bb9960f2fdaeb3e69f02da27084ed0a932fac2b35
+    key          2711de123cfc49a630b874282bef8a89ef15cb4407a0e43e6e1f84f388bb7c5e
     made for     numpy 2.4, ir 8
 """
 from numpy import array, ones, sqrt, vecdot
@@ -48,4 +49,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 a9e7f96dbc3ed1fd42429bda65c1b63dc0218ac93806411619681273f08194ba
+# tracejit sha256 67d82e3b5db8704d1fa518ccb592813c0f2dbbc47ac90c1f4152d5b64dc8675e

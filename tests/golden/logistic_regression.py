@@ -2,10 +2,11 @@
 detected.
 
     user code    tests.test_golden.logistic_regression(w, x, y)
+    file         tests/test_golden.py
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          bc2626dabd34c03362b316ddd5ddb3630736c1db545fa6187291084ab955bbb9
+    key          ff7f4394d844c6fba65682ced36854c809e744ca28ffeb6c2710bc8533636bdc
     made for     numpy 2.4, ir 8
 """
 from numpy import array, exp, log1p, ones
@@ -56,4 +57,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 6c8c0879f892cba1d197b1e65514d34711a29afc9681460a7f274b7a0586ef73
+# tracejit sha256 eb5b2596add9763b3a97ffcaea59f59f4b193ec65bb7d06f45a2922cd91dd5d8

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.ir.graph import Graph, Location, Node, Value, replace_values
+from tracejit.ir.graph import Graph, Node, Value, replace_values
+from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
 

@@ -10,8 +10,9 @@ import pytest
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
 from tracejit.errors import GraphError
-from tracejit.ir.graph import Graph, Location
-from tracejit.ir.printer import location_text, parameter_text, parse_graph, print_graph
+from tracejit.ir.graph import Graph
+from tracejit.ir.location import Location, location_text
+from tracejit.ir.printer import parameter_text, parse_graph, print_graph
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
 from tracejit.ops.markers import OVERRIDE, Marker

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import record
 from tracejit.trace import places
 from tracejit.trace.places import (
@@ -84,7 +85,7 @@ def test_a_compound_statement_is_cited_without_its_body() -> None:
 
 def test_a_lambda_is_cited_with_its_statement() -> None:
     found = cited(lambda x: np.exp(x))
-    assert found == [("lambda:0", "found = cited(lambda x: np.exp(x))")]
+    assert found == [("lambda:1", "found = cited(lambda x: np.exp(x))")]
 
 
 def test_a_method_is_cited_by_its_name() -> None:
@@ -275,7 +276,7 @@ def test_a_lambda_in_a_long_statement_is_cited_by_its_own_line() -> None:
         "one": 1.0,
         "f": lambda x: np.exp(x) * table["one"],
     }
-    assert cited(table["f"])[0] == ("lambda:0", '"f": lambda x: np.exp(x) * table["one"],')
+    assert cited(table["f"])[0] == ("lambda:1", '"f": lambda x: np.exp(x) * table["one"],')
 
 
 def test_a_caret_stands_under_what_follows_other_alphabets(module: Any) -> None:
@@ -292,3 +293,96 @@ def test_here_is_the_running_line() -> None:
     assert found is not None
     assert found.text.strip() == "found = places.here()"
     assert found.filename.endswith("test_places.py")
+
+
+STATEMENTS = """
+def two(x):
+    a = np.sin(x); b = np.cos(x); return a * b
+
+def early(x):
+    if np.sum(x) > 0.0: return np.exp(x)
+    return x
+
+def loop(x):
+    while np.sum(x) > 1.0: x = x / 2.0
+    return x
+
+def behind(x):
+    if (x.ndim and
+        np.sum(x) > 0.0): return np.sin(x)
+    return x
+
+def several(x):
+    y = np.sin(
+        x); z = np.cos(
+        y); return y + z
+
+f = lambda x: np.exp(x); g = lambda x: np.sin(x)
+def one(x): y = np.sin(x); return y * y
+def body(x):
+    for row in x: x = x + row
+    with np.errstate(all="ignore"): y = np.exp(x); z = y * y
+    return z
+"""
+
+CITED = {
+    "two": ["two:1  a = np.sin(x)", "two:1  b = np.cos(x)", "two:1  return a * b"],
+    "early": ["early:1  if np.sum(x) > 0.0:", "early:1  return np.exp(x)"],
+    "loop": ["loop:1  while np.sum(x) > 1.0:", "loop:1  x = x / 2.0"],
+    "behind": ["behind:1  if x.ndim and np.sum(x) > 0.0:", "behind:2  return np.sin(x)"],
+    "several": ["several:1  y = np.sin(x)", "several:2  z = np.cos(y)", "several:3  return y + z"],
+    "f": ["lambda:1  f = lambda x: np.exp(x)"],
+    "g": ["lambda:1  g = lambda x: np.sin(x)"],
+    "one": ["one:1  y = np.sin(x)", "one:1  return y * y"],
+    "body": [
+        "body:1  for row in x:", "body:1  x = x + row", "body:2  y = np.exp(x)",
+        "body:2  z = y * y",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CITED)
+def test_of_several_statements_on_a_line_the_one_that_computes_is_cited(
+    module: Any, name: str, no_files: None
+) -> None:
+    function = tj.function(module(STATEMENTS)[name])
+    function(VECTOR + 1.0)
+    comments = [line.strip() for line in function.source.splitlines()]
+    found = dict.fromkeys(line[2:] for line in comments if line.startswith("# ") and ":" in line)
+    assert [line for line in found if "tracejit sha256" not in line] == CITED[name]
+
+
+def test_module_code_is_cited_by_its_line(module: Any) -> None:
+    with tj.GradientTape() as tape:
+        space = module("\nimport tracejit as tj\nx = tj.Variable(1.0)\ny = x * x; z = y * y\n")
+        del tape
+    place = space["z"]._recording.graph.files
+    assert ("user.module", 4, "z = y * y") in {one[:3] for one in place}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python tells no columns")
+def test_an_expression_of_several_lines_is_marked_on_its_first(module: Any) -> None:
+    space = module("def f(x):\n    y = (1.0 + float(\n        x[0]\n    ))\n    return y\n")
+    with pytest.raises(TypeError) as caught:
+        record(space["f"], VECTOR)
+    _, line, caret, *_ = str(caught.value).splitlines()
+    assert line.endswith("user.py:2   y = (1.0 + float(")
+    assert line[caret.index("^") : caret.rindex("^") + 1] == "float("
+
+
+def test_lines_that_hold_anything_are_cited(tmp_path: Path) -> None:
+    for word in ("\ud800", "\x0c", "\0", "\u2028", "\ufeff", "\r"):
+        filename = f"<line {word!r}>"
+        lines = ["def f(x):\n", f"    y = np.exp(x); z = y  # {word}\n", "    return float(z[0])\n"]
+        linecache.cache[filename] = len(lines), None, lines, filename
+        space: dict[str, Any] = {"np": np}
+        text = "def f(x):\n    y = np.exp(x); z = y\n    return float(z[0])\n"
+        exec(compile(text, filename, "exec"), space)
+        with pytest.raises(TypeError) as caught:
+            record(space["f"], VECTOR)
+        str(caught.value).encode()
+
+
+def test_fewer_lines_than_statements_are_no_error() -> None:
+    source = SourceFile(["if 1:\n    x = 1; y = 2\n    z = 3\n"])
+    assert source.text(3) == ""

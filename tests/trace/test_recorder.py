@@ -9,7 +9,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.errors import ShapeError, TracejitError, UnsupportedError
-from tracejit.ir.graph import NOWHERE, Graph, Location
+from tracejit.ir.graph import Graph
+from tracejit.ir.location import NOWHERE, Location
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder

@@ -223,8 +223,8 @@ NAMES = {
     "two arguments": ([("p", "w"), ("q", "w")], ["p_w", "q_w"]),
     "other depths": ([("p", "w"), ("w",)], ["p_w", "w"]),
     "no identifiers": ([("p", "it's"), ("p", "a b"), ("p", "")], ["p_it_s", "p_a_b", "p_"]),
-    "keywords": ([("p", "lambda"), ("p", "def")], ["lambda_0", "def_1"]),
-    "a digit first": ([("3", "4")], ["a_3_4_0"]),
+    "keywords": ([("p", "lambda"), ("p", "def")], ["lambda_", "def_"]),
+    "a digit first": ([("3", "4")], ["_3_4"]),
     "underscores": ([("_p", "w")], ["w"]),
     "taken": ([("p", "0", "w"), ("p", "1", "w"), ("w_0",)], ["w_0", "w_1", "w_0_2"]),
 }

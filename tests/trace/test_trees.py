@@ -283,3 +283,29 @@ def test_gradients_have_the_container_of_the_argument(tree: Any) -> None:
     assert flatten(gradient)[1] == flatten(tree)[1]
     for found, leaf in zip(flatten(gradient)[0], flatten(tree)[0], strict=True):
         np.testing.assert_array_equal(found, 2.0 * leaf)
+
+
+def test_a_field_that_is_no_name_is_read_and_built() -> None:
+    row = namedtuple("Row", ["\ufb01", "b"])  # Python reads the first as "fi"
+    value = row(1.0, (2.0, 3.0))
+    leaves, structure = flatten(value)
+    assert unflatten(structure, leaves) == value
+    space = {"getattr_": getattr, "cls": row, "call": row}
+    bindings = {getattr: "getattr_", row: "cls"}
+    bind = bindings.__getitem__
+    places = list(paths(structure, "value", bind))
+    assert places[0] == "getattr_(value, '\ufb01')"
+    assert [eval(one, space, {"value": value}) for one in places] == leaves
+    built = construction(structure, iter(["1.0", "2.0", "3.0"]), {**bindings, tuple: "tuple"}.get)
+    assert eval(built, space) == value
+
+
+def test_a_word_in_a_field_is_no_code() -> None:
+    word = "a.b or canary()"
+    row = type("Row", (tuple,), {"_fields": (word,)})
+    setattr(row, word, property(lambda self: self[0]))
+    structure = flatten(row((1.0,)))[1]
+    (place,) = paths(structure, "value", lambda thing: thing.__name__)
+    assert place == f"getattr(value, {word!r})"
+    text = construction(structure, iter(["1.0"]), lambda thing: thing.__name__)
+    assert text == "Row(1.0)"

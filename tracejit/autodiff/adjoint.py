@@ -25,7 +25,8 @@ import numpy as np
 
 from tracejit.autodiff.shifts import EXTREMA, followers_of, has_no_effect
 from tracejit.errors import TracejitError, fail, placed
-from tracejit.ir.graph import Location, Node, Value, replace_values
+from tracejit.ir.graph import Node, Value, replace_values
+from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
 from tracejit.ops.effects import DRAW

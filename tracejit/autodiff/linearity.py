@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.adjoint import ReversePass, conjugate
-from tracejit.ir.graph import NOWHERE, Constant, Node, Value
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.creation import full

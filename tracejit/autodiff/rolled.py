@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.autodiff.batch import Batch
-from tracejit.ir.graph import NOWHERE, Graph, Node, Value
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import ArrayType
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.emission import emit, readers_of

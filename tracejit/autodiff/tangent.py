@@ -26,7 +26,8 @@ import numpy as np
 from tracejit.autodiff import adjoint
 from tracejit.autodiff.linearity import LinearMap
 from tracejit.errors import TracejitError, Where, fail, placed
-from tracejit.ir.graph import Location, Node, Value
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, inputs_of

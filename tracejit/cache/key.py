@@ -33,7 +33,8 @@ KERNEL_NAME: Final = re.compile(r"[A-Za-z_]\w*__[0-9a-f]{8}", re.ASCII)
 """What every name made by `kernel_name` matches (use `fullmatch`)."""
 
 _SEAL = re.compile(r"# tracejit sha256 ([0-9a-f]{64})(?: npz ([0-9a-f]{64}) ([0-9]{1,15}))?")
-_KEY = re.compile(r"^ *key +([0-9a-f]{64})\b", re.MULTILINE)
+# In the column where the header has it: a word of the user's stands further right.
+_KEY = re.compile(r"^ {4}key {10}([0-9a-f]{64})\b", re.MULTILINE)
 _LONGEST_NAME = 60
 _LONGEST_FUNCTION = 30
 

@@ -23,18 +23,19 @@ from tracejit.codegen.floats import FloatExpressions, pays
 from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
 from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
-from tracejit.codegen.names import variables
+from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
 from tracejit.codegen.sizes import free_names, size_lines, size_names
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
+from tracejit.ir.dims import spelled
 from tracejit.ir.graph import Constant, Node, Value
-from tracejit.ir.printer import location_text
+from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
-from tracejit.ops.op import literal
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.sweeps import TILES
+from tracejit.words import in_docstring
 
 IN_FLOATS = "_in_floats"
 IN_SCALARS = "_in_scalars"
@@ -165,9 +166,13 @@ def render(
         ]
     if lines:
         head += ["#", *lines]
+    called = [value.name for value in facts.arguments] + [body.name for body in (*tiles, *bodies)]
+    check_names((facts.name, *called, *constants.names, *imports, *names.values()))
     text = to_source("\n".join([*head, *functions]))
     text = text.replace(_SIGNATURE, f"SIGNATURE = {signature(facts, names)}", 1)
-    return Module(f'"""{header(facts, names)}"""\n{text}', large, notice(facts))
+    text = f'"""{in_docstring(header(facts, names))}"""\n{text}'
+    check_text(text)
+    return Module(text, large, notice(facts))
 
 
 def _runs_on_floats(body: Body, count: int) -> bool:
@@ -232,7 +237,7 @@ def _named(node: Node) -> tuple[str, ...]:
     op, params = node.op, [*node.params.values()]
     if op.statements is None and isinstance(op.source, str) and isinstance(op.inplace, str):
         params = [one for one in params if isinstance(one, np.dtype)]
-    return tuple(map(literal, params))
+    return tuple(map(spelled, params))
 
 
 def _loop_names(bodies: Sequence[Body]) -> set[str]:
@@ -367,6 +372,7 @@ def _written(
     if plan.results or not (plan.leaves or body.sliced):
         lines.append("return " + _returned(body, spell))
     imports |= spell.imports
+    check_names(names.values())
     lines[unpacked_lines:unpacked_lines] = size_lines(lines, free, plan, names)
     return _Written(parameters, lines, names)
 

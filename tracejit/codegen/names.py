@@ -14,12 +14,15 @@ import re
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
+from tracejit.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.schedule.plan import Plan
+from tracejit.words import is_name
 
 BUILTINS = frozenset(
     ("abs", "complex", "map", "range", "slice", "zip")
 )  # what the spellings of ops call
+UNUSED = "_"  # what a statement calls a result that nothing reads
 ELEMENT = re.compile(r"each\d+")  # what comprehensions call an element
 
 
@@ -30,13 +33,32 @@ def variables(
 
     Inputs that are in `given` keep the names they have there: residuals those of forward.
     """
-    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS})
+    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS, UNUSED})
     for value in plan.inputs:
         names.give(value, -1, (given or {}).get(value))
     for number, node in enumerate(plan.statements):
         for value in node.results:
             names.place(value, number, node)
     return names.known
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise GraphError where one of these could be anything but a name in the text of a module.
+
+    Whatever the user's program calls something has been made a name long before. Text that is code
+    would run, in this process and from the cache in the next.
+    """
+    for name in names:
+        if not is_name(name):
+            raise fail("graph", None, problem=f"{name!r} is no name, and is not written into code")
+
+
+def check_text(text: str) -> None:
+    """Raise GraphError where a module holds a character that is not seen, or one that a reader of
+    Python takes for the end of a line: a comment might end before its end."""
+    if not text.replace("\n", "").isprintable():
+        found = next(one for one in text if one != "\n" and not one.isprintable())
+        raise fail("graph", None, problem=f"{found!r} is not written into code")
 
 
 class Names:

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tracejit.ir.dims import resolved, spelled
+from tracejit.ir.location import Location
 from tracejit.ir.naming import Names
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.words import identifier
 
 
 class Operation(Protocol):
@@ -40,25 +42,6 @@ class Operation(Protocol):
         self, operands: Sequence[ArrayType], params: Mapping[str, Any]
     ) -> tuple[ArrayType, ...]:
         """The types of the results for operands of these types."""
-
-
-class Location(NamedTuple):
-    """A statement of the user's: function as module.qualname, line relative to its def, text,
-    marker's note."""
-
-    function: str
-    line: int
-    text: str
-    note: str = ""
-
-    @property
-    def short(self) -> str:
-        """The location as generated code cites it: loss:3."""
-        return f"{self.function.rpartition('.')[2]}:{self.line}"
-
-
-NOWHERE = Location("", 0, "")
-"""In place of a location: what is recorded has no line of the user's."""
 
 
 class Value:
@@ -229,10 +212,10 @@ class Graph:
     """
 
     def __init__(self, name: str) -> None:
-        """An empty graph."""
+        """An empty graph of the function `name`, which may be called anything."""
         self.is_passing = self.takes_nodes = False
         self.branches = STRAIGHT
-        self.name = name
+        self.name = identifier(name)
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
         self.nodes: list[Node] = []
@@ -243,7 +226,9 @@ class Graph:
         self._constants: dict[tuple[Any, ...], Constant] = {}
 
     def add_input(self, name: str, type: ArrayType) -> Value:
-        """A new input called `name`, with a number where another input has that name."""
+        """A new input called `name`, which may be any word, with a number where another input has
+        that name."""
+        name = identifier(name)
         taken = {value.name for value in self.inputs}
         numbered = (f"{name}_{number}" for number in count(2))
         value = Value(type)

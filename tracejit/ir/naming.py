@@ -1,8 +1,10 @@
-"""Names of the values of a graph, each given once."""
+"""Names of the values of a graph: each is a name in Python, and given once."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from tracejit.words import identifier
 
 
 class Names:
@@ -14,7 +16,9 @@ class Names:
         self.counters: dict[str, int] = {}
 
     def give(self, value: Any, base: str, numbered: bool = False) -> None:
-        """Name `value` after `base`, with a number where that is taken, or in any case."""
+        """Name `value` after `base`, which may be any word, with a number where that is taken, or
+        in any case."""
+        base = identifier(base)
         value.base = value.name = base
         while numbered or value.name in self.taken:
             self.counters[base] = self.counters.get(base, 0) + 1

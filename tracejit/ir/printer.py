@@ -24,10 +24,12 @@ import numpy as np
 
 from tracejit.errors import fail
 from tracejit.ir.dims import Dim, FreeShape, spelled
-from tracejit.ir.graph import Constant, Graph, Location, Node, Operation, Value
+from tracejit.ir.graph import Constant, Graph, Node, Operation, Value
+from tracejit.ir.location import Location, location_text
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, dtype_letters, parse_type
+from tracejit.words import printable
 
 INLINE_ELEMENTS = 16
 
@@ -58,12 +60,6 @@ def print_graph(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def location_text(where: Location) -> str:
-    """The user's line as generated code cites it: `loss:3  return np.sum(h)    [note]`."""
-    note = f"    [{where.note}]" if where.note else ""
-    return f"{where.short}  {where.text}{note}"
-
-
 def parameter_text(value: Any) -> str:
     """A parameter as printed: a literal, a dtype's letters, a function's or a marker's name."""
     if isinstance(value, np.dtype):
@@ -71,7 +67,7 @@ def parameter_text(value: Any) -> str:
     if type(value) in (Dim, FreeShape, tuple):
         return spelled(value)
     name = getattr(value, "__name__", None)
-    return repr(value) if name is None else str(name)
+    return repr(value) if name is None else printable(str(name))
 
 
 def constant_text(constant: Constant) -> str:

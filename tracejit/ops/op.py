@@ -40,7 +40,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from tracejit.ir.dims import spelled
+from tracejit.errors import fail
+from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.types import ArrayType, type_of
 
 Rule = Callable[..., Any]
@@ -218,6 +219,9 @@ def _rule(rules: Rules, operand: int) -> Rule | None:
     return rules if operand == 0 else None
 
 
+_LITERALS = frozenset((int, float, complex, bool, str, bytes, type(None), type(...), slice, Dim))
+
+
 @lru_cache(4096)
 def _compiled(parameters: str, body: str) -> Callable[..., Any]:
     """The function of these parameters that runs `body` and returns _out."""
@@ -233,8 +237,12 @@ def fill_template(text: str, count: int, params: Mapping[str, Any]) -> str:
     left."""
     if not params:
         return _expanded(text, count)
-    filled = {key: literal(value) for key, value in params.items()}
-    return _expanded(text, count, **filled)
+    filled = {key: literal(value) for key, value in params.items() if is_literal(value)}
+    try:
+        return _expanded(text, count, **filled)
+    except KeyError as error:
+        key = error.args[0]
+        raise fail("graph", None, problem=f"{key}={params.get(key)!r} is no literal") from None
 
 
 @lru_cache(4096)
@@ -245,10 +253,22 @@ def _expanded(text: str, count: int, /, **filled: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """A parameter as Python source: a literal, or np.NAME for a dtype."""
+    """A parameter as Python source: a literal, or np.NAME for a dtype. No brace stands in it, not
+    in a string either: it may be part of a template."""
     if isinstance(value, np.dtype):
         return "np.bool_" if value.kind == "b" else f"np.{value.name}"
-    return spelled(value)
+    if not is_literal(value):
+        raise fail("graph", None, problem=f"{value!r} is no literal")
+    return spelled(value).replace("{", r"\x7b").replace("}", r"\x7d")
+
+
+def is_literal(value: Any) -> bool:
+    """Whether Python reads the text of `value` as `value`: what an object of the user's says of
+    itself never becomes code."""
+    kind = type(value)
+    if kind in (tuple, list, FreeShape):
+        return all(map(is_literal, value))
+    return kind in _LITERALS or isinstance(value, np.dtype) or kind.__module__ == "numpy"
 
 
 def defop(*numpy: Any, name: str = "", **fields: Any) -> Op:

@@ -19,9 +19,8 @@ import numpy as np
 from tracejit.ir.dims import size_text, symbol_of
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
-from tracejit.trace.contents import same_attributes
+from tracejit.trace.capture.exactness import has_looser_equality, is_exactly
 from tracejit.trace.draws import is_generator
-from tracejit.trace.reads import is_foreign_module
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
@@ -123,7 +122,8 @@ class Space:
 
     def size_names(self, text: str) -> str:
         """`text` over free dimensions, with the names that these have in the entry."""
-        return re.sub(r"[A-Za-z]\w*", lambda found: f"{self.prefix}_{found[0]}", text)
+        # No leaf has such a name: the first letter is a number.
+        return re.sub(r"[A-Za-z]\w*", lambda found: f"{self.prefix}0{found[0]}", text)
 
     def bind(self, thing: Any) -> str:
         """A name for `thing`; the same thing has one name."""
@@ -291,8 +291,8 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
         return f"{first} is {value!r}"
     held = space.bind(value)
     same = f"{space.bind(type)}({text}) is {space.bind(type(value))} and {text} == {held}"
-    if has_own_equality(value):
-        same += f" and {space.bind(same_attributes)}({text}, {held})"
+    if has_looser_equality(value):
+        same += f" and {space.bind(is_exactly)}({text}, {held})"
     return f"({first} is {held} or ({same}))"
 
 
@@ -300,13 +300,7 @@ def is_same(mine: Any, other: Any) -> bool:
     """Whether a kernel for the static value `mine` is one for `other`."""
     if type(mine) is not type(other) or not mine == other:
         return False
-    return not has_own_equality(mine) or same_attributes(mine, other)
-
-
-def has_own_equality(value: Any) -> bool:
-    """Whether the user's code says which objects are equal to this one."""
-    kind: Any = type(value)
-    return kind.__eq__ is not object.__eq__ and not is_foreign_module(kind.__module__)
+    return not has_looser_equality(mine) or is_exactly(mine, other)
 
 
 def _number_check(text: str, value: Any, space: Space) -> str:
@@ -331,7 +325,7 @@ def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) ->
     if entry.answers == [Answers([Output(LEAF, [("result", ())])])]:
         yield f"return {called}"
         return
-    result = f"{space.prefix}result"
+    result = space.size_names("result")
     yield f"{result} = {called}"
     for number, answers in enumerate(entry.answers[1:], 1):
         yield f"if {result}{_indexed(entry.which)} == {number}:"

@@ -15,7 +15,8 @@ def add_note(error: BaseException) -> None:
         module = entry.tb_frame.f_globals.get("__name__", "")
         if module.startswith(KERNELS) and hasattr(error, "add_note"):
             lines = linecache.getlines(entry.tb_frame.f_code.co_filename)
-            comments = [line.strip() for line in lines[: entry.tb_lineno] if "    # " in line]
+            comments = [line.strip() for line in lines[: entry.tb_lineno]]
+            comments = [line for line in comments if line.startswith("# ")]
             if comments:
                 error.add_note(f"in the generated code of {comments[-1].lstrip('# ')}")
             return

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from tracejit.errors import TracejitError, fail
-from tracejit.ir.graph import Graph, Held, Location, Node, Value
+from tracejit.ir.graph import Graph, Held, Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.markers import FIXED_RULES, OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.trace import places
-from tracejit.trace.contents import can_change
+from tracejit.trace.capture.contents import can_change
 from tracejit.trace.memory import seal, view_of
 from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
@@ -182,7 +183,7 @@ class Eager(threading.local, Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         value = Held(kind, operand)

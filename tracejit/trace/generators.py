@@ -195,8 +195,8 @@ def _word(value: Any, operands: list[Any]) -> str:
     """An argument as it stands in the call: a literal, or the place of an operand."""
     if type(value) is float and not math.isfinite(value):
         return f"float('{value}')"
-    if isinstance(value, type):
-        return value.__name__
+    if value is int or value is bool:
+        return "int" if value is int else "bool"
     kind = type_of(value)
     if is_recorded(value) or (kind is not None and kind.form != "weak"):
         operands.append(value)

@@ -54,8 +54,10 @@ def call_error(
 ) -> TracejitError:
     """The user's error for a call that a handler refused with `error`."""
     called, method = function if isinstance(function, tuple) else (function, "__call__")
-    is_numpys = str(error) == READ_ONLY or _refuses(called, method, args, kwargs)
-    if not isinstance(error, TypeError) and is_numpys:
+    is_numpys = isinstance(error, IndexError) or (
+        isinstance(error, ValueError) and _refuses(called, method, args, kwargs)
+    )
+    if is_numpys:
         given = _given(recorder, args, kwargs)
         fix = f"change the operands; given: {given}." if given else "change the operands."
         row, call = shape_row(error), spelling(function)
@@ -66,7 +68,7 @@ def call_error(
     if not problem:
         problem, fix = fix, "leave it out, or compute the same from supported calls"
     return fail(
-        "unsupported-call",
+        "unsupported-call" if isinstance(error, TypeError) else "unsupported-values",
         recorder.here(),
         function=spelling(function),
         problem=problem,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from inspect import CO_GENERATOR
 from types import FrameType
 
@@ -82,13 +80,3 @@ class Namer:
                 continue
             if local._held.derived is None or frame not in self._rules:
                 local._held.label = name
-
-
-def identifier(name: str) -> str:
-    """`name` as a name in Python: lambda_ for <lambda>."""
-    word = name.strip("<>")
-    if not word.isidentifier():
-        word = re.sub(r"\W", "_", word)
-    if not word.isidentifier():
-        return f"_{word}"
-    return f"{word}_" if keyword.iskeyword(word) else word

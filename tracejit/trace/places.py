@@ -19,13 +19,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, without_frames
-from tracejit.ir.graph import Location
+from tracejit.ir.location import Location, Origin
 from tracejit.parsing import parse
+from tracejit.trace.files import shown_file
+from tracejit.trace.positions import Position, positions
+from tracejit.words import file_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -77,17 +80,17 @@ def only_calls(attribute: str) -> bool:
     if frame is None:
         return False
     location(frame)
-    source = _located[id(frame.f_code)].source
-    statement = source.statements.get(frame.f_lineno)
-    pattern = rf"\.{attribute}\b"
+    known = _located[id(frame.f_code)]
+    source = known.source
+    statement = source.statement(frame.f_lineno, known.position(frame.f_lasti))
     if statement is None:
         return False
-    # A statement may share its line with others, of which only the last is known.
-    text = "".join(source.lines[statement.lineno - 1 : _header_end(statement)])
+    # The body of a compound statement is walked, too, but not among these lines.
+    text = "".join(source.lines[statement.lineno - 1 : source._header_end(statement)])
     nodes = [*ast.walk(statement)]
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     uses = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == attribute]
-    follows = [text[found.end() :].lstrip()[:1] for found in re.finditer(pattern, text)]
+    follows = [text[one.end() :].lstrip()[:1] for one in re.finditer(rf"\.{attribute}\b", text)]
     return bool(follows) and set(follows) == {"("} and all(use in called for use in uses)
 
 
@@ -112,14 +115,19 @@ def is_internal(frame: FrameType) -> bool:
 
 
 class SourceFile:
-    """The statements of one file, or of the function in it whose lines are `part`: the text at a
-    line, and the def line of a function."""
+    """The statements of one file, or of the function in it whose lines are `part`: the one at a
+    line and column, its text, and the def line of a function.
+
+    A line that several statements have in common is in `shared`, with these, each before those
+    inside it.
+    """
 
     def __init__(self, lines: list[str], part: slice = slice(None)) -> None:
         """Parse `lines`; what does not parse has no statements."""
         self.lines = lines
         self.defs: dict[int, int] = {}
         self.statements: dict[int, ast.stmt] = {}
+        self.shared: dict[int, list[ast.stmt]] = {}
         text = "".join(lines[part])
         is_inside = part.start and text.startswith((" ", "\t"))
         if part.start:
@@ -132,39 +140,76 @@ class SourceFile:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 first = min([node.lineno, *(line.lineno for line in node.decorator_list)])
                 self.defs[first] = node.lineno
-            for line in range(node.lineno, _header_end(node) + 1):
+            for line in range(node.lineno, self._header_end(node) + 1):
+                if line in self.statements:
+                    self.shared.setdefault(line, [self.statements[line]]).append(node)
                 self.statements[line] = node
 
-    def start(self, lineno: int) -> int:
+    def statement(self, lineno: int, place: Position | None = None) -> ast.stmt | None:
+        """The statement at a line, of several the innermost at this place; None where that is not
+        known."""
+        several = self.shared.get(lineno)
+        if several is None:
+            return self.statements.get(lineno)
+        if place is None:
+            return None
+        around = [node for node in several if _begin(node) <= place < _end(node)]
+        return around[-1] if around else None
+
+    def start(self, lineno: int, place: Position | None = None) -> int:
         """The first line of the statement at a line; versions of Python name different ones."""
-        node = self.statements.get(lineno)
+        node = self.statement(lineno, place)
         return lineno if node is None else node.lineno
 
-    def text(self, lineno: int) -> str:
-        """The statement at a line on one line, shortened to TEXT_LIMIT characters."""
-        node = self.statements.get(lineno)
+    def text(self, lineno: int, place: Position | None = None) -> str:
+        """The statement at a line on one line, without the body of a compound one, shortened to
+        TEXT_LIMIT characters; the line itself where the statement is not known."""
+        node = self.statement(lineno, place)
         if node is None:
             return self.line(lineno)
-        end = _header_end(node)
-        if end == node.lineno:
-            line = self.lines[lineno - 1].encode()
-            stop = node.end_col_offset if node.end_lineno == end else None
-            text = line[node.col_offset : stop].decode().strip()
+        end = self._header_end(node)
+        if end > node.lineno:
+            return _shortened(ast.unparse(node).partition("\n")[0])
+        first = _first_inside(node)
+        if first is not None and first.lineno == end:
+            stop: int | None = first.col_offset
         else:
-            text = ast.unparse(node).partition("\n")[0]
-        return _shortened(text)
+            stop = node.end_col_offset if node.end_lineno == end else None
+        return _shortened(self._bytes(end)[node.col_offset : stop].decode().strip())
 
     def line(self, lineno: int) -> str:
         """A line alone, shortened likewise."""
         return _shortened(self.lines[lineno - 1].strip()) if 0 < lineno <= len(self.lines) else ""
 
+    def _bytes(self, lineno: int) -> bytes:
+        """A line as the parser counts its columns."""
+        return self.lines[lineno - 1].encode() if lineno <= len(self.lines) else b""
 
-class _Located(NamedTuple):
-    """What is known of one code object: its lines, and the places found in them."""
+    def _header_end(self, node: ast.stmt) -> int:
+        """The last line of a statement, without the body of a compound one."""
+        first = _first_inside(node)
+        if first is None:
+            return int(node.end_lineno or node.lineno)
+        is_behind = self._bytes(first.lineno)[: first.col_offset].strip()
+        return max(node.lineno, int(first.lineno) - (not is_behind))
 
-    code: CodeType
-    source: SourceFile
-    places: dict[tuple[int, str], tuple[Location, tuple[str, int]]]
+
+class _Located:
+    """What is known of one code object: its lines, the places found in them, and the position of
+    each instruction."""
+
+    def __init__(self, code: CodeType) -> None:
+        """No place found yet."""
+        self.code = code
+        self.source = source_of(code)
+        self.places: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
+        self._positions: list[Position | None] | None = None
+
+    def position(self, instruction: int) -> Position | None:
+        """Where an instruction is, by its offset."""
+        if self._positions is None:
+            self._positions = positions(self.code, self.source.lines)
+        return self._positions[instruction // 2] if self._positions else None
 
 
 def _statements_in(block: ast.AST) -> list[ast.stmt]:
@@ -180,12 +225,20 @@ def _shortened(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 4].rstrip() + " ..."
 
 
-def _header_end(node: ast.stmt) -> int:
-    """The last line of a statement, without the body of a compound one."""
+def _first_inside(node: ast.stmt) -> Any:
+    """What the body of a compound statement begins with; None of another statement."""
     body = getattr(node, "body", None)
-    if isinstance(body, list) and body:
-        return max(node.lineno, int(body[0].lineno) - 1)
-    return int(node.end_lineno or node.lineno)
+    if not isinstance(body, list) or not body:
+        return None
+    return min([body[0], *getattr(body[0], "decorator_list", ())], key=_begin)
+
+
+def _begin(node: Any) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: Any) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset
 
 
 @lru_cache(256)
@@ -217,17 +270,25 @@ def _margin(line: str) -> int:
 
 
 def _location(
-    code: CodeType, source: SourceFile, module: str, lineno: int
+    code: CodeType, source: SourceFile, module: str, lineno: int, place: Position | None
 ) -> tuple[Location, tuple[str, int]]:
+    """A place in `code`. Lines count from the one after the `def`, or from the first where the body
+    begins there: of a lambda, and of a file."""
     filename = code.co_filename
     first = source.defs.get(code.co_firstlineno, code.co_firstlineno)
     function = code.co_name.strip("<>")
-    start = source.start(lineno)
+    start = source.start(lineno, place)
     if start < first:  # a lambda some lines into a statement
         start, text = lineno, source.line(lineno)
     else:
-        text = source.text(lineno)
-    return Location(f"{module}.{function}", start - first, text), (filename, start)
+        text = source.text(lineno, place)
+    if code.co_name == "<module>":
+        line = start
+    elif code.co_name == "<lambda>":
+        line = start - first + 1
+    else:
+        line = max(1, start - first)
+    return Location(f"{module}.{function}", line, text), (filename, start)
 
 
 def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
@@ -241,32 +302,37 @@ def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
     if known is None or known.code is not code:
         if len(_located) >= LIMIT:
             _located.clear()
-        known = _located[id(code)] = _Located(code, source_of(code), {})
-    place = frame.f_lineno, frame.f_globals.get("__name__", "__main__")
-    found = known.places.get(place)
+        known = _located[id(code)] = _Located(code)
+    lineno, module = frame.f_lineno, frame.f_globals.get("__name__")
+    module = module if type(module) is str else "__main__"
+    is_shared = lineno in known.source.shared
+    key = lineno, module, known.position(frame.f_lasti) if is_shared else None
+    found = known.places.get(key)
     if found is None:
-        found = known.places[place] = _location(code, known.source, place[1], place[0])
+        found = known.places[key] = _location(code, known.source, module, lineno, key[2])
     return found
 
 
 def where(frame: FrameType | None) -> Where | None:
     """The line `frame` is at, with the columns of the running expression where Python knows
-    them."""
+    them: of one that goes on for some lines, those of its first."""
     if frame is None:
         return None
     filename, lineno = frame.f_code.co_filename, frame.f_lineno
+    positions = getattr(frame.f_code, "co_positions", None)
+    found = list(positions())[frame.f_lasti // 2] if positions is not None else (None,) * 4
+    start, end, column, end_column = found
+    if start is not None:
+        lineno = start
     lines = linecache.getlines(filename)
     text = lines[lineno - 1].rstrip("\n") if 0 < lineno <= len(lines) else ""
-    positions = getattr(frame.f_code, "co_positions", None)
-    if positions is None or not text:
-        return Where(filename, lineno, text)
-    start, end, column, end_column = list(positions())[frame.f_lasti // 2]
-    if start != lineno or end != lineno or column is None:
+    if column is None or not text:
         return Where(filename, lineno, text)
     # Python counts the bytes of UTF-8.
-    line = text.encode()
-    start, end = (len(line[:offset].decode(errors="ignore")) for offset in (column, end_column))
-    return Where(filename, lineno, text, start, end)
+    line = text.encode(errors="surrogatepass")
+    stop = end_column if end == start else len(line.rstrip())
+    begin, stop = (len(line[:offset].decode(errors="ignore")) for offset in (column, stop))
+    return Where(filename, lineno, text, begin, stop)
 
 
 def at_the_users_line(function: F) -> F:
@@ -285,6 +351,16 @@ def at_the_users_line(function: F) -> F:
 def here() -> Where | None:
     """The user's running line."""
     return where(user_frame())
+
+
+def origin_at(place: Location, files: dict[Location, tuple[str, int]]) -> Origin:
+    """The function that a recorded location is in."""
+    known = files.get(place._replace(note=""))
+    module = place.function.rpartition(".")[0]
+    if known is None:
+        return Origin(place.function)
+    filename, line = known
+    return Origin(place.function, shown_file(filename, module), f"{file_name(filename)}:{line}")
 
 
 def where_of(place: Location | None, files: dict[Location, tuple[str, int]]) -> Where | None:

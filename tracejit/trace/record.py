@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.errors import TracejitError, Where, fail
-from tracejit.ir.graph import NOWHERE, Constant, Graph, Location, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
@@ -27,7 +28,7 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
-from tracejit.trace.captures import Captures
+from tracejit.trace.capture.captures import Captures
 from tracejit.trace.decisions import Decisions, Hidden, Unknown
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
@@ -210,7 +211,7 @@ class Recording(Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
@@ -231,15 +232,14 @@ class Recording(Recorder):
 
     def _label(self, thing: Any, otherwise: str) -> str:
         """The name under which `thing` was captured."""
-        known = self.captures.labels.get(id(thing), "") if self.captures is not None else ""
-        return known if known.isidentifier() else otherwise
+        labels = self.captures.labels if self.captures is not None else {}
+        return labels.get(id(thing)) or otherwise
 
     def hide(self, holder: Any, name: str, type: ArrayType, path: str = "") -> Value:
         """The input for what `holder` holds: at each call it is read anew by `path`."""
         known = self.hidden.get(id(holder))
         if known is None:
-            value = self.graph.add_input(name, type)
-            known = self.hidden[id(holder)] = Hidden(value, holder, path)
+            known = self.hidden[id(holder)] = Hidden(self.graph.add_input(name, type), holder, path)
         return known.value
 
     # Variables

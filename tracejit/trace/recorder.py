@@ -16,7 +16,8 @@ import numpy as np
 from tracejit.errors import TracejitError, Where, fail
 from tracejit.exceptions import shape_row
 from tracejit.ir.dims import Dim
-from tracejit.ir.graph import Constant, Graph, Location, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, is_number, type_of
@@ -393,9 +394,11 @@ class Recorder:
             return fail("write", self.here(), call=f"{elements} = ...", **words)
         return fail(row, self.here(), call=call, **words)
 
-    def scalar_for(self, operand: Any) -> Any:
-        """The NumPy scalar that NumPy takes a number of a subclass (IntEnum) for. Raises
-        ArgumentError for what is none."""
+    def plain_operand(self, operand: Any) -> Any:
+        """What NumPy takes an operand for: a number of a subclass (IntEnum) for a NumPy scalar, an
+        array that maps a file for an array. Raises ArgumentError for what is neither."""
+        if type(operand) is np.memmap:
+            return operand.view(np.ndarray)
         if not is_number(operand):
             raise self.not_an_array(operand)
         scalar: Any = np.asarray(operand)[()]
@@ -417,11 +420,12 @@ class Recorder:
     ) -> TracejitError:
         """The user's error for operands that do not fit: their spelling, every shape, NumPy's
         reason."""
+        names = list(map(self.name_of, values))
         try:
             template = op.template([value.type for value in values], params).replace("np.", "")
-        except (ValueError, TypeError, IndexError):
-            template = f"{op.name}({', '.join(f'{{{k}}}' for k in range(len(values)))})"
-        call = template.format(*map(self.name_of, values)) or "assigning to elements"
+            call = template.format(*names) or "assigning to elements"
+        except (ValueError, TypeError, LookupError, AttributeError):
+            call = f"{op.name}({', '.join(names)})"
         shapes = ", ".join(
             f"{self.name_of(value)} {dtype_letters(value.type.dtype)}{list(value.type.shape)}"
             for value in values

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import keyword
 import operator
-import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
@@ -22,11 +20,13 @@ import numpy as np
 from tracejit.errors import fail
 from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.trace.capture.exactness import is_exactly
 from tracejit.trace.draws import is_generator
 from tracejit.trace.labelled import is_labelled
 from tracejit.trace.sparse import is_like_matrix, is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
+from tracejit.words import identifier
 
 Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
 
@@ -116,7 +116,7 @@ class Leaf(NamedTuple):
         if self.role in ("static", "scalar", "generator"):
             # Of np.int64 and np.longlong, which are one dtype and two classes, `type` knows one.
             same = type(self.value) is type(other.value)
-            return same and (self.role != "static" or bool(self.value == other.value))
+            return same and (self.role != "static" or is_exactly(self.value, other.value))
         return True
 
 
@@ -149,12 +149,6 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     except (ValueError, TypeError):
         parameter = inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)
         return inspect.Signature([parameter])
-
-
-def origin_of(function: Any, name: str) -> str:
-    """A callable as module.qualname; `name` where it has none."""
-    module = getattr(function, "__module__", None) or type(function).__module__
-    return f"{module}.{getattr(function, '__qualname__', name)}"
 
 
 def static_names(
@@ -260,22 +254,16 @@ def leaf_names(words: list[tuple[str, ...]], whole: bool = False) -> list[str]:
     alike: dict[str, list[tuple[str, ...]]] = {}
     for path in words:
         alike.setdefault(path[-1], []).append(path)
-    names: list[str] = []
+    names: dict[str, None] = {}
     for path in words:
-        name = "_".join(path if whole or not path[-1].isidentifier() else _told(path, alike))
-        # Python reads names in this form: two that differ before may be one after.
-        name = unicodedata.normalize("NFKC", name)
-        name = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in name)
-        reserved = keyword.iskeyword(name) or name == "__debug__"
-        if reserved or not name.isidentifier() or name in names:
-            stem = name if name[:1].isalpha() else f"a_{name}"
-            name = next(
-                found
-                for number in itertools.count(len(names))
-                if (found := f"{stem}_{number}") not in names
-            )
-        names.append(name)
-    return names
+        name = identifier(
+            "_".join(path if whole or not path[-1].isidentifier() else _told(path, alike))
+        )
+        if name in names:
+            numbered = (f"{name}_{number}" for number in itertools.count(len(names)))
+            name = next(found for found in numbered if found not in names)
+        names[name] = None
+    return list(names)
 
 
 def _told(path: tuple[str, ...], alike: dict[str, list[tuple[str, ...]]]) -> list[str]:

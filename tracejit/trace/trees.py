@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.dims import FreeShape
-from tracejit.trace.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS, Same, exact, exact_key, is_plain
+from tracejit.words import attribute, is_name, quoted, word_of
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -32,19 +33,20 @@ _CONSTANTS = (*ATOMS, enum.Enum, np.generic, type)
 class Structure(NamedTuple):
     """A container's class, its keys (dict keys, field names or positions) and the structures
     inside; a leaf has no class. `order` is how a dict lists its keys: whoever walks through the
-    dict can see it; of a set it is what is in it. `kinds` tell these from equal ones, unless all
-    keys are str: 1 and True are one key.
+    dict can see it; of a set it is what is in it. `kinds` tell them from keys that are equal, as 1
+    and True are: their classes, or their exact keys where these do not tell, and nothing where all
+    are str.
 
     An object of a dataclass may have attributes that are no fields: their names are in `order`,
-    and the plain ones among them are in `beside`, each as (name, class, value). So is the factory
-    of a defaultdict."""
+    and the plain ones among them are in `beside`, each as (name, exact key, value). So is the
+    factory of a defaultdict."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     order: tuple[Any, ...] = ()
-    kinds: tuple[type, ...] = ()
-    beside: tuple[tuple[str, type, Any], ...] = ()
+    kinds: tuple[Any, ...] = ()
+    beside: tuple[tuple[str, Any, Any], ...] = ()
 
     @property
     def size(self) -> int:
@@ -105,22 +107,6 @@ def elements_of(value: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(value, key=lambda element: (type(element).__name__, repr(element))))
 
 
-def kinds_of(values: Iterable[Any]) -> tuple[Any, ...]:
-    """What tells values from those that are equal to them, at any depth: 1 is not True.
-
-    >>> kinds_of([1, (True, -0.0)]) == kinds_of([True, (1, 0.0)])
-    False
-    """
-    return tuple(map(_kind_of, values))
-
-
-def _kind_of(value: Any) -> Any:
-    kind = type(value)
-    if kind in (tuple, frozenset):
-        return kind, *kinds_of(value)
-    return (kind, repr(value)) if isinstance(value, (float, complex, np.inexact)) else kind
-
-
 def _child(value: Any, key: Any) -> Any:
     return value[key] if type(value) in INDEXED else getattr(value, key)
 
@@ -140,20 +126,25 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
     made = Structure(type(value), keys, tuple(children))
     if type(value) is set:
         order = elements_of(value)
-        return leaves, made._replace(order=order, kinds=kinds_of(order))
+        return leaves, made._replace(order=order, kinds=tuple(exact(order)))
     if type(value) in MAPPINGS:
-        kinds = kinds_of(value)
-        all_str = all(kind is str for kind in kinds)
-        made = made._replace(order=tuple(value), kinds=() if all_str else kinds)
+        made = made._replace(order=tuple(value), kinds=_kinds(value))
         if type(value) is defaultdict:
             factory = value.default_factory
-            made = made._replace(beside=(("default_factory", type(factory), factory),))
+            made = made._replace(beside=(("default_factory", Same(factory), factory),))
         return leaves, made
     if dataclasses.is_dataclass(type(value)):
         held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in keys}
-        beside = [(name, type(x), x) for name, x in held.items() if type(x) in ATOMS]
+        beside = [(name, exact_key(x), x) for name, x in held.items() if type(x) in ATOMS]
         return leaves, made._replace(order=tuple(held), beside=tuple(beside))
     return leaves, made
+
+
+def _kinds(table: dict[Any, Any]) -> tuple[Any, ...]:
+    """What tells the keys of a dict from those that are equal to them."""
+    if all(type(key) is str for key in table):
+        return ()
+    return tuple(map(type, table)) if all(map(is_plain, table)) else tuple(exact(table))
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -187,13 +178,16 @@ def _assemble(part: Structure, values: list[Any]) -> Any:
     return _restored(part.cls, part.beside, **by_key)
 
 
-def _restored(cls: type, beside: Iterable[tuple[str, type, Any]], /, **fields: Any) -> Any:
+def _restored(cls: type, beside: Iterable[tuple[str, Any, Any]], /, **fields: Any) -> Any:
     """The NamedTuple or dataclass with these fields, and attributes `beside` them; what its
     __init__ does not take is set."""
     known = getattr(cls, "__dataclass_fields__", {})
     late = {name: fields.pop(name) for name in [*fields] if name in known and not known[name].init}
     late |= {name: value for name, _, value in beside}
-    made = cls(**fields)
+    if known or all(map(is_name, fields)):
+        made = cls(**fields)
+    else:
+        made = cls(*fields.values())
     for name, value in late.items():
         object.__setattr__(made, name, value)
     return made
@@ -240,7 +234,7 @@ def labels(structure: Structure, root: str) -> Iterator[tuple[str, ...]]:
         if part.cls is None:
             yield words
         for key, child in zip(part.keys, part.children, strict=True):
-            yield from walk(child, (*words, str(key)))
+            yield from walk(child, (*words, word_of(key)))
 
     return walk(structure, (root,))
 
@@ -252,7 +246,7 @@ def _key(key: Any, bind: Bind) -> str:
 def _step(structure: Structure, root: str, key: Any, bind: Bind) -> str:
     if structure.cls in INDEXED:
         return f"{root}[{_key(key, bind)}]"
-    return f"{root}.{key}"
+    return attribute(root, key, bind)
 
 
 def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
@@ -261,12 +255,14 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
         return
     yield f"{bind(type)}({root}) is {bind(structure.cls)}"
     if structure.cls is set:
-        yield f"{root} == {bind(set(structure.order))}"
-        yield f"{bind(kinds_of)}({bind(elements_of)}({root})) == {bind(structure.kinds)}"
+        yield f"{bind(exact)}({bind(elements_of)}({root})) == {bind([*structure.kinds])}"
     elif structure.cls in MAPPINGS:
+        plain = all(map(is_plain, structure.order))
+        if not plain:  # first, as keys of two classes may raise when they are compared
+            yield f"{bind(exact)}({root}) == {bind([*structure.kinds])}"
         yield f"{bind(tuple)}({root}) == {bind(structure.order)}"
-        if structure.kinds:
-            yield f"{bind(kinds_of)}({root}) == {bind(structure.kinds)}"
+        if plain and structure.kinds:
+            yield f"{bind(tuple)}({bind(map)}({bind(type)}, {root})) == {bind(structure.kinds)}"
         if structure.cls is defaultdict:
             yield f"{root}.default_factory is {bind(structure.beside[0][2])}"
     elif structure.cls in SEQUENCES:
@@ -274,9 +270,9 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
     elif structure.cls.__dictoffset__ and dataclasses.is_dataclass(structure.cls):
         names = {*structure.keys, *structure.order}
         yield f"{root}.__dict__.keys() <= {bind(names)}"
-        for name, kind, value in structure.beside:
-            found = f"{bind(getattr)}({root}, {name!r}, {bind(LEAF)})"
-            yield f"{bind(type)}({found}) is {bind(kind)} and {found} == {bind(value)}"
+        for name, key, _ in structure.beside:
+            found = f"{bind(getattr)}({root}, {quoted(name)}, {bind(LEAF)})"
+            yield f"{bind(exact_key)}({found}) == {bind(key)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
         yield from conditions(child, _step(structure, root, key, bind), bind)
 
@@ -305,4 +301,6 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
     fields = ", ".join(map("{}={}".format, structure.keys, parts))
     if dataclasses.is_dataclass(structure.cls):
         return f"{bind(_restored)}({bind(structure.cls)}, {bind(structure.beside)}, {fields})"
+    if not all(map(is_name, structure.keys)):  # a NamedTuple takes them as Python reads them
+        fields = ", ".join(parts)
     return f"{bind(structure.cls)}({fields})"

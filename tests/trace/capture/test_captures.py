@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from tracejit.errors import ArgumentError
-from tracejit.trace.captures import LEAVES, Captures
-from tracejit.trace.reads import is_foreign
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.reads import is_foreign
+from tracejit.trace.capture.walk import LEAVES
 
 NUMBER: Any = 1
 TABLE = np.arange(3.0)
@@ -366,7 +367,7 @@ def test_a_container_of_more_elements_than_are_compared_is_refused() -> None:
     guard_of(lambda: fits)
     nested = [[0] * 10 for _ in range(LEAVES // 10)]
     large = dict.fromkeys(range(LEAVES + 1))
-    objects = np.array([None] * (LEAVES + 1))
+    objects = np.array([object() for _ in range(LEAVES + 1)])
     for read in (lambda: nested, lambda: large, lambda: objects):
         with pytest.raises(ArgumentError, match=f"of more than {LEAVES} elements"):
             Captures([read])

@@ -17,7 +17,9 @@ from tracejit.trace.places import PACKAGE
 
 # What tests are run by stands in the way of an `assert`, and is not what the function reads.
 TESTERS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis"))
-TOOLS = TESTERS | {"scipy"}
+# Their objects are read by what they keep, not by their code.
+LIBRARIES = frozenset(("pandas", "xarray", "sklearn"))
+TOOLS = TESTERS | LIBRARIES | {"scipy"}
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 MISSES = LOOKUPS | {"dir", "AttributeError"}
 NAMESPACES = frozenset(("globals", "eval", "exec"))
@@ -142,6 +144,13 @@ def is_foreign_module(name: str) -> bool:
     return is_foreign(filename) if filename else name in sys.stdlib_module_names
 
 
+def module_name(thing: Any) -> str:
+    """The name of the module that a class or function says it is from; some of those written in C
+    say something else there."""
+    name = thing.__module__
+    return name if isinstance(name, str) else "builtins"
+
+
 def is_tool(function: Any) -> bool:
     """Whether a function is a library's, whose names nobody rebinds."""
     if not isinstance(function, FunctionType):
@@ -150,15 +159,10 @@ def is_tool(function: Any) -> bool:
     return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
 
 
-def is_users_object(value: Any) -> bool:
-    """Whether a value is an object of a class of the user's, with attributes."""
-    return hasattr(value, "__dict__") and not is_foreign_module(type(value).__module__)
-
-
 def keeps_elements(cls: type) -> bool:
     """Whether objects of a foreign class (UserDict, ChainMap) are containers, which keep in
     attributes what is read by index."""
-    if cls.__module__ in _ABSTRACT or not is_foreign_module(cls.__module__):
+    if module_name(cls) in _ABSTRACT or not is_foreign_module(module_name(cls)):
         return False
     return "__getitem__" in vars(cls) or "__iter__" in vars(cls)
 
@@ -167,7 +171,7 @@ def answers_once(cls: type) -> bool:
     """Whether objects of a foreign class answer something else each time, and nobody knows what:
     iterators, generators, files, queues."""
     methods = ("__next__", "get_nowait", "recv")
-    return any(hasattr(cls, name) for name in methods) and is_foreign_module(cls.__module__)
+    return any(hasattr(cls, name) for name in methods) and is_foreign_module(module_name(cls))
 
 
 def functions_in(method: Any) -> list[Any]:

@@ -1,0 +1,49 @@
+"""Location: the user's statement that a node comes from; Origin: the function that a graph does.
+
+Both are part of keys and of generated text. They name no folder of a machine, no absolute line and
+no column: these differ between checkouts, edits and versions of Python. `Graph.files` knows the
+absolute lines, for errors.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tracejit.words import printable
+
+
+class Location(NamedTuple):
+    """A statement of the user's: function as module.qualname, line relative to its def, text,
+    marker's note."""
+
+    function: str
+    line: int
+    text: str
+    note: str = ""
+
+    @property
+    def short(self) -> str:
+        """The location as generated code cites it: loss:3."""
+        return printable(f"{self.function.rpartition('.')[2]}:{self.line}")
+
+
+NOWHERE = Location("", 0, "")
+"""In place of a location: what is recorded has no line of the user's."""
+
+
+class Origin(NamedTuple):
+    """The user's function as module.qualname, and its file, relative to where its package is.
+
+    `place` is where it stands in this process, `steps.py:12` or `In [3]:1`: no part of any key or
+    text.
+    """
+
+    name: str
+    file: str = ""
+    place: str = ""
+
+
+def location_text(where: Location) -> str:
+    """The user's line as generated code cites it: `loss:3  return np.sum(h)    [note]`."""
+    note = f"    [{where.note}]" if where.note else ""
+    return f"{where.short}  {printable(where.text)}{printable(note)}"
