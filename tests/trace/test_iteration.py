@@ -73,7 +73,7 @@ READS: dict[str, Callable[[Any], Any]] = {
 }
 INDICES: list[Any] = [
     0, -1, 6, -7, np.int64(3), slice(1, 3), slice(None, None, -2), ..., [0, 2], MASK, (1,), (0, 1),
-    None, np.array([[0, 1]]), slice(0, 0),
+    np.array([[0, 1]]), slice(0, 0),
 ]  # fmt: skip
 VALUES: list[Any] = [5.0, 3, [7.0, 8.0], [7.0, 8.0, 9.0], [], [1.0, 2.0, 3.0, 4.0], [[1.0], [2.0]]]
 
