@@ -153,6 +153,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.runtime.shelf": "tests/test_threads.py",
     "tracejit.runtime.turns": "tests/test_threads.py",
     "tracejit.trace.forks": "tests/test_threads.py",
+    "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
     "tracejit.trace.capture.classes": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.containers": "tests/trace/capture/test_captures.py",

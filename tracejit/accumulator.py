@@ -25,6 +25,7 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 from tracejit.trace.windows import Window
+from tracejit.words import a
 
 NAME = "ForwardAccumulator"
 
@@ -139,7 +140,7 @@ def _check_tangent(primal: Any, dot: Any) -> None:
     known = dot.type if hasattr(type(dot), "__tracejit_record__") else type_of(dot)
     if known is None:
         raise fail(
-            "primals", places.here(), call=NAME, problem=f"a tangent is a {type(dot).__name__}"
+            "primals", places.here(), call=NAME, problem=f"a tangent is {a(type(dot).__name__)}"
         )
     if known.shape != primal.shape:
         problem = f"a tangent has shape {known.shape}, its primal {primal.shape}"

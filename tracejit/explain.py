@@ -105,6 +105,7 @@ class History:
         self.again: dict[Kernel, tuple[int, Reason]] = {}
         self.successors: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
         self.has_warned = False
+        self.has_warned_of_python = False
         self.is_full = False
         self._mutex = Mutex()
 
@@ -203,6 +204,17 @@ class History:
             text += "."
         text += f" {self.name}.explain() says why each was made."
         warnings.warn(" ".join(text.split()), TracejitWarning, stacklevel=places.user_depth())
+
+    def warn_of_python(self, reason: str) -> None:
+        """Warn once that calls run as plain Python, for this reason; where there is none, do
+        not."""
+        if not reason or self.has_warned_of_python:
+            return
+        self.has_warned_of_python = True
+        text = f"{self.name} runs as plain Python: {reason}, and a kernel, which computes other "
+        text += "operations, would meet other errors. To avoid it: let errors be ignored, and test "
+        text += "the values, np.any(x == 0)."
+        warnings.warn(text, TracejitWarning, stacklevel=places.user_depth())
 
     def warn_of_ways(self, ways: int) -> None:
         """Warn once that no more ways through the function are recorded."""

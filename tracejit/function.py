@@ -22,10 +22,11 @@ from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.specialise import Asked, Run
-from tracejit.switch import OPEN, is_disabled
+from tracejit.switch import OPEN, is_disabled, is_open, way_out
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
+from tracejit.trace.floating import QUIET, STATE
 from tracejit.trace.labelled import unlabelled
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
@@ -92,7 +93,9 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
         try:
-            if OPEN and self._is_switched_off():
+            if (OPEN or STATE() is not QUIET.state) and self._is_switched_off():
+                if not is_open() and not is_disabled():
+                    self._history.warn_of_python(way_out())
                 result = self._eagerly(args, kwargs)
                 return result
             calls = self._shelf.calls

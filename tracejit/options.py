@@ -46,7 +46,7 @@ def did_you_mean(option: str) -> str:
     """A hint at the option that is spelled most like `option`, or at all of them.
 
     >>> did_you_mean("exakt")
-    'did you mean exact?'
+    'Did you mean exact?'
     """
     close = difflib.get_close_matches(option, Options._fields, n=1)
-    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(Options._fields)}."
+    return f"Did you mean {close[0]}?" if close else f"Choose from {', '.join(Options._fields)}."

@@ -18,11 +18,11 @@ from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.shelf import Made
 from tracejit.specialise import RecordedCall
-from tracejit.trace.capture.changes import CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.sparse import is_like_matrix
 from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
-from tracejit.words import file_name
+from tracejit.words import a, file_name
 
 MOST_COMPARED = 32
 MOST_SAID = 3

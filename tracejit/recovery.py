@@ -17,6 +17,7 @@ from tracejit import switch
 from tracejit.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, Where, fail, placed, without_frames
+from tracejit.explain import History
 from tracejit.joined import is_unrecorded, raised_by_kernel
 from tracejit.kernel import Kernel
 from tracejit.ops.effects import CALLBACK
@@ -80,6 +81,7 @@ class Recovering:
     _first_numbers: dict[str, str]
     _dynamic: set[str]
     _shapes: Shapes
+    _history: History
 
     @property
     def kernels(self) -> list[Kernel]:
@@ -102,6 +104,8 @@ class Recovering:
             except (Exception, Failed) as other:
                 error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
+            if isinstance(error, Failed) and error.args:
+                self._history.warn_of_python(error.args[0])
             try:
                 with python_must_raise(self._cause(error), self.name):
                     answer = self._eagerly(args, kwargs, error)

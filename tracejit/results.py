@@ -147,7 +147,7 @@ def finish(
     names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
     for leaf, label in zip(answer.value, names, strict=True):
         if type(leaf) is Selected:
-            leaf.refuse("as a result: ")
+            leaf.refuse("a result that a mask selects")
         if type(leaf) is np.ndarray:
             leaf = Tensor(recording.lift(leaf), recording)
         if type(leaf) not in TENSORS:

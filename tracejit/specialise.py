@@ -212,6 +212,7 @@ class Run:
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
                 )
+                recording.handling.check()
                 if recording.decisions.failed or recording.raises_text:
                     raise Failed
                 if recording.is_torn:

@@ -36,6 +36,7 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, strong_array
 from tracejit.trace.windows import Whole, Window
+from tracejit.words import a
 
 NONE = UnconnectedGradients.NONE
 
@@ -120,7 +121,7 @@ class GradientTape:
             elif type(leaf) in TENSORS and leaf.type.form != "weak":
                 self._window.watch(recorder.keep(leaf))
             else:
-                raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
+                raise fail("watch", places.here(), got=a(type(leaf).__name__))
             if not leaf.type.is_inexact:
                 text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
                 warnings.warn(text, stacklevel=3)

@@ -12,6 +12,7 @@ arrays, eager Tensors, and Variables, which have one value after another here as
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -28,8 +29,11 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
+from tracejit.trace.active import active as active
+from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.decisions import Decisions, Hidden, Unknown
+from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
+from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
@@ -39,30 +43,9 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
-class Active(threading.local):
-    """The recordings that run on this thread, the innermost last."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self.stack: list[Recording] = []
-
-
-active = Active()
-
-
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
-
-
-@contextmanager
-def outside_recordings() -> Iterator[None]:
-    """Meanwhile what this thread computes is recorded nowhere."""
-    outer, active.stack = active.stack, []
-    try:
-        yield
-    finally:
-        active.stack = outer
 
 
 class Event(NamedTuple):
@@ -99,6 +82,7 @@ class Recording(Recorder):
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
+        self.handling = Handling()
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -124,6 +108,9 @@ class Recording(Recorder):
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
         self.check_alive()
+        handling = self.handling
+        if STATE() is not handling.state or warnings.filters is not handling.filters:
+            self._check_handling()
         values = tuple([self.lift(operand) for operand in operands])
         if self.logs:
             self.note_uses(values)
@@ -153,6 +140,14 @@ class Recording(Recorder):
                 tensor._owner = view_of(tensor, op, operands, params)
             return tensor
         return tuple(Tensor(value, self) for value in results)
+
+    def _check_handling(self) -> None:
+        """Raise Failed where the function handles floating-point errors in a way of its own."""
+        change = self.handling.change()
+        if change:
+            where = self.here()
+            self.handling.problem = change if where is None else f"{change}, at `{where.text}`"
+            raise Failed(self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Whether an op on these numbers can be computed now: none depends on a draw."""

@@ -9,6 +9,7 @@ from typing import Any
 from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.reads import is_foreign_module, module_name
 from tracejit.trace.capture.walk import Walk
+from tracejit.words import attribute
 
 
 def visit_buffer(walk: Walk, value: Any, held: str, name: str) -> None:
@@ -46,7 +47,7 @@ def _visit_ctypes(walk: Walk, value: Any, held: str, name: str) -> None:
     else:
         fields = [field for cls in kind.__mro__ for field in vars(cls).get("_fields_", ())]
         for word, *_ in fields:
-            _visit_part(walk, getattr(value, word), f"{held}.{word}", word)
+            _visit_part(walk, getattr(value, word), attribute(held, word), word)
 
 
 def _visit_part(walk: Walk, part: Any, place: str, name: str) -> None:

@@ -20,6 +20,7 @@ from tracejit.ir.types import type_of
 from tracejit.parsing import parse
 from tracejit.trace.capture.ambient import Ambient
 from tracejit.trace.capture.exactness import ATOMS
+from tracejit.words import a
 
 LONGEST = 40
 GONE = "gone"
@@ -93,15 +94,6 @@ def described(value: Any) -> str:
     if kind in (list, tuple, dict, set, frozenset):
         return f"{a(kind.__name__)} of {len(value)}"
     return a(kind.__name__)
-
-
-def a(noun: str) -> str:
-    """A noun with its article.
-
-    >>> a("float"), a("int")
-    ('a float', 'an int')
-    """
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def told_apart(was: Any, now: Any) -> tuple[str, str]:
