@@ -47,6 +47,8 @@ not listed is refused by name when it meets an array that is being recorded: see
 page. Methods of arrays (`x.sum()`) and operators (`x @ y`) are the functions they stand for.
 SciPy's ufuncs (`scipy.special.gammaln`) are recorded by that name, and its other functions by the
 name they have in tracejit: `tracejit.scipy.special.logsumexp`, `tracejit.scipy.fft.fft`.
+Products with matrices of `scipy.sparse` are recorded as operators: see
+[specialisation](specialisation.md#numbers-as-arguments).
 
 | column | says |
 |---|---|
@@ -77,6 +79,7 @@ MODULES = {
     "numpy.lib.stride_tricks": "np.lib.stride_tricks",
     "scipy.special": "scipy.special",
     "scipy.linalg": "scipy.linalg",
+    "scipy.ndimage": "scipy.ndimage",
 }
 REFUSING = ("refuse", "_refuse")
 SILENT = re.compile(
@@ -298,6 +301,8 @@ def rows() -> dict[str, list[tuple[str, ...]]]:
     for function, handler in HANDLERS.items():
         if getattr(handler, "__name__", "").startswith(REFUSING) or distribution_of(function):
             continue
+        if str(getattr(function, "__module__", "")).startswith("tracejit."):
+            continue  # an operator's, which no library has by name
         module, name = place(function, known)
         seen = found.get(source(handler), Found())
         formula = seen.formula or handler in formulas

@@ -123,9 +123,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
-        "banded", "calls", "cholesky", "convolutions", "fourier", "integrate", "inverses", "linalg",
-        "lu", "matrix_functions", "polar", "qr", "riccati", "signal", "solvers", "spectra",
-        "structured",
+        "banded", "calls", "cholesky", "convolutions", "filters", "fourier", "integrate",
+        "inverses", "linalg", "lu", "matrix_functions", "ndimage", "polar", "qr", "riccati",
+        "signal", "solvers", "spectra", "structured",
     )
 } | {
     f"tracejit.ops.scipy.stats.{area}": "tests/scipy/test_stats.py"
@@ -170,6 +170,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.sources": "tests/test_transforms.py",
     "tracejit.trace.memory": "tests/trace/test_writes.py",
     "tracejit.ops.updates": "tests/trace/test_writes.py",
+    "tracejit.ops.sparse": "tests/trace/test_recorded_matrix.py",
+    "tracejit.trace.sparse": "tests/trace/test_recorded_matrix.py",
     "tracejit.ops.loops": "tests/ops/test_ufunc_methods.py",
     "tracejit.ops.methods": "tests/ops/test_ufunc_methods.py",
 }  # fmt: skip

@@ -273,7 +273,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "input-signature": lambda: promised(VECTOR),
     "not-a-spec": lambda: tj.function(leak, input_signature=[("f8", (None, 3))]),
     "size-needed": lambda: tj.function(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
-    "not-an-array": lambda: tj.function(lambda x: x)({1, 2}),
+    "not-an-array": lambda: tj.function(lambda x: x)(bytearray(2)),
     "not-callable": lambda: tj.function(3),
     "not-scalar": lambda: tj.grad(lambda x: x * 2.0)(VECTOR),
     "not-real": lambda: tj.grad(lambda x: np.sum(x) * 1j)(VECTOR),

@@ -749,9 +749,8 @@ def generator(x: Any) -> Iterator[Any]:
     ("function", "kind"),
     [
         (generator, "a generator"),
-        (lambda x: {1, 2}, "a set"),
         (lambda x: {x * 2.0}, "a set"),
-        (lambda x: collections.OrderedDict(x=x * 2.0), "an OrderedDict"),
+        (lambda x: collections.Counter(x=x * 2.0), "a Counter"),
         (lambda x: Holder(x * 2.0), "a Holder"),
         (lambda x: [bytearray(b"abc")], "a bytearray"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def test_outside_of_recordings_it_is_numpy() -> None:
         mine, expected = make(tnp), make(np)
         assert type(mine) is type(expected)
         np.testing.assert_array_equal(mine, expected)
-    assert tnp.sin is np.sin
+    assert tnp.pi is np.pi
     assert tnp.float32 is np.float32
     assert tnp.pi == np.pi
     assert tnp.random is not None
@@ -255,3 +256,73 @@ def test_an_array_that_is_watched_is_no_more_the_users() -> None:
     by_w, by_x = tape.gradient(y, [taken, x])
     np.testing.assert_array_equal(by_w.numpy(), [8.0, 20.0])
     np.testing.assert_array_equal(by_x.numpy(), [16.0, 25.0])
+
+
+LISTS = {
+    "sum": lambda x: tnp.sum([x[0], x[1]]),
+    "sum by name": lambda x: tnp.sum(a=[x[0], x[1]], axis=0),
+    "diag": lambda x: tnp.diag([x[0], x[1]]),
+    "diag by name": lambda x: tnp.diag(v=(x[0], x[1])),
+    "copy": lambda x: tnp.copy([x[0], x[1]]),
+    "norm": lambda x: tnp.linalg.norm([x[0], x[1]]),
+    "exp": lambda x: tnp.exp([x[0], x[1]]),
+    "maximum": lambda x: tnp.maximum(x[0], [x[1], 1.5]),
+    "nested": lambda x: tnp.multiply([[x[0]], [2.0]], (x[1], x[2])),
+    "reduce": lambda x: tnp.add.reduce([x, x], axis=(0, 1)),
+    "accumulate": lambda x: tnp.multiply.accumulate([x[0], x[1], x[2]]),
+    "outer": lambda x: tnp.subtract.outer([x[0], 2.0], x),
+    "two results": lambda x: tnp.modf([x[0], x[1]])[0],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_recorded_numbers_is_an_array_everywhere(name: str) -> None:
+    f, expected = LISTS[name], LISTS[name](X)
+    found = tj.function(f)(X)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    with tj.GradientTape() as tape:
+        x = tj.constant(X)
+        tape.watch(x)
+        y = f(x)
+    found = tape.gradient(y, x).numpy()
+    np.testing.assert_array_equal(found, tj.grad(lambda x: np.sum(f(x)))(X))
+
+
+def test_a_ufunc_is_numpys_but_for_lists() -> None:
+    assert tnp.exp == np.exp
+    assert {np.exp: 1}[tnp.exp] == 1
+    assert isinstance(tnp.exp, np.ufunc)
+    assert (tnp.exp.nin, tnp.add.identity, tnp.exp.__name__) == (1, 0, "exp")
+    assert tnp.exp([0.0, 0.0]).tolist() == [1.0, 1.0]
+    assert repr(pickle.loads(pickle.dumps(tnp.exp))) == "<ufunc 'exp'>"
+    assert tj.grad(tnp.exp)(0.0) == 1.0
+
+
+def test_the_constructor_of_arrays_makes_recorded_ones() -> None:
+    def f(x: Any) -> Any:
+        made = tnp.ndarray(x.shape, x.dtype)
+        made[...] = x
+        made[0] = x[1] * x[1]
+        more = tnp.ndarray((2,))
+        more[:] = x[:2]
+        return np.sum(made) + np.sum(more)
+
+    assert tj.grad(f)(X).tolist() == [1.0, 2 * X[1] + 2.0, 1.0]
+    assert type(tnp.ndarray((2, 3), np.float32)) is np.ndarray
+
+
+def test_elsewhere_the_constructor_is_the_class() -> None:
+    def f(x: Any) -> Any:
+        plain = np.ones(3)
+        assert type(plain) is tnp.ndarray
+        assert isinstance(x, tnp.ndarray)
+        whole = tnp.ndarray((3,), buffer=plain, dtype=float)
+        assert type(whole) is np.ndarray
+        match x:
+            case tnp.ndarray():
+                return x * whole
+
+    assert tj.function(f)(X).tolist() == X.tolist()
+    with pytest.raises(tj.TracejitError, match="buffer= is being recorded"):
+        tj.function(lambda x: tnp.ndarray((3,), buffer=x))(X)

@@ -4,12 +4,13 @@ written to, containers it has not."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from tracejit.errors import fail
+from tracejit.ir.types import HANDLE
 from tracejit.ops.forms import as_scalar
 from tracejit.runtime.dispatch import check_apart
 from tracejit.runtime.identity import NotApart
@@ -61,6 +62,14 @@ def _data_of(tensor: Tensor, seen: dict[int, Tensor]) -> Any:
     return data.view()
 
 
+def check_unread(call: Call, values: Sequence[Any], read: Collection[str]) -> None:
+    """Refuse eager Tensors that a tape records where Python has `read` the numbers, by leaf name:
+    their gradients would be lost."""
+    for leaf, value in zip(call.leaves, values, strict=True):
+        if leaf.name in read and type(value) in TENSORS:
+            EAGER.value_of(value._value, "reading {}", "")
+
+
 def check_containers(
     signature: inspect.Signature, arguments: dict[str, Any], call: Call, values: Sequence[Any]
 ) -> None:
@@ -88,7 +97,7 @@ def write_back(call: Call, values: Sequence[Any]) -> None:
 
 def eager_source(leaf: Leaf, differentiated: bool) -> Any:
     """An argument of a call that Python makes: to differentiate by, as an eager Tensor."""
-    if not differentiated or leaf.type is None:
+    if not differentiated or leaf.type is None or leaf.type is HANDLE:
         return leaf.value
     tensor: Any = Tensor(snapshot(EAGER.lift(leaf.value)), EAGER)
     if not leaf.type.is_inexact:

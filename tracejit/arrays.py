@@ -24,8 +24,9 @@ from tracejit.ops.shapes import copy
 from tracejit.ops.sized import SIZED
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
+from tracejit.trace.iteration import ElementIterator, enumerated
 from tracejit.trace.memory import Sealed
-from tracejit.trace.namespaces import namespace, recordable, recorded_argument
+from tracejit.trace.namespaces import ListUfunc, namespace, recordable, recorded_argument
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -73,6 +74,32 @@ def _full(
         return full_like(like, fill_value)
     params = {"shape": shape_of(shape), "fill": plain_number(fill_value), "dtype": kind}
     return recorder.record(full, (), params)
+
+
+def _constructor() -> Any:
+    """np.ndarray; where something is recorded and the user's statement only calls it, what makes
+    arrays that are recorded."""
+    if _recorder() is None or not places.only_calls("ndarray"):
+        return numpy.ndarray
+    return _made(numpy.ndarray, _ndarray)
+
+
+def _ndarray(
+    recorder: Recorder,
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: int = 0,
+    strides: Any = None,
+    order: str | None = None,
+) -> Any:
+    """np.ndarray of a shape; of memory that exists it is NumPy's."""
+    if recorded_argument(buffer) is not None:
+        words = {"function": "np.ndarray", "problem": "buffer= is being recorded"}
+        raise fail("unsupported-call", places.here(), **words, fix="take np.reshape of it.")
+    if buffer is not None or strides is not None:
+        return None
+    return _full(recorder, shape, 0, dtype, order or "C")
 
 
 def _dtype_of(value: Any) -> Any:
@@ -164,7 +191,7 @@ def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
         if any(type(arg) is Dim for arg in args):
             return _sized(recorder, function, args, kwargs)
         if recorded_argument(*args, *kwargs.values()) is not None:
-            return recordable(function)(*args, **kwargs)
+            return recordable(function, as_array)(*args, **kwargs)
         data = function(*args, **kwargs)
         if data.dtype.kind not in "fc":
             return data
@@ -272,7 +299,13 @@ def wrapped(value: Any) -> Any:
         return _vectorize
     if id(value) in _BRACKETS:
         return _BRACKETS[id(value)]
-    if isinstance(value, (type, numpy.ufunc)) or not callable(value):
+    if value is numpy.ndarray:
+        return _constructor()
+    if value is numpy.ndenumerate or value is numpy.nditer:
+        return _iterator(value, enumerated if value is numpy.ndenumerate else ElementIterator)
+    if isinstance(value, numpy.ufunc):
+        return ListUfunc(value, as_array)
+    if isinstance(value, type) or not callable(value):
         return None
     try:
         known = value in HANDLERS
@@ -281,8 +314,19 @@ def wrapped(value: Any) -> Any:
     if value in _MADE:
         return _MADE[value]
     if not known:
-        return None
+        return recordable(value)
     return recordable(value) if value in OF_SEQUENCES else recordable(value, as_array)
+
+
+def _iterator(plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
+    """np.nditer or np.ndenumerate; of recorded arrays what reads them at each step."""
+
+    @functools.wraps(plain, updated=())
+    def iterate(*args: Any, **kwargs: Any) -> Any:
+        found = recorded_argument(*args, *kwargs.values())
+        return (plain if found is None else recorded)(*args, **kwargs)
+
+    return iterate
 
 
 def _module(library: ModuleType) -> ModuleType:

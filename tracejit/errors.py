@@ -213,8 +213,8 @@ ERRORS: dict[str, Row] = {
     "not-an-array": Row(
         ArgumentError,
         "{what} is {article} {kind}, not an array.",
-        "tracejit records arrays, numbers and containers of them (dict, list, tuple, NamedTuple, "
-        "dataclass); strings, None, enums and other hashable objects select a kernel.",
+        "tracejit records arrays, numbers and containers of them (dicts, list, tuple, NamedTuple, "
+        "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
         "{fix}",
     ),
     "not-callable": Row(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from tracejit.arguments import recording_among, without_tensors, write_back
+from tracejit.arguments import check_unread, recording_among, without_tensors, write_back
 from tracejit.differentiate import Request, rebuild, run
 from tracejit.errors import TracejitError, fail
 from tracejit.explain import Explained, History, explained
@@ -27,10 +27,12 @@ from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.floating import QUIET, STATE
+from tracejit.trace.labelled import unlabelled
 from tracejit.trace.lending import Attributes, others_lend
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
+    NUMBERS,
     Call,
     bind_arguments,
     inside_method,
@@ -199,6 +201,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         Raises Failed where there are too many.
         """
         for _ in range(self.options.max_paths):
+            check_unread(call, leaves, found.entry.fixed)
             seen = self._shelf.calls
             answer, outcomes = found.entry.ways.tried(leaves)
             if outcomes is None:
@@ -256,6 +259,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 for leaf in call.leaves
             ]
             arguments = call.rebuild(values)
+        arguments = {name: unlabelled(value) for name, value in arguments.items()}
         answer = run(self.python, self.signature, self.request, arguments, recording, top=False)
         if self.request.transform:
             write_back(call, values)
@@ -335,7 +339,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             call, sizes = self._shapes.freed(call)
         fixed, differentiated = self._roles(call)
         if onto is not None:
-            numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
+            numbers = [leaf for leaf in call.leaves if leaf.role in NUMBERS]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
         runner = Run(self.python, self.signature, self.request, self.name)
         runner.keeps_apart, runner.freezes = self._keeps_apart, self.options.freeze

@@ -5,7 +5,9 @@ functions that make arrays make ones that are recorded: what is written into the
 they make NumPy's arrays. Lists of recorded arrays are taken by every function that is known.
 
 Arrays of integers made of numbers alone (`np.arange(3)`, `np.array([0, 2])`) stay NumPy's: they are
-what indices are made of. `np.empty` makes zeros where it is recorded.
+what indices are made of. `np.empty` makes zeros where it is recorded, and so does `np.ndarray`
+where a statement only calls it; elsewhere that is NumPy's class. Ufuncs are equal to NumPy's, but
+other objects.
 
 >>> import tracejit as tj
 >>> import tracejit.numpy as np
@@ -28,4 +30,4 @@ from tracejit.arrays import wrapped as _wrapped
 from tracejit.trace.namespaces import namespace as _namespace
 
 __all__ = list(_numpy.__all__)
-__getattr__, __dir__ = _namespace(_numpy, _wrapped)
+__getattr__, __dir__ = _namespace(_numpy, _wrapped, fresh=("ndarray",), known=globals())

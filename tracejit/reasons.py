@@ -21,7 +21,8 @@ from tracejit.sentences import READS, SENTENCES
 from tracejit.specialise import RecordedCall
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
-from tracejit.trace.trees import LEAF, Structure
+from tracejit.trace.sparse import is_like_matrix
+from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
 from tracejit.words import a, file_name
 
 MOST_COMPARED = 32
@@ -213,10 +214,16 @@ def _leaf_difference(
 ) -> Difference | None:
     """In which way a leaf is not what the kernel takes; None where it is."""
     what = words_of(other)
+    if mine.given is not other.given:
+        return Difference("kind", what, *_kinds(mine, other))
     if mine.role != other.role or (mine.type is None) != (other.type is None):
         return Difference("kind", what, *_kinds(mine, other))
     if other.role == "variable":
         return None if mine.value is other.value else Difference("variable", what)
+    if other.role == "sparse":
+        matrices = mine.value, other.value
+        told = [f"{a(type(x).__name__)} {x.dtype}{[*x.shape]}" for x in matrices]
+        return None if is_like_matrix(*matrices) else Difference("kind", what, *told)
     if other.role == "static" or other.role == "generator":
         same = is_same if other.role == "static" else _is_of_kind
         if same(mine.value, other.value):
@@ -269,14 +276,14 @@ def _shape_text(shape: tuple[Any, ...]) -> str:
 def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
     """What two leaves are that are not of one kind."""
     was, now = (
-        f"an array {leaf.type!r}" if leaf.role == "array" else a(_kind(leaf))
+        f"an array {leaf.type!r}" if leaf.role == "array" and leaf.given is None else a(_kind(leaf))
         for leaf in (mine, other)
     )
     return was, now if now != was else told_apart(mine.value, other.value)[1]
 
 
 def _kind(leaf: Leaf) -> str:
-    name = type(leaf.value).__name__
+    name = (leaf.given or type(leaf.value)).__name__
     return f"np.{name}" if leaf.role == "scalar" else name
 
 
@@ -284,7 +291,7 @@ def _structure_difference(what: str, mine: Structure, other: Structure) -> Diffe
     """Where two containers begin to differ, and how."""
     same = mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order
     if same:
-        keyed = mine.cls in (dict, list, tuple)
+        keyed = mine.cls in INDEXED
         for key, one, two in zip(mine.keys, mine.children, other.children, strict=True):
             if one != two:
                 step = f"{what}[{key!r}]" if keyed else f"{what}.{key}"
@@ -296,9 +303,10 @@ def _container(structure: Structure) -> str:
     if structure is LEAF or structure.cls is None:
         return "one array or number"
     noun = a(structure.cls.__name__)
-    if structure.cls is dict:
-        return f"{noun} of the keys {', '.join(map(repr, structure.order)) or 'none'}"
-    return f"{noun} of {len(structure.keys)}" if structure.cls in (list, tuple) else noun
+    if structure.cls in MAPPINGS or structure.cls is set:
+        what = " the keys" if structure.cls is not set else ""
+        return f"{noun} of{what} {', '.join(map(repr, structure.order)) or 'none'}"
+    return f"{noun} of {len(structure.keys)}" if structure.cls in SEQUENCES else noun
 
 
 def _read(difference: Difference, where: Where | None) -> Difference:

@@ -16,7 +16,7 @@ from typing import Any
 from tracejit import switch
 from tracejit.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
-from tracejit.errors import TracejitError, fail, placed, without_frames
+from tracejit.errors import TracejitError, Where, fail, placed, without_frames
 from tracejit.explain import History
 from tracejit.joined import raised_by_kernel
 from tracejit.kernel import Kernel
@@ -30,6 +30,7 @@ from tracejit.strict import python_must_raise
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
+from tracejit.trace.labelled import has_labelled_inside, unlabelled
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.shapes import Shapes
@@ -131,6 +132,10 @@ class Recovering:
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__
+        if type(error) is TypeError and str(error).startswith("Iterator operand is"):
+            words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
+            fix = "take it from `import tracejit.numpy as np`."
+            return shown(fail("unsupported-call", _line_of(error), **words, fix=fix))
         if isinstance(error.__cause__, TracejitError):
             if isinstance(error, SystemError):  # C code went on after the refusal
                 return shown(error.__cause__)
@@ -153,7 +158,9 @@ class Recovering:
         if self._is_switched_off():
             return False  # it was Python that raised
         if isinstance(error, NotApart):
-            return not self.is_derived
+            return not self.is_derived and not any(
+                map(has_labelled_inside, (*args, *kwargs.values()))
+            )
         if isinstance(error, Failed):
             return True
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
@@ -209,7 +216,8 @@ class Recovering:
             raise cause or shown(fail("not-compiled", line, function=self.name))
         on_tensors = self._takes_gradients_of(args, kwargs)
         if not self.is_derived and not on_tensors:
-            return self.python(*args, **kwargs)
+            named = {name: unlabelled(value) for name, value in kwargs.items()}
+            return self.python(*map(unlabelled, args), **named)
         arguments = self._read_sources(bind_arguments(self.signature, self.name, args, kwargs))
         call = self._take_apart(arguments, Space(self.signature.parameters))
         taken = self._roles(call)[1]
@@ -284,6 +292,14 @@ class Recovering:
             and (leaf.path not in self._dynamic or leaf.argument in self._static)
         }
         return fixed, differentiated
+
+
+def _line_of(error: BaseException) -> Where | None:
+    """The line that raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return None if trace is None else places.where(trace.tb_frame)
 
 
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

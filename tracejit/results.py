@@ -254,7 +254,8 @@ def _check_fixed(leaf: Any, function: str) -> None:
     """Refuse a result that would be one object for every call although it changes, or holds what
     only this recording knows."""
     held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
-    parts = [part for value in held for part in flatten(value)[0]]
+    elements = leaf if isinstance(leaf, frozenset) else ()
+    parts = [part for value in (*held, *elements) for part in flatten(value)[0]]
     for part in parts:
         if type(part) is Dim:
             part.sizes.pin(part)

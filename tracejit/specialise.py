@@ -38,9 +38,10 @@ from tracejit.trace.lending import (
     put_numbers,
 )
 from tracejit.trace.record import Recording
+from tracejit.trace.recorded_matrix import RecordedMatrix
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
-from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types
@@ -127,7 +128,7 @@ class RecordedCall(NamedTuple):
             if type(value) in TENSORS:
                 yield value
                 continue
-            if leaf.role == "generator":
+            if leaf.role in ("generator", "sparse"):
                 yield handle_tensor(numpy_generator(value))
                 continue
             if leaf.role == "number" and leaf.name in self.differentiated:
@@ -202,7 +203,7 @@ class Run:
 
     def _recorded(self, asked: Asked) -> RecordedCall:
         known = asked.fixed.keys() | asked.differentiated
-        numbers = {x.name: x.value for x in asked.call.leaves if x.role == "number"}
+        numbers = {x.name: x.value for x in asked.call.leaves if x.role in NUMBERS}
         numbers = {name: number for name, number in numbers.items() if name not in known}
         try:
             one = self._once(asked)
@@ -433,7 +434,12 @@ def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:
     if leaf.role == "generator":
         generator = numpy_generator(leaf.value)
         return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
+    if leaf.role == "sparse":
+        return RecordedMatrix(recording.argument(leaf.name, leaf.type, leaf.value), leaf.value)
     if leaf.name in asked.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
         kind = leaf.type.with_form("scalar")
         return recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
-    return recording.argument(leaf.name, leaf.type, leaf.value)
+    tensor = recording.argument(leaf.name, leaf.type, leaf.value)
+    if leaf.role == "scalar" and leaf.name not in asked.differentiated:
+        recording.scalars[tensor._value] = leaf.value
+    return tensor

@@ -11,11 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.fft
-import scipy.integrate
-import scipy.interpolate
-import scipy.special
-import scipy.stats
 
 import tracejit as tj
 from tests.interpret import record
@@ -298,26 +293,6 @@ def test_here_is_the_running_line() -> None:
     assert found is not None
     assert found.text.strip() == "found = places.here()"
     assert found.filename.endswith("test_places.py")
-
-
-SCIPY = {
-    "special": (lambda x: scipy.special.logsumexp(x), "scipy.special", "tracejit.scipy.special"),
-    "stats": (lambda x: scipy.stats.norm.logpdf(x), "scipy.stats", "tracejit.scipy.stats"),
-    "fft": (lambda x: scipy.fft.fft(x), "scipy.fft", "tracejit.scipy.fft"),
-    "another": (lambda x: scipy.interpolate.CubicSpline(VECTOR, x), "scipy.interpolate", "outside"),
-    "calling back": (lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1), "scipy", "scipy"),
-}
-
-
-@pytest.mark.parametrize("f, package, fix", SCIPY.values(), ids=SCIPY)
-def test_a_function_of_scipy_is_refused_at_the_users_line(f: Any, package: str, fix: str) -> None:
-    with pytest.raises(tj.TracejitError) as caught:
-        tj.function(f)(VECTOR)
-    what, line, *_, advice = str(caught.value).splitlines()
-    assert what.startswith(f"{package}")
-    assert "needs a value" in what
-    assert line.startswith("  test_places.py:")
-    assert fix in advice
 
 
 STATEMENTS = """

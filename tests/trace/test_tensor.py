@@ -371,7 +371,7 @@ def test_a_plain_array_does_not_take_a_recorded_element(index: Any) -> None:
         (lambda x: np.busday_count(x, x), "np.busday_count"),
         (lambda x: np.frompyfunc(max, 2, 1).reduce(x), "the ufunc max (vectorized).reduce"),
         (lambda x: x.byteswap(), "ndarray.byteswap"),
-        (lambda x: x.flat, "ndarray.flat"),
+        (lambda x: x.ctypes, "ndarray.ctypes"),
         (lambda x: np.frompyfunc(max, 2, 1).outer(x, x), "the ufunc max (vectorized).outer"),
         (lambda x: np.busday_count(x, x), "np.busday_count"),
     ],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, namedtuple
+import enum
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,12 @@ class Slotted:
     second: Any
 
 
+class Level(enum.IntEnum):
+    """A constant that is equal to a number."""
+
+    LOW = 1
+
+
 Empty = namedtuple("Empty", ())
 
 
@@ -98,6 +105,10 @@ TREES = st.recursive(
         st.builds(Frozen, inner),
         st.builds(Slotted, first=inner, second=inner),
         st.just(Empty()),
+        st.dictionaries(KEYS, inner, max_size=4).map(OrderedDict),
+        st.builds(defaultdict, st.sampled_from([None, list]), st.dictionaries(KEYS, inner)),
+        st.builds(slice, inner, inner, inner),
+        st.sets(st.one_of(KEYS, st.booleans(), st.just(Level.LOW)), max_size=4),
     ),
     max_leaves=12,
 )
@@ -108,12 +119,18 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
+        if getattr(one, "default_factory", 0) is not getattr(other, "default_factory", 0):
+            return False
         pairs = zip(one.items(), other.items(), strict=False)
         return len(one) == len(other) and all(
             key == second and same(value, found) for (key, value), (second, found) in pairs
         )
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, slice):
+        return same([one.start, one.stop, one.step], [other.start, other.stop, other.step])
+    if isinstance(one, set):
+        return one == other and {*map(type, one)} == {*map(type, other)}
     if dataclasses.is_dataclass(one):
         fields = [field.name for field in dataclasses.fields(one)]
         return all(same(getattr(one, name), getattr(other, name)) for name in fields)
@@ -181,8 +198,12 @@ def test_conditions_hold_for_the_same_structure(one: Any, other: Any) -> None:
         ([1, (2, {"z": 3, "a": [4]})], [1, 2, 4, 3]),
         ("text", ["text"]),
         (BOX, [BOX]),
-        ({1, 2}, [{1, 2}]),
-        (OrderedDict(a=1), [OrderedDict(a=1)]),
+        ({1, 2}, []),
+        ({1, BOX}, [{1, BOX}]),
+        (OrderedDict(b=1, a=2), [2, 1]),
+        (defaultdict(list, b=1, a=2), [2, 1]),
+        (slice(1, None, 3), [1, None, 3]),
+        (deque([1]), [deque([1])]),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -199,7 +220,10 @@ def test_an_array_is_a_leaf() -> None:
 def test_classes_lengths_keys_and_their_order_are_part_of_the_structure() -> None:
     trees = [
         [1], (1,), [1, 2], {"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"b": 2, "a": 1},
-        Point(1, 2), Layer(1, 2), (1, 2), Empty(), (), [], {},
+        Point(1, 2), Layer(1, 2), (1, 2), Empty(), (), [], {}, slice(1), set(), {1}, {True},
+        {Level.LOW}, {(1,)}, {(True,)}, {1, 2}, OrderedDict(a=1, b=2), OrderedDict(b=2, a=1),
+        OrderedDict(), defaultdict(list), defaultdict(None), defaultdict(list, a=1), {(1,): 1},
+        {(True,): 1}, {0.0: 1}, {-0.0: 1},
     ]  # fmt: skip
     structures = [flatten(tree)[1] for tree in trees]
     for k, one in enumerate(structures):

@@ -3,8 +3,10 @@ arguments, recorded and under a tape; and its gradient is that of what it comput
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -877,3 +879,51 @@ def test_long_chains_of_views(again: Callable[[Any], Any]) -> None:
     step = np.where(np.arange(len(x)) % 3, 0.0, 1e-6)
     difference = (f(x + step) - f(x - step)) / 2
     np.testing.assert_allclose(gradient @ step, difference, rtol=1e-6)
+
+
+def test_an_assignment_to_a_plain_array_is_named_as_one() -> None:
+    def columns(x: Any) -> Any:
+        plain = np.zeros((3, 2))
+        for k in range(2):
+            plain[:, k] = x
+        return plain
+
+    def part(x: Any) -> Any:
+        plain = np.zeros(3)
+        plain[0:1] = x[0]
+        return plain
+
+    def added(x: Any) -> Any:
+        plain = np.zeros(3)
+        plain[0] += x[0]
+        return plain
+
+    def error_of(call: Callable[[], Any]) -> str:
+        with pytest.raises((InPlaceError, ValueError)) as caught:
+            call()
+        error = caught.value  # NumPy names another in its place where it asks for float(t)
+        return str(error if isinstance(error, InPlaceError) else error.__cause__)
+
+    def under_a_tape(f: Any) -> None:
+        with tj.GradientTape() as tape:
+            t = tj.constant(x)
+            tape.watch(t)
+            f(t * 2.0)
+
+    names = {columns: "plain[:, k]", part: "plain[0:1]", added: "plain[0]"}
+    x = np.arange(3.0)
+    for f, name in names.items():
+        told = name if sys.version_info >= (3, 11) else "a[...]"
+        for call in (lambda f=f: tj.function(f)(x), functools.partial(under_a_tape, f)):
+            text = error_of(call)
+            assert text.startswith(f"{told} = ... writes in place into a plain array")
+
+
+def test_an_index_that_needs_a_value_is_no_write_into_a_plain_array() -> None:
+    def f(x: Any) -> Any:
+        made = tnp.zeros(3)
+        made[np.asarray(x)] = 1.0
+        return made
+
+    with pytest.raises(tj.TracejitError, match="needs a value"):
+        tj.function(f)(np.arange(3.0))

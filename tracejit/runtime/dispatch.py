@@ -149,7 +149,9 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     spelled: dict[str, str] = {}
     for leaf in entry.call.leaves:
         spelled[leaf.name] = (
-            leaf.path if leaf.path == leaf.argument else f"{space.prefix}{leaf.name}"
+            leaf.path
+            if leaf.path == leaf.argument and leaf.given is None
+            else f"{space.prefix}{leaf.name}"
         )
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
         if leaf.name in entry.in_order:
@@ -207,8 +209,16 @@ def lies_in_order(value: Any) -> bool:
 def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:
     """Conditions on one leaf, the first of which gives it the name `text`."""
     first = text if text == leaf.path else f"({text} := {leaf.path})"
+    if leaf.given is not None:
+        yield f"{space.bind(type)}({leaf.path}) is {space.bind(leaf.given)}"
+        first = f"({text} := {space.bind(np.asarray)}({leaf.path}))"
     if leaf.role == "generator":
         yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
+        return
+    if leaf.role == "sparse":
+        yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
+        yield f"{text}.shape == {leaf.value.shape!r}"
+        yield f"{text}.dtype == {space.bind(leaf.value.dtype)}"
         return
     if leaf.role == "variable":
         yield f"{first} is {space.bind(leaf.value)}"
@@ -227,7 +237,8 @@ def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> 
     kind = type(leaf.value) if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
     yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
     if leaf.name in fixed:
-        yield _number_check(text, fixed[leaf.name], space)
+        check = _scalar_check if leaf.role == "scalar" else _number_check
+        yield check(text, fixed[leaf.name], space)
 
 
 def shape_checks(text: str, type: ArrayType, space: Space) -> Iterator[str]:
@@ -304,6 +315,13 @@ def _number_check(text: str, value: Any, space: Space) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f"{text} == {space.bind(value)}"
     return f"{text} == {value!r}"
+
+
+def _scalar_check(text: str, value: Any, space: Space) -> str:
+    """The same of NumPy scalars."""
+    if value == value and value != 0 and value.dtype.kind != "c":
+        return f"{text} == {space.bind(value)}"
+    return f"{text}.tobytes() == {value.tobytes()!r}"
 
 
 def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) -> Iterator[str]:

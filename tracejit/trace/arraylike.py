@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.trace.iteration import FlatIterator
 from tracejit.trace.operators import POWER, binary, method_of, refused, unary
 
 
@@ -120,6 +121,15 @@ class ArrayMethods:
     def imag(self) -> Any:
         """The imaginary part."""
         return self._handle(np.imag, (self,), {})
+
+    @property
+    def flat(self) -> FlatIterator:
+        """The elements in C order, to be read, indexed and written."""
+        return FlatIterator(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        FlatIterator(self)[...] = value
 
     # ndarray's methods that are NumPy's functions
 

@@ -20,8 +20,6 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import AS_INTEGER, DECIDE
 from tracejit.ops.effects import CALLBACK
-from tracejit.ops.markers import IDENTITY, OVERRIDE
-from tracejit.ops.weak import SIZE
 
 
 class Hidden(NamedTuple):
@@ -193,6 +191,14 @@ class Decisions:
         DECIDE(tensor, outcome=outcome)
         return outcome
 
+    def number(self, value: Value) -> Any:
+        """What `value` is in this call. Raises Unknown or Failed."""
+        try:
+            return self.prefix[value]
+        except Failed as failed:
+            self.failed = failed
+            raise
+
     def _argument(self, value: Value) -> Any:
         """What an input of the graph is in this call."""
         if value in self.given:
@@ -202,17 +208,3 @@ class Decisions:
                 path, holder = hidden.path, hidden.holder
                 return operator.attrgetter(path[1:])(holder) if path else holder
         raise Unknown(value)
-
-
-def is_constant(value: Value) -> bool:
-    """Whether a value is made of constants alone."""
-    pending, met = [value], {value}
-    while pending:
-        one = pending.pop()
-        if isinstance(one, Constant):
-            continue
-        if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
-            return False
-        pending += [x for x in one.node.operands if x not in met]
-        met.update(one.node.operands)
-    return True

@@ -354,7 +354,7 @@ class Eager(threading.local, Recorder):
         if current_recording() is not None or any(window.knows(value) for window in self.windows):
             name = self.name_of(value)
             name = "t" if name == "an array" else name
-            raise fail("taped", self.here(), call=call.format(name), name=name)
+            raise self.value_refused("taped", call.format(name), name=name)
         return value.data
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:

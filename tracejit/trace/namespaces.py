@@ -8,9 +8,11 @@ they are recorded where a Tensor or a Variable is among their arguments.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from tracejit.trace.trees import flatten
 
@@ -29,10 +31,22 @@ def recorded_argument(*args: Any) -> Any:
 def _is_data(arg: Any) -> bool:
     """Whether a sequence stands for an array: a list, or a tuple that holds one; others are sizes,
     axes and their like."""
-    if type(arg) is not tuple:
-        return type(arg) is list
-    recorded = [leaf for leaf in flatten(arg)[0] if hasattr(type(leaf), "__tracejit_record__")]
+    return type(arg) is list or (type(arg) is tuple and _holds_array(arg))
+
+
+def _holds_array(sequence: Any) -> bool:
+    """Whether a Tensor or a Variable that is no Python number is in a sequence."""
+    recorded = [leaf for leaf in flatten(sequence)[0] if hasattr(type(leaf), "__tracejit_record__")]
     return any(leaf.type.form != "weak" for leaf in recorded)
+
+
+def _holds_recorded(sequence: Any) -> bool:
+    return any(hasattr(type(leaf), "__tracejit_record__") for leaf in flatten(sequence)[0])
+
+
+def _is_named_data(name: str, arg: Any) -> bool:
+    """The same of an argument that is given by name, where a list may be axes or sizes, too."""
+    return name != "out" and type(arg) in (list, tuple) and _holds_array(arg)
 
 
 def recordable(
@@ -48,19 +62,81 @@ def recordable(
             return function(*args, **kwargs)
         if convert is not None:
             args = tuple(convert(arg) if _is_data(arg) else arg for arg in args)
+            kwargs = {
+                name: convert(arg) if _is_named_data(name, arg) else arg
+                for name, arg in kwargs.items()
+            }
         return recorded.__array_function__(function, (), args, kwargs)
 
     return call
 
 
+_SHOWN = frozenset(("__name__", "__qualname__", "__doc__", "__signature__"))
+
+
+class ListUfunc:
+    """A ufunc of NumPy's that takes lists of Tensors, too, as its methods do.
+
+    It is equal to the ufunc, an instance of np.ufunc, and has all its attributes: NumPy has no
+    protocol for what is inside a list.
+    """
+
+    def __init__(self, ufunc: np.ufunc, convert: Callable[[Any], Any]) -> None:
+        """`ufunc`, of whose arguments `convert` makes arrays of lists."""
+        self._ufunc = ufunc
+        self._convert = convert
+        for name in dir(ufunc):
+            if name[0] != "_" or name in _SHOWN:
+                setattr(self, name, getattr(ufunc, name))
+        for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+            method = functools.partial(self._call, getattr(ufunc, name))
+            setattr(self, name, functools.update_wrapper(method, getattr(ufunc, name)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if type(arg) is list or type(arg) is tuple:
+                return self._call(self._ufunc, *args, **kwargs)
+        return self._ufunc(*args, **kwargs)
+
+    def _call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The call of `function` with arrays in place of sequences that hold Tensors."""
+        given = [
+            self._convert(arg) if type(arg) in (list, tuple) and _holds_recorded(arg) else arg
+            for arg in args
+        ]
+        return function(*given, **kwargs)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """np.ufunc, for isinstance."""
+        return np.ufunc
+
+    def __eq__(self, other: object) -> bool:
+        return self._ufunc == (other._ufunc if type(other) is ListUfunc else other)
+
+    def __hash__(self) -> int:
+        return hash(self._ufunc)
+
+    def __repr__(self) -> str:
+        return repr(self._ufunc)
+
+    def __reduce__(self) -> Any:
+        return ListUfunc, (self._ufunc, self._convert)
+
+
 def namespace(
-    library: ModuleType, wrapped: Callable[[Any], Any] | None = None
+    library: ModuleType,
+    wrapped: Callable[[Any], Any] | None = None,
+    fresh: Collection[str] = (),
+    known: dict[str, Any] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a module that stands for `library`.
 
     What `wrapped` answers for an attribute, unless None, takes its place; functions are recordable.
+    It is asked once, but for those in `fresh` each time. What is found is kept in `known`: in the
+    dict of the module, Python finds it there the next time.
     """
-    known: dict[str, Any] = {}
+    known = {} if known is None else known
 
     def attribute(name: str) -> Any:
         if name not in known:
@@ -70,7 +146,10 @@ def namespace(
                 other = recordable(value)
             if type(other) is FunctionType:
                 other.__name__ = name
-            known[name] = value if other is None else other
+            found = value if other is None else other
+            if name in fresh:
+                return found
+            known[name] = found
         return known[name]
 
     return attribute, lambda: dir(library)

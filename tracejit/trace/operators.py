@@ -12,6 +12,7 @@ import numpy as np
 from tracejit.ir.types import WEAK_DTYPES, is_number, type_of
 from tracejit.ops.weak import BINARY, BINARY_OPS, UNARY_OPS
 from tracejit.trace.selected import Selected
+from tracejit.trace.sparse import multiplies, times
 from tracejit.trace.writes import out_by_name, write_result, write_update
 
 Method = Callable[..., Any]
@@ -48,6 +49,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
             return BINARY_OPS[symbol](self, other)
         if type(other) is Selected:
             return NotImplemented
+        if type(other) is not np.ndarray and multiplies(symbol, other):
+            return self._handle(times, (self, other), {})
         if getattr(type(other), "__array_ufunc__", other) is None and other is not None:
             return NotImplemented
         if is_foreign(self, other):
@@ -57,6 +60,8 @@ def binary(symbol: str, function: Any) -> tuple[Method, Method, Method]:
         return self._handle(function, (self, other), {})
 
     def reflected(self: Any, other: Any) -> Any:
+        if type(other) is not np.ndarray and multiplies(symbol, other):
+            return self._handle(times, (other, self), {})
         if is_weak(self) and is_weak(other):
             return BINARY_OPS[symbol](other, self)
         if is_foreign(self, other):

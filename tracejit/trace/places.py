@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dis
 import functools
 import linecache
 import os
@@ -37,13 +38,10 @@ OWN_FOLDERS = (PACKAGE, str(Path(np.__file__).parent) + os.sep)
 _SCIPY = str(Path(np.__file__).parents[1] / "scipy") + os.sep
 # The decorators of contextlib call what they decorate.
 _INTERNAL_FOLDERS = (*OWN_FOLDERS, _SCIPY, contextlib.__file__)
-_RECORDABLE = {"scipy", *(f"scipy.{one.stem}" for one in Path(PACKAGE, "scipy").glob("[a-z]*.py"))}
+_STORES = {dis.opmap.get(name) for name in ("STORE_SUBSCR", "STORE_SLICE")} - {None}
 _USER_FILES = (str(Path(PACKAGE, "demo.py")),)
 # Before Python 3.12 a comprehension has a frame of its own, a generator always has.
 COMPREHENSIONS = frozenset(("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"))
-_MATH_CALL = re.compile(r"\bmath\.(\w+)\(")
-# Functions of math that have another name in NumPy.
-_OF_NUMPY = {"fabs": "abs", "fsum": "sum"}
 _internal: dict[str, bool] = {}
 # What was found out about lines, by code object; these are slow to compare and to hash.
 _located: dict[int, _Located] = {}
@@ -60,40 +58,40 @@ def user_frame(skip: int = 1) -> FrameType | None:
     return frame
 
 
-def scipy_called() -> str:
-    """The package of SciPy that the user's line calls, such as `scipy.special`; empty for none."""
-    frame, user, found = sys._getframe(1), user_frame(), ""
-    while frame is not None and frame is not user and frame.f_back is not None:
-        if frame.f_code.co_filename.startswith(_SCIPY):
-            package = ".".join(str(frame.f_globals.get("__name__")).split(".")[:2])
-            found = found or "scipy" if "._" in package else package
+def assigned_elements() -> str:
+    """The elements, such as `c[:, k]`, that the user's running instruction assigns to an array that
+    is no Tensor; empty where it is no such assignment."""
+    frame: FrameType | None = sys._getframe(1)
+    user = user_frame()
+    if user is None or user.f_code.co_code[user.f_lasti] not in _STORES:
+        return ""
+    while frame is not None and frame is not user:
+        if frame.f_code.co_name == "__setitem__":
+            return ""
         frame = frame.f_back
-    return found
+    line = where(user)
+    found = "" if line is None or line.column is None else line.text[line.column : line.end_column]
+    return found or "a[...]"
 
 
-def instead_of(package: str) -> str:
-    """What to do in place of a call of this package of SciPy."""
-    if package in _RECORDABLE:
-        return f"take the function from tracejit.{package}; dir() lists what it records."
-    return (
-        "keep the call outside the function, or let Python make it at every call: "
-        "y = tj.callback(f, x, result=tj.TensorSpec(shape)), in a tj.custom_gradient that returns "
-        "its derivative."
-    )
-
-
-def foreign_call() -> tuple[str, str]:
-    """The package of SciPy or the function of `math` that the user's line calls, and what to do
-    instead; empty for neither."""
-    if package := scipy_called():
-        return package, instead_of(package)
-    line = here()
-    text = "" if line is None else line.text[line.column or 0 : line.end_column]
-    found = _MATH_CALL.search(text)
-    if found is None:
-        return "", ""
-    name = _OF_NUMPY.get(found[1], found[1])
-    return f"math.{found[1]}", f"use np.{name}, which is recorded." if hasattr(np, name) else ""
+def only_calls(attribute: str) -> bool:
+    """Whether the user's running statement names an attribute only to call it."""
+    frame = user_frame()
+    if frame is None:
+        return False
+    location(frame)
+    known = _located[id(frame.f_code)]
+    source = known.source
+    statement = source.statement(frame.f_lineno, known.position(frame.f_lasti))
+    if statement is None:
+        return False
+    # The body of a compound statement is walked, too, but not among these lines.
+    text = "".join(source.lines[statement.lineno - 1 : source._header_end(statement)])
+    nodes = [*ast.walk(statement)]
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    uses = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == attribute]
+    follows = [text[one.end() :].lstrip()[:1] for one in re.finditer(rf"\.{attribute}\b", text)]
+    return bool(follows) and set(follows) == {"("} and all(use in called for use in uses)
 
 
 def user_depth() -> int:

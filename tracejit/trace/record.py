@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +33,13 @@ from tracejit.trace.active import active as active
 from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
-from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown, is_constant
+from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
+from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.scipy_calls import foreign_call
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
@@ -79,6 +81,7 @@ class Recording(Recorder):
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
+        self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
         self.handling = Handling()
@@ -310,20 +313,25 @@ class Recording(Recorder):
     # What Python reads
 
     def value_of(self, value: Value, call: str, fix: str, decides: bool = False) -> Any:
-        """A weak number's value, read under a guard; array data is refused."""
-        if value.type.form == "weak" and self._knows(IDENTITY, [value]):
+        """The value of a number that is known in this call, read under a guard; what depends on
+        array data is refused."""
+        if value in self.known:
             return self.read(value)
-        if is_constant(value):
-            return self.decisions.prefix[value]
+        origins = readable_origins(self, value)
+        if origins is not None:
+            with suppress(Unknown):
+                number = self.decisions.number(value)
+                note_reads(self, origins)
+                return number
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
 
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
         call = call.format(name if name != "an array" else "t")
-        foreign, instead = places.foreign_call()
+        foreign, instead = foreign_call()
         call, fix = foreign or call, instead or fix
-        return fail("value-needed", self.here(), call=call, name=name, type=value.type, fix=fix)
+        return self.value_refused("value-needed", call, name=name, type=value.type, fix=fix)
 
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is in this call: what is recorded from here on is recorded for
@@ -334,7 +342,7 @@ class Recording(Recorder):
         """
         if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
-        if is_constant(value):
+        if origins_of(value) == set():
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)
@@ -347,20 +355,20 @@ class Recording(Recorder):
 
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""
-        pending = [value]
-        while pending:
-            one = pending.pop()
-            if one.node is not None:
-                pending.extend(one.node.operands)
-                if one.node.op is SIZE:
-                    int(one.node.params["value"])
-            elif not isinstance(one, Constant) and one not in self.reads:
-                self.reads[one] = self.known[one], self.here()
+        note_reads(self, origins_of(value) or ())
         return self.known_value(value)
 
     def known_value(self, value: Value) -> Any:
         """The number a weak value or constant stands for in this run."""
         return value.data if isinstance(value, Constant) else self.known[value]
+
+    def as_sources(self, values: Sequence[Value]) -> Sequence[Value]:
+        """As all recorders; nothing is differentiated by what Python has read for a number."""
+        for value in values:
+            if value in self.reads:
+                line, name = self.reads[value][1], self.name_of(value)
+                raise fail("taped", line or self.here(), call=f"reading {name}", name=name)
+        return super().as_sources(values)
 
     # Regions
 

@@ -31,6 +31,7 @@ from tracejit.trace.printing import destination_of_text
 from tracejit.trace.probes import Probe
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
+from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 
 class Shared(BaseException):
@@ -386,6 +387,14 @@ class Recorder:
                 constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)
             )
         return value.label or value.name or "an array"
+
+    def value_refused(self, row: str, call: str, **words: Any) -> TracejitError:
+        """The error `row` for `call` of Python's, which needs a value; where an element of a plain
+        array is assigned, the error for that."""
+        if elements := places.assigned_elements():
+            words = {"target": PLAIN, "fix": USE_NAMESPACE}
+            return fail("write", self.here(), call=f"{elements} = ...", **words)
+        return fail(row, self.here(), call=call, **words)
 
     def plain_operand(self, operand: Any) -> Any:
         """What NumPy takes an operand for: a number of a subclass (IntEnum) for a NumPy scalar, an

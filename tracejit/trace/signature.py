@@ -1,10 +1,10 @@
 """What a call looks like: its arguments bound to the function's parameters, taken apart into
 leaves.
 
-A leaf is an array, a NumPy scalar, a Python number, a random generator, a Variable, which selects
-a kernel by identity, or static: anything else hashable, which selects one by type and equality.
-Every leaf has a name, the one it has in graphs and generated code, and a path, the Python
-expression that reaches it from the parameters.
+A leaf is an array, a NumPy scalar, a Python number, a random generator, a sparse matrix, a
+Variable, which selects a kernel by identity, or static: anything else hashable, which selects one
+by type and equality. Every leaf has a name, the one it has in graphs and generated code, and a
+path, the Python expression that reaches it from the parameters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import inspect
 import itertools
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,13 +22,17 @@ from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.trace.capture.exactness import is_exactly
 from tracejit.trace.draws import is_generator
+from tracejit.trace.labelled import is_labelled
+from tracejit.trace.sparse import is_like_matrix, is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 from tracejit.words import identifier
 
-Role = Literal["array", "scalar", "number", "static", "variable", "generator"]
+Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
 
 
+NUMBERS: Final = ("number", "scalar")
+"""The roles of Python numbers and NumPy scalars, whose values Python may read."""
 EXAMPLE: Final = 240
 
 
@@ -89,7 +93,7 @@ def has_type(leaf: Leaf, type: ArrayType | None, numbers: dict[str, int]) -> boo
 
 
 class Leaf(NamedTuple):
-    """One leaf of a call."""
+    """One leaf of a call; `given` is the class of an array with labels, whose array it is."""
 
     name: str
     path: str
@@ -97,13 +101,18 @@ class Leaf(NamedTuple):
     value: Any
     role: Role
     type: ArrayType | None
+    given: Any = None
 
     def is_like(self, other: Leaf) -> bool:
         """Whether a kernel that takes this leaf may take `other`, if numbers agree."""
-        if self.role != other.role or not has_type(other, self.type, {}):
+        if self.role != other.role or self.given is not other.given:
+            return False
+        if not has_type(other, self.type, {}):
             return False
         if self.role == "variable":
             return self.value is other.value
+        if self.role == "sparse":
+            return is_like_matrix(self.value, other.value)
         if self.role in ("static", "scalar", "generator"):
             # Of np.int64 and np.longlong, which are one dtype and two classes, `type` knows one.
             same = type(self.value) is type(other.value)
@@ -216,11 +225,21 @@ def take_apart(arguments: dict[str, Any], function: str, bind: Callable[[Any], s
     names = leaf_names([words for words, *_ in found])
     return Call(
         [
-            Leaf(name, path, argument, value, *_classify(value, path, function))
+            _leaf(name, path, argument, value, function)
             for name, (_, path, argument, value) in zip(names, found, strict=True)
         ],
         structures,
     )
+
+
+def _leaf(name: str, path: str, argument: str, value: Any, function: str) -> Leaf:
+    if not is_labelled(type(value)):
+        return Leaf(name, path, argument, value, *_classify(value, path, function))
+    try:
+        array = np.asarray(value)
+    except TypeError:  # several arrays, as a Dataset
+        _not_an_array(value, path, function)
+    return Leaf(name, path, argument, array, *_classify(array, path, function), type(value))
 
 
 def leaf_names(words: list[tuple[str, ...]], whole: bool = False) -> list[str]:
@@ -268,6 +287,8 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
         return "variable", None
     if is_generator(value) or hasattr(kind, "numpy_generator"):
         return "generator", HANDLE
+    if is_sparse(kind):
+        return "sparse", HANDLE
     known = type_of(value)
     if known is not None:
         if known.dtype.kind not in "biufc" or not known.dtype.isnative:
@@ -286,7 +307,7 @@ def _classify(value: Any, path: str, function: str) -> tuple[Role, ArrayType | N
     return "static", None
 
 
-def _not_an_array(value: Any, path: str, function: str) -> None:
+def _not_an_array(value: Any, path: str, function: str) -> NoReturn:
     kind = type(value).__name__
     plain = next((one.__name__ for one in (dict, list, tuple) if isinstance(value, one)), "")
     fix = f"pass {plain}({path})" if plain else f"pass np.asarray({path})"

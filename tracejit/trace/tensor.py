@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -25,6 +26,7 @@ from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.misfits import call_error, spelling
 from tracejit.trace.selected import Selected
+from tracejit.trace.sparse import hands_over, no_array
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
 TEXT = "the text of {}"
@@ -98,7 +100,7 @@ class Tensor(ArrayMethods):
         """
         form, dtype = self.type.form, self.type.dtype
         if form == "array":
-            return np.ndarray
+            return np.ndarray if not hands_over(sys._getframe(1)) else Tensor
         return PYTHON_TYPES[dtype.kind] if form == "weak" else dtype.type
 
     def __copy__(self) -> Any:
@@ -269,6 +271,8 @@ class Tensor(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The array, read-only; refused while recorded: NumPy would compute on raw values."""
+        if hands_over(sys._getframe(1)):
+            return no_array()
         fix = "pass it to NumPy functions as it is, cast it with .astype, and join recorded arrays "
         fix += "with np.stack, or np.array of `import tracejit.numpy as np`."
         array = np.asarray(self._number(lambda number: number, "np.asarray({})", fix), dtype)

@@ -1,30 +1,45 @@
-"""Containers as arguments and results: dict, list, tuple, NamedTuple, dataclass, nested at will.
+"""Containers as arguments and results: dict, OrderedDict, defaultdict, list, tuple, NamedTuple,
+dataclass, set and slice, nested at will.
 
 `flatten` takes a container apart into leaves and a Structure that says how it was built; the
 Structure writes the Python that checks another container for the same shape, reaches a leaf, and
 builds a result. Leaves come in TensorFlow's order: sequences in order, NamedTuples and
-dataclasses by field, dicts by sorted key.
+dataclasses by field, dicts by sorted key. A set has no leaves: what is in it is hashable, and part
+of the structure.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tracejit.ir.dims import FreeShape
-from tracejit.trace.capture.exactness import ATOMS, exact, exact_key, is_plain
+from tracejit.trace.capture.exactness import ATOMS, Same, exact, exact_key, is_plain
 from tracejit.words import attribute, is_name, quoted, word_of
+
+MAPPINGS = (dict, OrderedDict, defaultdict)
+SEQUENCES = (list, tuple)
+INDEXED = (*MAPPINGS, *SEQUENCES)
+BUILTIN = (None, *INDEXED, set, slice)
+_SLICE = ("start", "stop", "step")
+_CONSTANTS = (*ATOMS, enum.Enum, np.generic, type)
 
 
 class Structure(NamedTuple):
     """A container's class, its keys (dict keys, field names or positions) and the structures
     inside; a leaf has no class. `order` is how a dict lists its keys: whoever walks through the
-    dict can see it; `kinds` tell them from keys that are equal, as 1 and True are: their classes,
-    or their exact keys where these do not tell, and nothing where all are str.
+    dict can see it; of a set it is what is in it. `kinds` tell them from keys that are equal, as 1
+    and True are: their classes, or their exact keys where these do not tell, and nothing where all
+    are str.
 
     An object of a dataclass may have attributes that are no fields: their names are in `order`,
-    and the plain ones among them are in `beside`, each as (name, exact key, value)."""
+    and the plain ones among them are in `beside`, each as (name, exact key, value). So is the
+    factory of a defaultdict."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
@@ -39,9 +54,12 @@ class Structure(NamedTuple):
         return 1 if self.cls is None else sum(child.size for child in self.children)
 
     def classes(self) -> list[type]:
-        """The classes of the containers that are the user's own."""
-        inside = [cls for child in self.children for cls in child.classes()]
-        return inside if self.cls in (None, list, tuple, dict) else [self.cls, *inside]
+        """The classes of the containers that are the user's own, and what makes the missing values
+        of a defaultdict."""
+        inside: list[Any] = [cls for child in self.children for cls in child.classes()]
+        if self.cls is defaultdict:
+            return [*[factory for *_, factory in self.beside], *inside]
+        return inside if self.cls in BUILTIN else [self.cls, *inside]
 
     def is_like(self, other: Structure) -> bool:
         """Whether `other` is the same, in whatever order its dicts list their keys."""
@@ -57,13 +75,17 @@ LEAF = Structure(None)
 def _keys(value: Any) -> tuple[Any, ...] | None:
     """The keys of a container; None of a leaf."""
     kind = type(value)
-    if kind is dict:
+    if kind in MAPPINGS:
         try:
             return tuple(sorted(value))
         except TypeError:
             return tuple(value)
-    if kind in (list, tuple):
+    if kind in SEQUENCES:
         return tuple(range(len(value)))
+    if kind is slice:
+        return _SLICE
+    if kind is set:
+        return () if all(map(_is_constant, value)) else None
     if hasattr(kind, "__tracejit_record__"):
         return None
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
@@ -73,8 +95,20 @@ def _keys(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
+def _is_constant(value: Any) -> bool:
+    """Whether nothing about an element of a set can change, nor be differentiated."""
+    if type(value) in (tuple, frozenset):
+        return all(map(_is_constant, value))
+    return isinstance(value, _CONSTANTS) and not hasattr(type(value), "__tracejit_record__")
+
+
+def elements_of(value: Iterable[Any]) -> tuple[Any, ...]:
+    """What is in a set, in an order of its own: that of a set depends on how it came about."""
+    return tuple(sorted(value, key=lambda element: (type(element).__name__, repr(element))))
+
+
 def _child(value: Any, key: Any) -> Any:
-    return value[key] if type(value) in (dict, list, tuple) else getattr(value, key)
+    return value[key] if type(value) in INDEXED else getattr(value, key)
 
 
 def flatten(value: Any) -> tuple[list[Any], Structure]:
@@ -90,8 +124,15 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         leaves += inner
         children.append(structure)
     made = Structure(type(value), keys, tuple(children))
-    if type(value) is dict:
-        return leaves, made._replace(order=tuple(value), kinds=_kinds(value))
+    if type(value) is set:
+        order = elements_of(value)
+        return leaves, made._replace(order=order, kinds=tuple(exact(order)))
+    if type(value) in MAPPINGS:
+        made = made._replace(order=tuple(value), kinds=_kinds(value))
+        if type(value) is defaultdict:
+            factory = value.default_factory
+            made = made._replace(beside=(("default_factory", Same(factory), factory),))
+        return leaves, made
     if dataclasses.is_dataclass(type(value)):
         held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in keys}
         beside = [(name, exact_key(x), x) for name, x in held.items() if type(x) in ATOMS]
@@ -121,11 +162,18 @@ def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
 
 
 def _assemble(part: Structure, values: list[Any]) -> Any:
-    if part.cls in (list, tuple):
+    if part.cls in SEQUENCES:
         return part.cls(values)
+    if part.cls is slice:
+        return slice(*values)
+    if part.cls is set:
+        return set(part.order)
     by_key = dict(zip(part.keys, values, strict=True))
-    if part.cls is dict:
-        return {key: by_key[key] for key in part.order}
+    if part.cls in MAPPINGS:
+        ordered = {key: by_key[key] for key in part.order}
+        if part.cls is defaultdict:
+            return defaultdict(part.beside[0][2], ordered)
+        return ordered if part.cls is dict else OrderedDict(ordered)
     assert part.cls is not None
     return _restored(part.cls, part.beside, **by_key)
 
@@ -196,7 +244,7 @@ def _key(key: Any, bind: Bind) -> str:
 
 
 def _step(structure: Structure, root: str, key: Any, bind: Bind) -> str:
-    if structure.cls in (dict, list, tuple):
+    if structure.cls in INDEXED:
         return f"{root}[{_key(key, bind)}]"
     return attribute(root, key, bind)
 
@@ -206,14 +254,18 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
     if structure.cls is None:
         return
     yield f"{bind(type)}({root}) is {bind(structure.cls)}"
-    if structure.cls is dict:
+    if structure.cls is set:
+        yield f"{bind(exact)}({bind(elements_of)}({root})) == {bind([*structure.kinds])}"
+    elif structure.cls in MAPPINGS:
         plain = all(map(is_plain, structure.order))
         if not plain:  # first, as keys of two classes may raise when they are compared
             yield f"{bind(exact)}({root}) == {bind([*structure.kinds])}"
         yield f"{bind(tuple)}({root}) == {bind(structure.order)}"
         if plain and structure.kinds:
             yield f"{bind(tuple)}({bind(map)}({bind(type)}, {root})) == {bind(structure.kinds)}"
-    elif structure.cls in (list, tuple):
+        if structure.cls is defaultdict:
+            yield f"{root}.default_factory is {bind(structure.beside[0][2])}"
+    elif structure.cls in SEQUENCES:
         yield f"{bind(len)}({root}) == {len(structure.keys)}"
     elif structure.cls.__dictoffset__ and dataclasses.is_dataclass(structure.cls):
         names = {*structure.keys, *structure.order}
@@ -230,10 +282,18 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
     if structure.cls is None:
         return next(leaves)
     parts = [construction(child, leaves, bind) for child in structure.children]
-    if structure.cls is dict:
+    if structure.cls in MAPPINGS:
         by_key = dict(zip(structure.keys, parts, strict=True))
         pairs = [f"{_key(key, bind)}: {by_key[key]}" for key in structure.order]
-        return "{" + ", ".join(pairs) + "}"
+        text = "{" + ", ".join(pairs) + "}"
+        if structure.cls is dict:
+            return text
+        factory = [f"{bind(value)}, " for *_, value in structure.beside]
+        return f"{bind(structure.cls)}({''.join(factory)}{text})"
+    if structure.cls is slice:
+        return f"{bind(slice)}({', '.join(parts)})"
+    if structure.cls is set:
+        return f"{bind(set)}({bind(structure.order)})"
     if structure.cls is list:
         return f"[{', '.join(parts)}]"
     if structure.cls is tuple:

@@ -4,6 +4,7 @@ changes."""
 from __future__ import annotations
 
 import operator
+import sys
 from itertools import count
 from typing import Any, Literal, NoReturn
 
@@ -21,6 +22,7 @@ from tracejit.trace.eager import EAGER
 from tracejit.trace.operators import refused, refused_update
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.sparse import hands_over, no_array
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.writes import targets_of
@@ -270,6 +272,8 @@ class Variable(ArrayContainer):
         return self._now()._handle(function, _read(args), _read(kwargs))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if hands_over(sys._getframe(1)):
+            return no_array()
         array: np.ndarray = self.read_value().__array__(dtype, copy)
         return array
 

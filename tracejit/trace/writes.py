@@ -253,7 +253,7 @@ def _fill(x: Any, value: Any) -> None:
     x._write(with_item(x, ..., value), f"{x._called()}.fill")
 
 
-def _repeated(v: Any, count: int) -> Any:
+def repeated(v: Any, count: int) -> Any:
     """`count` elements of v, from the start again where there are fewer."""
     v = np.reshape(as_array(v), -1)
     if not v.size and count:
@@ -269,14 +269,14 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         places = np.remainder(places, x.size)
     elif mode == "clip":
         places = np.clip(places, 0, x.size - 1)
-    flat = with_item(np.reshape(x, -1), places, _repeated(v, places.size))
+    flat = with_item(np.reshape(x, -1), places, repeated(v, places.size))
     x._write(np.reshape(flat, x.shape), "np.put")
 
 
 @_into(np.putmask)
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     x = target_of(a, "np.putmask")
-    values = castable(np.reshape(_repeated(values, x.size), x.shape), x, "unsafe")
+    values = castable(np.reshape(repeated(values, x.size), x.shape), x, "unsafe")
     x._write(np.where(np.asarray(mask) if type(mask) is list else mask, values, x), "np.putmask")
 
 
@@ -290,7 +290,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
         vals = np.reshape(vals, ())
     else:
         mask = np.asarray(mask).astype(bool)
-        vals = _repeated(vals, int(np.count_nonzero(mask)))
+        vals = repeated(vals, int(np.count_nonzero(mask)))
     x._write(with_item(x, np.reshape(mask, x.shape), vals), "np.place")
 
 
@@ -306,7 +306,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     end = x.size if x.ndim > 2 or tall else x.shape[1] * x.shape[1]
     places = np.arange(0, min(end, x.size), step)
     index = np.unravel_index(places, x.shape)
-    x._write(with_item(x, index, _repeated(val, places.size)), "np.fill_diagonal")
+    x._write(with_item(x, index, repeated(val, places.size)), "np.fill_diagonal")
 
 
 @_into(np.put_along_axis)

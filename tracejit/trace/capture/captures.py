@@ -52,6 +52,7 @@ from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.draws import is_random, refusing_draws
+from tracejit.trace.sparse import is_sparse
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -182,7 +183,7 @@ class Captures(Walk):
                 self.visit(None, f"{held}.get(None)", name)
             else:
                 self.visit(now, f"{held}.get()", name)
-        elif isinstance(value, CONTAINERS):
+        elif isinstance(value, CONTAINERS) and not is_sparse(kind):  # one of these is a dict
             visit_container(self, value, held, name)
             if kind not in CONTAINERS:
                 visit_instance(self, value, held)
