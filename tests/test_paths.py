@@ -1248,3 +1248,23 @@ def test_what_raises_beside_a_draw_raises_under_a_tape() -> None:
         y = tj.function(f)(taped, np.random.default_rng(0))
     np.testing.assert_array_equal(y.numpy(), plain)
     np.testing.assert_allclose(tape.gradient(y, taped).numpy(), plain / x, rtol=1e-14)
+
+
+@pytest.mark.parametrize("read", [float, lambda n: float(2.0 * n) / 2.0, lambda n: len(range(n))])
+def test_a_number_that_a_rule_reads_is_that_of_the_call(read: Callable[[Any], Any]) -> None:
+    """A tape around a function keeps what it has recorded of a derivative for later calls."""
+
+    @tj.function(cache=False)
+    def scaled(x: Any, n: int) -> Any:
+        @tj.custom_gradient
+        def same(a: Any) -> Any:
+            return a * 1.0, lambda dy: dy * read(n)
+
+        return np.sum(same(x)) * 1.0
+
+    x = tj.constant(np.ones(2))
+    for n in (2, 3, 5, 3):
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = scaled(x, n)
+        assert tape.gradient(y, x).numpy().tolist() == [n, n]

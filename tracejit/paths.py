@@ -197,9 +197,10 @@ class Path:
 
     def keep(self, derivative: Derivative, made: RecordedDerivative) -> None:
         """Let what was recorded for a derivative serve other calls, too; unless it decides, and no
-        kernel would see that a call takes another way."""
+        kernel would see that a call takes another way, or Python has read a number of this one."""
         ways = self._derived.setdefault(derivative, [])
-        if (made.outputs or not made.decides) and len(ways) < LIMIT:
+        is_for_all = (made.outputs or not made.decides) and not made.decisions.has_read
+        if is_for_all and len(ways) < LIMIT:
             ways.append(made)
 
     def _pulled(

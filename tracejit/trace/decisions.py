@@ -148,6 +148,7 @@ class Decisions:
         self._forced = forced
         self._outcomes: dict[tuple[Value, type], Any] = {}
         self.failed: Failed | None = None
+        self.has_read = False
         self.seeds: set[Value] = set()
 
     def __len__(self) -> int:

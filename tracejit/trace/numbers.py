@@ -42,16 +42,20 @@ def readable_origins(recording: Any, value: Value) -> set[Value] | None:
     origins = origins_of(value)
     if not origins:
         return origins
-    if recording.reopened_by is not None or value.type.form == "array":
+    if value.type.form == "array":
         return None
     if any(window.knows(value) for window in recording.windows):
         return None
     known = all(one in recording.known or one in recording.scalars for one in origins)
+    if recording.reopened_by is not None:
+        known = all(one in recording.known for one in origins)
     return origins if known else None
 
 
 def note_reads(recording: Any, origins: Collection[Value]) -> None:
-    """Python goes by these arguments and sizes from here."""
+    """Python goes by these arguments and sizes from here. A derivative that is recorded for one
+    call of a kernel is for this call alone."""
+    recording.decisions.has_read |= recording.reopened_by is not None
     for one in origins:
         if one.node is not None:
             int(one.node.params["value"])

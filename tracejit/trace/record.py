@@ -24,7 +24,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
+from tracejit.ops.markers import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
@@ -340,7 +340,7 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
-        if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
+        if convert is not bool and value in self.known:
             return convert(self.read(value))
         if origins_of(value) == set():
             return convert(self.decisions.prefix[value])
@@ -356,6 +356,8 @@ class Recording(Recorder):
     def read(self, value: Value) -> Any:
         """The number a weak value stands for; every argument it depends on becomes a guard."""
         note_reads(self, origins_of(value) or ())
+        if self.reopened_by is not None:  # for another call than the one that was recorded
+            return self.decisions.number(value)
         return self.known_value(value)
 
     def known_value(self, value: Value) -> Any:
