@@ -95,12 +95,6 @@ ERRORS: dict[str, Row] = {
         "ignoring part of the call would compute something else.",
         "{fix}",
     ),
-    "type": Row(
-        ArgumentError,
-        "{call}: {problem}.",
-        "NumPy raises the same error.",
-        "{fix}",
-    ),
     "unsupported-values": Row(
         ShapeError,
         "{function} cannot be recorded in this form: {problem}.",

@@ -62,9 +62,6 @@ def call_error(
         fix = f"change the operands; given: {given}." if given else "change the operands."
         row, call = shape_row(error), spelling(function)
         return fail(row, recorder.here(), call=call, problem=error, fix=fix)
-    if isinstance(error, TypeError) and _refuses(called, method, args, kwargs):
-        fix = "call it as NumPy takes it."
-        return fail("type", recorder.here(), call=spelling(function), problem=error, fix=fix)
     keyword = _KEYWORD.search(str(error))
     problem = f"the keyword {keyword[1]} is not supported" if keyword else str(error)
     problem, _, fix = _CALLED.sub("it ", problem).rpartition("; ")
