@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.cache.key import constants_bytes
-from tracejit.cache.store import load_text
+from tracejit.cache.modules import load_text
 from tracejit.codegen.header import Facts
 from tracejit.codegen.module import Body, render
 from tracejit.ir.graph import Graph

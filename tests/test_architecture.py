@@ -103,6 +103,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "sampling", "segments", "series", "slopes", "trigonometric", "ufuncs", "weak",
     )
 } | {
+    "tracejit.trace.replays": "tests/test_recompute.py",
+} | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
         "ufuncs", *(f"special.{family}" for family in (
@@ -147,6 +149,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.decisions": "tests/test_branches.py",
     "tracejit.arguments": "tests/trace/test_writes.py",
     "tracejit.kept": "tests/test_pickling.py",
+    "tracejit.cache.notices": "tests/cache/test_store.py",
     "tracejit.runtime.shelf": "tests/test_threads.py",
     "tracejit.runtime.turns": "tests/test_threads.py",
     "tracejit.trace.forks": "tests/test_threads.py",

@@ -259,3 +259,64 @@ def test_a_reader_that_leaves_early_is_no_error(kernels):
         command = [sys.executable, "-m", "tracejit", "show", kernels[0].name]
         done = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sparse files and times are those of POSIX")
+def test_ls_of_times_that_no_calendar_has(run, kernels, monkeypatch):
+    entries = cli.Store.entries
+    for seconds in (2.0**60, -(2.0**60), 1e300, float("inf"), float("nan")):
+        monkeypatch.setattr(
+            cli.Store,
+            "entries",
+            lambda store, time=seconds: [entry._replace(mtime=time) for entry in entries(store)],
+        )
+        code, out, err = run("ls")
+        assert (code, err) == (0, "")
+        assert out.count("no date") == 2
+    monkeypatch.undo()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sparse files and times are those of POSIX")
+@pytest.mark.parametrize("command", ["ls", "verify", "doctor", "prune"])
+def test_files_with_a_far_time_and_of_8_gigabytes_are_listed(run, kernels, command):
+    os.utime(kernels[0].path, ns=(2**62, 2**62))
+    os.truncate(kernels[1].path, 2**33)
+    code, out, _ = run(command)
+    assert code == (command in ("verify", "doctor"))
+    assert "1 damaged" in out and "8.6 GB" in out
+    if command in ("verify", "doctor"):
+        assert f"it takes {2**33} bytes" in out
+
+
+def test_show_of_8_gigabytes_is_refused(run, kernels):
+    os.truncate(kernels[0].path, 2**33)
+    code, out, err = run("show", kernels[0].name)
+    assert (code, out) == (1, "")
+    assert f"it takes {2**33} bytes" in err
+
+
+@pytest.mark.parametrize("command", ["ls", "path", "verify", "prune", "show", "doctor"])
+def test_a_relative_folder_is_said(run, monkeypatch, command):
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", "relative")
+    code, out, err = run(command, *["k"] * (command == "show"))
+    assert code == 1
+    assert "TRACEJIT_CACHE_DIR=relative is relative" in out + err
+    monkeypatch.setenv("TRACEJIT_CACHE_RELATIVE", "1")
+    assert run("path") == (0, f"{Path.cwd() / 'relative'}\n", "")
+
+
+def test_verify_finds_what_another_tracejit_wrote(run, kernels, folder):
+    (folder / f"{kernels[0].name}.mark").write_text("0" * 64 + "\n")
+    code, out, _ = run("verify")
+    assert code == 1
+    assert "it does not carry the mark of this cache" in out
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("", "1.0 GB"), ("500M", "500.0 MB"), ("0", "none (TRACEJIT_CACHE_SIZE=0)")],
+)
+def test_doctor_says_how_much_the_cache_may_hold(run, monkeypatch, setting, said):
+    monkeypatch.setenv("TRACEJIT_CACHE_SIZE", setting)
+    code, out, _ = run("doctor")
+    assert code == 0 and f"limit         {said}\n" in out

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,12 @@ def without_a_rule() -> None:
 SPEC = tj.TensorSpec(())
 
 
-def asking(x: Any) -> Any:
-    return x if tj.callback(float, x, result=SPEC) else -x
+def too_many_ways_of_a_batch() -> Any:
+    ways = tj.function(lambda x, w: x * 2.0 if w > 0 else x, max_paths=1)
+    batched = tj.vmap(ways, in_axes=(0, None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return batched(VECTOR, np.array(1.0)), batched(VECTOR, np.array(-1.0))
 
 
 def a_fallback_that_hides_a_mistake() -> None:
@@ -284,7 +289,7 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "no-batch": lambda: tj.vmap(lambda x: tj.Variable(1.0).assign(2.0) * x)(VECTOR),
     "batch": lambda: tj.vmap(lambda x, y: x + y)(VECTOR, np.ones(2)),
     "update": lambda: tj.function(lambda x: operator.iadd(x, 1j))(VECTOR),
-    "not-compiled": lambda: tj.hessian(asking)(np.float64(1.0)),
+    "not-compiled": too_many_ways_of_a_batch,
     "not-apart": lambda: tj.grad(lambda x, y: [operator.iadd(x, y), np.sum(y)][1])(VECTOR, VECTOR),
     "written-later": a_rule_that_reads_what_was_written,
     "taped": a_number_from_a_tape,

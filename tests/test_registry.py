@@ -898,3 +898,17 @@ def test_a_primitive_keeps_no_array_alive() -> None:
     del x
     gc.collect()
     assert data() is None
+
+
+WEIGHTS = np.ones(2)
+
+
+def test_an_array_that_a_rule_captures_may_change() -> None:
+    twice = tj.primitive(lambda x: 2.0 * x)
+    tj.register_gradient(twice)(lambda op, dy: dy * WEIGHTS)
+    tj.register_gradient(np.unwrap)(lambda op, dy: dy * WEIGHTS)
+    slopes = tj.grad(lambda x: np.sum(twice(x))), tj.grad(lambda x: np.sum(np.unwrap(x)))
+    for slope in slopes:
+        for weight in (1.0, 5.0):
+            WEIGHTS[:] = weight
+            np.testing.assert_array_equal(slope(np.ones(2)), np.full(2, weight))

@@ -24,7 +24,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from tracejit.cache.key import key_of
-from tracejit.cache.store import CacheWarning, Entry, Store, default_path
+from tracejit.cache.location import location, size_limit
+from tracejit.cache.notices import CacheWarning
+from tracejit.cache.store import Entry, Store
 from tracejit.errors import KernelError
 from tracejit.version import __version__
 
@@ -65,6 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         _complain(str(refusal))
         return refusal.code
+    except KernelError as error:
+        _complain(str(error).partition("\n")[0])
+        return 1
     except BrokenPipeError:
         # The reader has seen enough (`tracejit show KEY | head`). Python flushes once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -91,9 +96,8 @@ def _ls(arguments: argparse.Namespace) -> int:
     entries = _store().entries()
     width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.mtime))
         damage = "" if entry.intact else "  damaged"
-        print(f"{entry.name:{width}}  {_size(entry.bytes):>9}  {made}{damage}")
+        print(f"{entry.name:{width}}  {_size(entry.bytes):>9}  {_date(entry.mtime):16}{damage}")
     print(_total(entries))
     return 0
 
@@ -148,9 +152,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
         store = _store()
     except Refusal as refusal:
         _line("", str(refusal))
-        return 1 if default_path() else 0
+        return 0 if location() == (None, None) else 1
     entries = store.entries()
+    limit = size_limit()
     _line("kernels", _total(entries))
+    _line("limit", "none (TRACEJIT_CACHE_SIZE=0)" if limit is None else _size(limit))
     damaged = [_damage(store, entry) for entry in entries if not entry.intact]
     for problem in damaged:
         _line("", problem)
@@ -180,9 +186,9 @@ def _parser() -> argparse.ArgumentParser:
         "prune", _prune, "delete kernels by age or size, and what interrupted processes left"
     )
     prune.add_argument(
-        "--max-bytes", type=_whole, metavar="N", help="keep the newest, up to N bytes"
+        "--max-bytes", type=_whole, metavar="N", help="keep those last used, up to N bytes"
     )
-    prune.add_argument("--max-age", type=_days, metavar="DAYS", help="delete what is older")
+    prune.add_argument("--max-age", type=_days, metavar="DAYS", help="delete what is unused")
     command("path", _path, "print where the cache is")
     command("doctor", _doctor, "show versions, BLAS and the health of the cache; 1 if not good")
     return parser
@@ -211,16 +217,16 @@ def _days(text: str) -> float:
 
 
 def _folder() -> Path:
-    path = default_path()
+    path, problem = location()
     if path is None:
-        raise Refusal("the cache is off (TRACEJIT_CACHE=0, or no home directory)", 1)
+        raise Refusal(problem or "the cache is off (TRACEJIT_CACHE=0, or no home directory)", 1)
     return path
 
 
 def _store() -> Store:
     """The kernels on disk, where they can be trusted."""
     store = Store(_folder())
-    problem = store._problem()
+    problem = store.problem()
     if problem is not None:
         raise Refusal(f"the cache cannot be used: {store.path}: {problem}", 1)
     return store
@@ -271,6 +277,14 @@ def _size(count: int) -> str:
             break
         size, unit = size / 1e3, larger
     return f"{size:.1f} {unit}"
+
+
+def _date(seconds: float) -> str:
+    """A time on this machine's clock; files may carry times that no calendar has."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    except (ValueError, OverflowError, OSError):
+        return "no date"
 
 
 def _version(package: str, missing: str = "not installed as a package") -> str:

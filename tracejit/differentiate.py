@@ -281,16 +281,29 @@ def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
     return gradient
 
 
-def cotangents_of(ys: Sequence[Any], xs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
-    """The cotangents of the xs, zeros where unconnected; results without a seed have no part."""
+def cotangents_of(
+    ys: Sequence[Any],
+    xs: Sequence[Any],
+    seeds: Sequence[Any],
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The cotangents of the xs, zeros where unconnected; results without a seed have no part.
+    `nodes` are as `gradients` takes them."""
     pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
-    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs])
+    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs], nodes)
     return [like(g, x) for g, x in zip(found, xs, strict=True)]
 
 
-def tangents_of(ys: Sequence[Any], xs: Sequence[Any], dots: Sequence[Any]) -> list[Any]:
-    """The tangents of the ys, zeros where they do not move."""
-    return [like(dot, y, "_dot") for dot, y in zip(tangents(ys, xs, dots), ys, strict=True)]
+def tangents_of(
+    ys: Sequence[Any],
+    xs: Sequence[Any],
+    dots: Sequence[Any],
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The tangents of the ys, zeros where they do not move; `nodes` are as `tangents` takes
+    them."""
+    found = tangents(ys, xs, dots, nodes)
+    return [like(dot, y, "_dot") for dot, y in zip(found, ys, strict=True)]
 
 
 def ones_like(tensor: Tensor) -> Any:

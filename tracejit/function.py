@@ -74,6 +74,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._history = History(self.name)
         self.options = options
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
+        self.has_eager_form = False
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
         self._shelf = Shelf()
         self._effects: set[str] = set()

@@ -13,7 +13,9 @@ import numpy as np
 
 from tracejit import pipeline
 from tracejit.cache.key import key_of
-from tracejit.cache.store import Store, default_path, load_file, load_sealed, save
+from tracejit.cache.location import default_path
+from tracejit.cache.standalone import load_file, load_sealed, save
+from tracejit.cache.store import Store
 from tracejit.collection import collection_paused
 from tracejit.errors import TracejitError, TracejitWarning, without_frames
 from tracejit.ir.graph import Graph
@@ -114,7 +116,10 @@ class Kernel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a stand-alone module to `path`: it imports numpy alone. Large constants go beside
-        it (.npz)."""
+        it (.npz).
+
+        Its last line is a hash that finds later changes, and proves nothing about who made them.
+        """
         save(self.source, self.module.__npz__, path)
 
     def _gradient_part(self, part: str) -> Any:
@@ -233,12 +238,18 @@ def unpickled(
     return Kernel(load_sealed(name, text, npz), None, threads, recycle)
 
 
-def load(path: str | os.PathLike[str]) -> Kernel:
-    """The kernel in the file at `path`, as `Kernel.save` wrote it.
+def load(path: str | os.PathLike[str], trust: bool = False) -> Kernel:
+    """The kernel in the file at `path`, as `Kernel.save` wrote it. Loading it runs it.
 
-    Raises KernelError (an ImportError) where the file is missing, is no kernel, or was edited.
+    The hash at the end of the file finds what was damaged or edited by mistake. Anybody can compute
+    it, so it does not say who wrote the file: load what you would import. A file that others can
+    write to, or that belongs to another user than this one or root, is therefore refused unless you
+    `trust` it (docs/security.md).
+
+    Raises KernelError (an ImportError) where the file is missing, is no kernel, was edited, or is
+    not trusted.
     """
     try:
-        return Kernel(load_file(path))
+        return Kernel(load_file(path, trust))
     except TracejitError as error:
         raise without_frames(error, PACKAGE) from error.__cause__

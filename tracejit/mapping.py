@@ -80,7 +80,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, 
         answers = [_out(x, axis, batch) for x, axis in zip(found, placed, strict=True)]
         return unflatten(out_structure, answers)
 
-    return recorded_as(f, batched)
+    return recorded_as(f, batched, has_eager_form=False)
 
 
 def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:

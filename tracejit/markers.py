@@ -147,7 +147,7 @@ def custom_gradient(f: Any = None) -> Any:
         if _recorder_among([*leaves, *flatten(value)[0]]) is None:
             return value
         inputs = [*checked.arrays, *[Tensor(read, recorder) for _, read in reads]]
-        marker = Marker(name, "custom gradient", checked)
+        marker = Marker(name, "custom gradient", checked, reads=(rule, arguments))
         return _with_gradient(value, inputs, marker, recorder)
 
     return _wrapped(f, marked)

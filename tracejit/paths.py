@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.linearity import LinearMap
 from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import HANDLE
 from tracejit.kernel import Kernel
-from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
 from tracejit.runtime.turns import Mutex
@@ -86,7 +87,11 @@ class Path:
         def push(dots: Sequence[Tensor | None]) -> list[Tensor | None]:
             return self._tangents(known, dots)
 
-        marker = Marker(self.recording.graph.name, "", rule, pruned=True, push=push)
+        def linear(moving: Sequence[bool], wanted: Sequence[bool]) -> LinearCall:
+            return self._linear(known, moving, wanted)
+
+        name = self.recording.graph.name
+        marker = Marker(name, "", rule, pruned=True, push=push, linear=linear)
         made = OVERRIDE(*results, *operands, outputs=len(results), grad=marker)
         return [made] if len(results) == 1 else list(made)[: len(self.outputs)]
 
@@ -130,6 +135,43 @@ class Path:
     ) -> list[Tensor | None]:
         """The tangents of the results, by the path that computes them."""
         return self._by_derived(operands, dots, self._pushed, "tangents")
+
+    def _linear(
+        self, operands: Sequence[Tensor], moving: Sequence[bool], wanted: Sequence[bool]
+    ) -> LinearCall:
+        """The call as a linear map of the operands that move to the results that are wanted."""
+        asked = tuple([k for k, moves in enumerate(moving) if moves])
+        with self.mutex.here():
+            obstacle = self._map([k for k, wants in enumerate(wanted) if wants], asked).obstacle
+
+        def transposed(gs: Sequence[Tensor | None]) -> list[Tensor | None]:
+            kind = "transposed", asked
+            found = self._by_derived(operands, gs, lambda given: self._moved(given, asked), kind)
+            by_place = dict(zip(asked, found, strict=True))
+            return [by_place.get(k) for k in range(len(moving))]
+
+        return LinearCall(obstacle, transposed)
+
+    def _map(self, given: Sequence[int], asked: Sequence[int]) -> LinearMap:
+        """What takes the inputs that are asked for to the given outputs."""
+        recording = self.recording
+        values = [*self.outputs, *self.drawn]
+        ys = [Tensor(values[k], recording) for k in given]
+        xs = [Tensor(self.inputs[k], recording) for k in asked]
+        return LinearMap(recording, ys, xs, list(recording.graph.nodes))
+
+    def _moved(
+        self, given: Sequence[int], asked: Sequence[int]
+    ) -> tuple[list[Tensor], list[Tensor | None]]:
+        """Directions of the given outputs, and what the transpose makes of them for the inputs
+        asked for."""
+        recording = self.recording
+        linear = self._map(given, asked)
+        seeds = [recording.argument(f"{_name(y._value)}_bar", y.type) for y in linear.ys]
+        pairs = zip(linear.transposed(seeds), asked, strict=True)
+        return seeds, [
+            None if g is None else like(g, Tensor(self.inputs[k], recording)) for g, k in pairs
+        ]
 
     def _by_derived(
         self,

@@ -22,12 +22,12 @@ from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ir.verify import verify
 from tracejit.long_ways import LongWays, called_in_turn, is_long
 from tracejit.ops.op import LIBRARIES
-from tracejit.passes.cse import share
+from tracejit.passes.cse import share, share_decompositions
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.detach import detach
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
-from tracejit.passes.simplify import simplify
+from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiles import Tiling
 from tracejit.version import __version__
 from tracejit.ways import (
@@ -44,7 +44,14 @@ from tracejit.ways import (
 )
 
 IR_VERSION = 8
-PASSES: tuple[Callable[[Graph], Graph], ...] = (erase_markers, simplify, share, drop_dead)
+PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    erase_markers,
+    simplify,
+    share,
+    share_decompositions,
+    drop_dead,
+)
+EXACT_PASSES = (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
 
 
 class Recorded(NamedTuple):
@@ -118,7 +125,7 @@ def one_of(type: ArrayType) -> Any:
 def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
-    for each in PASSES if exact else (*PASSES, roll_up, improve, detach):
+    for each in EXACT_PASSES if exact else (*PASSES, roll_up, improve, detach):
         graph = each(graph)
         if os.environ.get("TRACEJIT_VERIFY") == "1":
             verify(graph)

@@ -28,6 +28,7 @@ from tracejit.sources import Sources, derived_from, name_results, options_of, pa
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.files import origin_of
+from tracejit.trace.record import Recording
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 
@@ -54,6 +55,8 @@ class Halves:
         def halved(*primals: Any) -> Any:
             request = Request(transform, tuple(range(count)), single=False, has_aux=has_aux)
             sources = Sources(python, request, primals, {})
+            if not isinstance(sources.recording, Recording):
+                raise NotSplit
             ys, structure, auxiliary = sources.call()
             name_results(ys, structure)
             second = SecondHalf(sources, ys, structure, flatten(primals)[0])
@@ -93,6 +96,7 @@ class SecondHalf:
     ) -> None:
         """Record what becomes of directions, of the ys, the results in that structure, or of the
         sources, which come of the `leaves` of the primals."""
+        assert isinstance(sources.recording, Recording)
         recording = self.recording = sources.recording
         parts = sources.structures
         primals = Structure(tuple, tuple(range(len(parts))), tuple(parts))

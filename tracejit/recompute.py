@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.linearity import LinearMap
+from tracejit.autodiff.tangent import tangents
 from tracejit.errors import fail
-from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
 from tracejit.slices import compiled_gradients
 from tracejit.trace.captures import Captures
 from tracejit.trace.contents import array_sample, can_change, same_contents
-from tracejit.trace.eager import EAGER, Run
+from tracejit.trace.eager import EAGER
+from tracejit.trace.replays import Run
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
@@ -52,26 +55,33 @@ def recompute_eagerly(
     if not places or not inputs:
         return value
 
-    def rule(
-        gs: Sequence[Tensor | None], wanted: Sequence[bool], known: Sequence[Tensor | None]
-    ) -> list[Tensor | None]:
+    @contextmanager
+    def running_again() -> Iterator[None]:
+        with EAGER.replaying(run), generators.replayed(), EAGER.reading_as_of(since):
+            generators.check(name)
+            yield
+
+    def results_again() -> list[Tensor]:
+        again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
+        if len(again) != len(leaves) or any(type(again[k]) not in TENSORS for k in places):
+            raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
+        return [again[k] for k in places]
+
+    def seen_again() -> tuple[Window, list[Tensor]]:
         window = Window(accessed=False)
         for x in inputs:
             window.watch(x._value)
-        with (
-            EAGER.seen_by((*EAGER.windows, window)),
-            EAGER.replaying(run),
-            generators.replayed(),
-            EAGER.reading_as_of(since),
-        ):
-            generators.check(name)
-            again = flatten(map_tree(read_leaf, f(*kept_args, **kept_kwargs)))[0]
-        if len(again) != len(leaves) or any(type(again[k]) not in TENSORS for k in places):
-            raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
+        with EAGER.seen_by((*EAGER.windows, window)), running_again():
+            return window, results_again()
+
+    def rule(
+        gs: Sequence[Tensor | None], wanted: Sequence[bool], known: Sequence[Tensor | None]
+    ) -> list[Tensor | None]:
+        window, again = seen_again()
         pairs = [
-            (again[k], g)
-            for k, g in zip(places, gs, strict=True)
-            if g is not None and again[k]._value in window.known
+            (y, g)
+            for y, g in zip(again, gs, strict=True)
+            if g is not None and y._value in window.known
         ]
         ys, grad_ys = [y for y, _ in pairs], [g for _, g in pairs]
         asked = [k for k, wants in enumerate(wanted) if wants]
@@ -86,8 +96,28 @@ def recompute_eagerly(
         by_place = dict(zip(asked, found, strict=True))
         return [by_place.get(k) for k in range(len(inputs))]
 
+    def push(dots: Sequence[Tensor | None]) -> list[Tensor | None]:
+        window, again = seen_again()
+        pairs = [(x, dot) for x, dot in zip(inputs, dots, strict=True) if dot is not None]
+        return tangents(again, [x for x, _ in pairs], [dot for _, dot in pairs], window.nodes)
+
+    def linear(moving: Sequence[bool], wanted: Sequence[bool]) -> LinearCall:
+        xs = [x for x, moves in zip(inputs, moving, strict=True) if moves]
+        with EAGER.probing(name, (f, args, kwargs), xs) as probe, running_again():
+            again = results_again()
+        ys = [y for y, wants in zip(again, wanted, strict=True) if wants]
+        found = LinearMap(EAGER, ys, xs, probe.recorded, probe.zeros)
+
+        def transposed(gs: Sequence[Tensor | None]) -> list[Tensor | None]:
+            pairs = [(y, g) for y, g in zip(again, gs, strict=True) if g is not None]
+            one = LinearMap(EAGER, [y for y, _ in pairs], xs, probe.recorded, probe.zeros)
+            moved = iter(one.transposed([g for _, g in pairs]))
+            return [next(moved) if moves else None for moves in moving]
+
+        return LinearCall(found.obstacle, transposed)
+
     tensors = [leaves[k] for k in places]
-    marker = Marker(name, "recomputed", rule, pruned=True, continues=True)
+    marker = Marker(name, "recomputed", rule, pruned=True, continues=True, push=push, linear=linear)
     results = OVERRIDE(*tensors, *inputs, outputs=len(tensors), grad=marker)
     for k, result in zip(places, [results] if len(places) == 1 else results, strict=True):
         leaves[k] = result

@@ -72,6 +72,7 @@ class Recovering:
     request: Request
     name: str
     is_derived: bool
+    has_eager_form: bool
     _static: frozenset[str]
     _effects: set[str]
     _takes_gradients: bool | None
@@ -148,7 +149,7 @@ class Recovering:
             return False
         if CALLBACK.name in self._effects or self._misfit(error, args, kwargs) is not None:
             return False
-        if self._must_record:
+        if self._must_record and not self.has_eager_form:
             return False
         return bool(self._effects) or raised_by_kernel(error)
 
@@ -191,7 +192,7 @@ class Recovering:
     ) -> Any:
         """The call made by Python itself; `error` is why. By eager Tensors: a gradient, and where
         the function takes gradients by its arguments itself."""
-        if self._must_record:
+        if self._must_record and not self.has_eager_form:
             cause = error.__cause__ if isinstance(error, Failed) else error
             line = places.here()
             raise cause or shown(fail("not-compiled", line, function=self.name))

@@ -15,7 +15,7 @@ from tracejit.errors import TracejitError, Where, fail, placed
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.effects import answers, call_source
 from tracejit.ops.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
-from tracejit.rules import Input, checked, leaf_type
+from tracejit.rules import RULES_FOR_NUMPY, Input, checked, leaf_type
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
 from tracejit.trace.record import Recording
@@ -195,6 +195,10 @@ def register_gradient(function: Any) -> Callable[[R], R]:
             words = {"decorator": "tj.register_gradient(f)", "kind": type(given).__name__}
             raise fail("not-callable", places.here(), **words)
         _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
+        if isinstance(function, Primitive):
+            vars(function)["__gradient_rule__"] = rule  # for who looks for what it captures
+        else:
+            RULES_FOR_NUMPY.append(rule)
         return rule
 
     return register
@@ -247,6 +251,7 @@ def _op_of(function: Any) -> Op:
 def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any]]:
     """The rule on an operation whose first input is its handle, if it is a primitive."""
 
+    @functools.wraps(rule)
     def checked_rule(op: Applied, *cotangents: Any) -> list[Any]:
         recorder = current_recorder()
         arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]

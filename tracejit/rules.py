@@ -14,6 +14,9 @@ from tracejit.trace.signature import signature_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
 
+RULES_FOR_NUMPY: list[Any] = []
+"""The rules that users have registered for functions of NumPy's: any call may reach them."""
+
 
 def leaf_type(leaf: Any) -> ArrayType | None:
     """The type of a Tensor, Variable, array or number; None of anything else."""

@@ -12,11 +12,14 @@ from typing import Any, ParamSpec, TypeVar
 from tracejit.differentiate import Request, not_differentiable, selected, split_auxiliary
 from tracejit.errors import fail
 from tracejit.function import Function
+from tracejit.ir.graph import Node
 from tracejit.kept import Derived
 from tracejit.ops.forms import as_scalar
 from tracejit.options import Options
 from tracejit.trace import places
+from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, labels, map_tree, unflatten
@@ -40,10 +43,13 @@ def options_of(f: Any) -> Options:
     return f.options if isinstance(f, Function) else Options()
 
 
-def recorded_as(f: Callable[P, Any], python: Callable[..., R]) -> Function[P, R]:
-    """The Function that records `python`, and looks like `f`."""
+def recorded_as(
+    f: Callable[P, Any], python: Callable[..., R], has_eager_form: bool = True
+) -> Function[P, R]:
+    """The Function that records `python`, and looks like `f`. It `has_eager_form` where `python`
+    needs no recording, as Sources do not."""
     made: Function[P, R] = Function(_looking_like(f, python), options=options_of(f))
-    made.is_derived = True
+    made.is_derived, made.has_eager_form = True, has_eager_form
     return made
 
 
@@ -57,7 +63,7 @@ def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Fu
     made.__signature__ = inspect.Signature([inspect.Parameter(name, only) for name in told])
     options = options_of(f)._replace(static_argnums=(), static_argnames=())
     derived: Function[..., Any] = Function(made, options=options)
-    derived.is_derived = True
+    derived.is_derived = derived.has_eager_form = True
     derived.is_held = False
     return derived
 
@@ -87,7 +93,7 @@ def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def strong(leaf: Any, recording: Recording) -> Any:
+def strong(leaf: Any, recording: Recorder) -> Any:
     """A result as a Tensor of NumPy's, if it is an array or number."""
     tensor: Any = Tensor(recording.lift(leaf), recording)
     return as_scalar(tensor, dtype=tensor.dtype) if tensor.type.form == "weak" else tensor
@@ -97,8 +103,12 @@ class Sources:
     """The chosen arguments of a call, as Tensors that nothing else is taken for."""
 
     def __init__(self, f: Any, request: Request, args: Any, kwargs: dict[str, Any]) -> None:
-        """The call f(*args, **kwargs) while a function is recorded."""
-        self.recording = running(request.transform)
+        """The call f(*args, **kwargs) while a function is recorded, or one that cannot be is made
+        eagerly."""
+        self.recording: Recorder = EAGER
+        if current_recording() is not None or not EAGER.follows:
+            self.recording = running(request.transform)
+        self.nodes: Sequence[Node] | None = None
         self.signature = signature_of(f)
         self.name = getattr(f, "__name__", type(f).__name__)
         self.f = f
@@ -132,7 +142,12 @@ class Sources:
     def call(self) -> tuple[list[Any], Structure, Any]:
         """The leaves of the result as Tensors, its structure, and what is auxiliary."""
         positional, keywords = call_arguments(self.signature, self.arguments)
-        answer = map_tree(read_leaf, self.f(*positional, **keywords))
+        if self.recording is not EAGER:
+            answer = self.f(*positional, **keywords)
+        else:
+            with EAGER.recording_from(self.tensors) as self.nodes:
+                answer = self.f(*positional, **keywords)
+        answer = map_tree(read_leaf, answer)
         result, auxiliary = split_auxiliary(answer, self.request, self.name)
         leaves, structure = flatten(result)
         return [strong(leaf, self.recording) for leaf in leaves], structure, auxiliary

@@ -18,6 +18,7 @@ from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
 from tracejit.paths import Path, tensor_of_hidden
 from tracejit.results import Finished, finish
+from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.trace.captures import LEAVES, Captures
 from tracejit.trace.decisions import Failed, Hidden
@@ -268,9 +269,11 @@ def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
-    """Where a call begins to read: the function, objects among the arguments, and classes."""
+    """Where a call begins to read: the function, objects among the arguments, classes, and
+    rules that stand for functions of NumPy's."""
     objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
-    return [python, *objects, *[cls for one in call.structures.values() for cls in one.classes()]]
+    classes = [cls for one in call.structures.values() for cls in one.classes()]
+    return [python, *objects, *classes, *RULES_FOR_NUMPY]
 
 
 def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:

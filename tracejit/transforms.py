@@ -31,7 +31,8 @@ from tracejit.sources import (
 )
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
-from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, read_leaf
@@ -59,11 +60,13 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
         leaves, structure, auxiliary = sources.call()
         name_results(leaves, structure)
         try:
-            found = tangents_of(leaves, sources.tensors, given)
+            found = tangents_of(leaves, sources.tensors, given, sources.nodes)
         except RuleTypeError:
             if transform != "hvp":
                 raise
-            found = cotangents_of(leaves, sources.tensors, given)  # a Hessian is symmetric
+            found = cotangents_of(
+                leaves, sources.tensors, given, sources.nodes
+            )  # a Hessian is symmetric
         moved = unflatten(structure, found)
         if transform != "jvp":
             return moved
@@ -73,7 +76,7 @@ def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., A
     return pushed
 
 
-def _given(given: Any, like: Any, recording: Recording, row: str, call: str) -> Any:
+def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> Any:
     """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
     leaf = read_leaf(given)
     kind = leaf.type if type(leaf) in TENSORS else type_of(leaf)
@@ -229,7 +232,7 @@ def _pulled(f: Any, python: Any, has_aux: bool, primals: Any, cotangents: Any) -
         sources = Sources(python, request, given[:-1], {})
         ys, structure, _ = sources.call()
         seeds = _seeds(given[-1], ys, structure, sources.recording)
-        return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
+        return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds, sources.nodes))
 
     def made() -> Function[..., Any]:
         return derived_from(f, pulled, [*parameters_of(python, count), "out_bar"])
@@ -238,7 +241,7 @@ def _pulled(f: Any, python: Any, has_aux: bool, primals: Any, cotangents: Any) -
 
 
 def _seeds(
-    cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recording
+    cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recorder
 ) -> list[Any]:
     """One cotangent per result; of results that are not floating none."""
     leaves, given = flatten(cotangents)
@@ -346,7 +349,7 @@ def elementwise_grad(
         sources = Sources(python, request, args, kwargs)
         ys, _, auxiliary = sources.call()
         seeds = [np.ones_like(y) if y.type.is_inexact else None for y in ys]
-        found = sources.rebuilt(cotangents_of(ys, sources.tensors, seeds))
+        found = sources.rebuilt(cotangents_of(ys, sources.tensors, seeds, sources.nodes))
         return (found, auxiliary) if has_aux else found
 
     return recorded_as(f, slopes)
@@ -376,7 +379,7 @@ def deriv(
         sources = Sources(python, request, args, kwargs)
         ys, structure, auxiliary = sources.call()
         dots = [np.ones_like(x) for x in sources.tensors]
-        found = unflatten(structure, tangents_of(ys, sources.tensors, dots))
+        found = unflatten(structure, tangents_of(ys, sources.tensors, dots, sources.nodes))
         return (found, auxiliary) if has_aux else found
 
     return recorded_as(f, slopes)

@@ -19,7 +19,7 @@ from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.improve import improve
 from tracejit.passes.recompute import Late, recompute
-from tracejit.passes.simplify import simplify
+from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.plan import plan_body, plan_tile
 from tracejit.schedule.sweeps import Sweep
 from tracejit.schedule.tiles import Tiling
@@ -196,7 +196,8 @@ def in_one(
     """The function that is both halves of `whole`, where the cotangent `seed` is one."""
     results = {way.path: (way.results, way.is_bare) for way in ways}
     gradients = len(given.bars), len(given.bars) == 1
-    fused = drop_dead(simplify(whole, {seed: given.one}))
+    simpler = simplify_exactly if exact else simplify
+    fused = drop_dead(simpler(whole, {seed: given.one}))
     if not exact:
         fused = improve(fused)
     return Body(

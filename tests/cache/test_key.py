@@ -15,10 +15,11 @@ from tracejit.cache.key import (
     KERNEL_NAME,
     constants_bytes,
     digest,
-    has_constants,
     kernel_name,
     key_of,
+    mark,
     seal,
+    sealed_size,
     verify,
 )
 from tracejit.errors import UnsupportedError
@@ -90,7 +91,7 @@ def test_key_of_reads_the_header_line():
 def test_what_is_sealed_verifies(text, npz):
     sealed = seal(text, npz)
     assert verify(sealed, npz) is None
-    assert has_constants(sealed) == (npz is not None)
+    assert sealed_size(sealed) == (None if npz is None else len(npz))
     assert sealed.endswith("\n")
 
 
@@ -118,6 +119,20 @@ def test_every_truncation_and_every_changed_character_is_found():
 )
 def test_verify_names_the_problem(text, npz, problem):
     assert problem in (verify(text, npz) or "intact")
+
+
+def test_a_mark_depends_on_secret_name_text_and_constants():
+    sealed = seal("x = 1\n", b"constants")
+    marks = {
+        mark(b"secret", "loss__3f9a1c07", sealed),
+        mark(b"Secret", "loss__3f9a1c07", sealed),
+        mark(b"secret", "loss__3f9a1c08", sealed),
+        mark(b"secret", "loss__3f9a1c07", seal("x = 2\n", b"constants")),
+        mark(b"secret", "loss__3f9a1c07", seal("x = 1\n", b"Constants")),
+        mark(b"secret", "loss__3f9a1c07", seal("x = 1\n")),
+    }
+    assert len(marks) == 6
+    assert all(re.fullmatch("[0-9a-f]{64}", one) for one in marks)
 
 
 ARRAYS = """

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_products import gradient_of, spelled
 from tracejit.errors import ShapeError, UnsupportedError
@@ -96,10 +97,38 @@ def test_gradient_is_a_product(subscripts: str, args: tuple[Any, ...], spelling:
         (lambda a: np.einsum(a, [0, 1, 2]), ShapeError, "not for an operand of 2 dimensions"),
         (lambda a: np.einsum("ij->i", a, optimize="best"), UnsupportedError, "'best'"),
         (lambda a: np.einsum("ij->i", a, dtype="f4"), UnsupportedError, "keyword dtype"),
-        (lambda a: np.einsum("ii", a[:, :2], optimize=True), UnsupportedError, "letter twice"),
+        (
+            lambda a: np.einsum("ii,ij,jk", a[:, :2], a, a.T, optimize=True),
+            UnsupportedError,
+            "letter twice",
+        ),
     ],
 )
 def test_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         record(call, MATRIX)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("optimize", [True, "greedy", "optimal", ["einsum_path", (0, 1)]])
+@pytest.mark.parametrize(
+    "subscripts",
+    ["ii->i", "ii", "iij->ij", "...ii->...i", "ii,ij->j", "iij,jk->ik", "ii,jj->ij", "ij,ii"],
+)
+def test_a_letter_twice_with_optimize_is_to_the_bit(subscripts: str, optimize: Any) -> None:
+    sizes = {"i": 30, "j": 20, "k": 40}
+    rng = np.random.default_rng(3)
+    inputs = subscripts.split("->")[0].replace("...", "").split(",")
+    arrays = [rng.normal(size=[sizes[letter] for letter in letters]) for letters in inputs]
+    if type(optimize) is list and len(arrays) == 1:
+        optimize = ["einsum_path", (0,)]
+
+    def product(*operands: Any) -> Any:
+        return np.einsum(subscripts, *operands, optimize=optimize)
+
+    found, expected = tj.function(product, exact=True)(*arrays), product(*arrays)
+    np.testing.assert_array_equal(found, expected)
+    grad = tj.grad(lambda x: np.sum(product(x, *arrays[1:])))(arrays[0])
+    rest = arrays[1:]
+    plain = tj.grad(lambda x: np.sum(np.einsum(subscripts, x, *rest)))(arrays[0])
+    np.testing.assert_allclose(grad, plain, rtol=1e-12)

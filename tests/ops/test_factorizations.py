@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tests.interpret import record, run
 from tests.ops.test_reductions import derivative
 from tracejit.autodiff.adjoint import gradients
@@ -116,3 +117,31 @@ def test_eigenvalues_of_complex_matrices_have_a_gradient() -> None:
 def test_the_name_of_a_triangle_is_checked() -> None:
     with pytest.raises(ShapeError, match="UPLO argument must be 'L' or 'U'"):
         record(lambda a: np.linalg.eigh(a, UPLO="X"), DEFINITE)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (2, 3, 4), (2, 4, 3)])
+def test_singular_values_beside_full_matrices_are_differentiated_again(shape: Any) -> None:
+    x = np.random.default_rng(8).normal(size=shape)
+
+    def values(full: bool) -> Any:
+        return lambda a: np.linalg.svd(a, full_matrices=full)[1]
+
+    def loss(full: bool) -> Any:
+        return lambda a: np.sum(np.sin(values(full)(a)))
+
+    for exact in (False, True):
+        for transform in (tj.grad, tj.jacfwd, tj.hessian):
+            of_full = transform(tj.function(loss(True), exact=exact))(x)
+            np.testing.assert_allclose(of_full, transform(loss(False))(x), atol=1e-11)
+        found = tj.jvp(tj.function(values(True), exact=exact), (x,), (x,))
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-12)  # it is homogeneous
+    source = tj.value_and_grad(loss(True)).kernel(tj.TensorSpec(shape)).source
+    code = [line for line in source.splitlines() if not line.lstrip().startswith("#")]
+    assert sum("linalg.svd(" in line for line in code) == 2  # in forward, and in both at once
+
+
+def test_vectors_that_belong_to_no_value_have_no_tangent() -> None:
+    x = np.random.default_rng(8).normal(size=(3, 5))
+    for number in (0, 2):
+        with pytest.raises(LookupError, match="vectors of svd with full_matrices=True"):
+            tj.jvp(lambda a, number=number: np.linalg.svd(a)[number], (x,), (x,))

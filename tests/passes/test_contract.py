@@ -232,8 +232,8 @@ GRADIENTS = [*WRITTEN.values(), *(
 @pytest.mark.parametrize(("subscripts", "shapes", "_text"), GRADIENTS)
 def test_gradients(subscripts: str, shapes: Any, _text: str, optimize: bool) -> None:
     """Those of exact kernels, and those of plain loops."""
-    if optimize and subscripts.startswith("ii"):
-        pytest.skip("optimize with a letter twice is refused")
+    if optimize and subscripts.startswith("ii") and len(shapes) > 2:
+        pytest.skip("optimize with a letter twice in one of three operands is refused")
     arrays = normal(*shapes)
     f = product(subscripts, len(arrays), optimize=optimize)
     assert_close_to_exact(lambda *xs: np.sum(np.sin(f(*xs))), arrays, grad=len(arrays))

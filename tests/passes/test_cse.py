@@ -9,7 +9,8 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
 from tracejit.ops.op import OPS, Op
-from tracejit.passes.cse import share
+from tracejit.passes.cse import share, share_decompositions
+from tracejit.passes.dce import drop_dead
 
 
 def graph_with(*tapes: tuple[int, ...], region: int = 0, op: str = "exp") -> Graph:
@@ -67,3 +68,25 @@ def test_values_stay() -> None:
     x = np.array([-0.0, np.inf, np.nan])
     for expected, found in zip(interpret(graph, x), interpret(share(graph), x), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_a_reduced_decomposition_is_a_part_of_the_full_one() -> None:
+    graph = parse_graph(
+        """graph f(x: f8[2,3,5]) -> a: f8[2,3,3], c: f8[2,5,5], r: f8[2,3,5], t: f8[2,3]
+  a, b, c  f8[2,3,3], f8[2,3], f8[2,5,5] = svd x  full=True
+  q, t, r  f8[2,3,3], f8[2,3], f8[2,3,5] = svd x  full=False
+""",
+        OPS,
+    )
+    after = verify(drop_dead(share_decompositions(graph)))
+    assert [node.op.name for node in after.nodes] == ["svd", "getitem"]
+    x = np.random.default_rng(1).normal(size=(2, 3, 5))
+    for found, expected in zip(interpret(after, x), interpret(graph, x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    alone = parse_graph(
+        """graph f(x: f8[3,5]) -> t: f8[3]
+  q, t, r  f8[3,3], f8[3], f8[3,5] = svd x  full=False
+""",
+        OPS,
+    )
+    assert share_decompositions(alone) is alone

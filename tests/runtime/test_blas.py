@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.forked import in_child
-from tracejit.cache.store import load_text
+from tracejit.cache.modules import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import blas
 from tracejit.runtime.blas import Blas, Regime, on_one_blas_thread

@@ -21,7 +21,7 @@ import pytest
 
 import tracejit as tj
 from tests.forked import in_child
-from tracejit.cache.store import load_text
+from tracejit.cache.modules import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import workers
 from tracejit.runtime.workers import Pool, in_turn_on

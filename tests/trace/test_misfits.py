@@ -10,6 +10,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.ops.op import HANDLERS
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -28,9 +29,15 @@ def test_what_numpy_refuses_is_said_to_be_refused_by_numpy() -> None:
 
 
 def test_what_numpy_takes_is_not() -> None:
-    text = refusal(np.cross, X[:2], X)
+    def handler(x: Any) -> Any:
+        raise ValueError("it is not for arrays of 3 elements; write np.exp(x)")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(HANDLERS, np.sinc, handler)
+        text = refusal(np.sinc, X)
     assert "NumPy raises" not in text
-    assert text.startswith("np.cross cannot be recorded in this form")
+    assert text.startswith("np.sinc cannot be recorded in this form: it is not for arrays of 3")
+    assert text.splitlines()[-1] == "  Fix: write np.exp(x)."
 
 
 def test_the_cure_in_the_reason_is_the_fix() -> None:

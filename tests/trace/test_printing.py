@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import pprint
 from collections.abc import Callable
@@ -27,6 +28,13 @@ class Point:
 
     def __repr__(self) -> str:
         return f"Point({self.x})"
+
+
+@dataclasses.dataclass
+class Pair:
+    """An object whose text Python makes."""
+
+    x: Any
 
 
 def compared(x: Any) -> Any:
@@ -55,6 +63,10 @@ def joined(x: Any) -> Any:
 
 def of_an_object(x: Any) -> Any:
     return x * len(repr(Point(x)))
+
+
+def of_a_dataclass(x: Any) -> Any:
+    return x * len(repr(Pair(x)))
 
 
 def printed_later(x: Any) -> Any:
@@ -92,6 +104,11 @@ def test_text_as_data_is_refused(function: Callable[..., Any]) -> None:
         tj.grad(lambda x: np.sum(function(x)))(X)
 
 
+def test_text_that_python_makes_of_an_object_is_refused() -> None:
+    with pytest.raises(ValueNeededError, match="the text of x needs a value"):
+        tj.function(of_a_dataclass, cache=False)(X)
+
+
 def printed(x: Any) -> Any:
     print(x, f"{x[0]:.3f}", [x], {"x": x})
     return x + 1.0
@@ -103,7 +120,7 @@ def pretty(x: Any) -> Any:
 
 
 def in_an_object(x: Any) -> Any:
-    print(Point(x))
+    print(Point(x), Pair(x))
     return x + 1.0
 
 

@@ -11,23 +11,34 @@ a map is linear is its nodes, never its values:
 - an op with rules is linear in an operand if that operand, taken for its own tangent, has the
   op itself for a tangent: a rule is linear in the tangent;
 - an override is its values. What flows through it when the map is transposed is what flowed in
-  the forward direction; its own rule counts where the transposed map is differentiated;
+  the forward direction; its own rule counts where the transposed map is differentiated. Where its
+  values were computed out of sight (a call of a kernel, a recompute region), the marker answers
+  for itself;
+- Python may have decided nothing by what depends on the xs: another side was not recorded;
 - every other op that depends on the xs is not linear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import ReversePass
+from tracejit.autodiff.adjoint import ReversePass, conjugate
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ops.branches import DECIDE
 from tracejit.ops.creation import full
-from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.markers import (
+    OVERRIDE,
+    LinearCall,
+    Marker,
+    dependent_results,
+    inputs_of,
+    values_of,
+)
 from tracejit.ops.op import Op
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
@@ -54,25 +65,24 @@ class LinearMap:
         ys: Sequence[Tensor],
         xs: Sequence[Tensor],
         nodes: Sequence[Node],
+        zeros: Set[Value] = frozenset(),
     ) -> None:
-        """The map from `xs` to `ys`; all that depends on the xs is among `nodes`."""
+        """The map from `xs` to `ys`; all that depends on the xs is among `nodes`. Of constants
+        that were lifted eagerly, `zeros` are known to be zero whatever the data."""
         self.recording = recording
         self.ys = ys
         self.xs = [x._value for x in xs]
         self.dependent = set(self.xs)
+        self.origins = Origins(nodes, zeros)
         self.nodes = [node for node in nodes if self._reaches(node)]
+        self.calls: dict[Node, LinearCall] = {}
         self.obstacle = next(self._obstacles(), "")
 
     def _reaches(self, node: Node) -> bool:
         """Whether a node depends on the xs; its results are then noted."""
-        if self.dependent.isdisjoint(values_of(node)):
-            return False
-        results: Sequence[Value] = node.results
-        if node.op is OVERRIDE:
-            pairs = zip(values_of(node), results, strict=True)
-            results = [result for value, result in pairs if value in self.dependent]
+        results = dependent_results(node, self.dependent)
         self.dependent.update(results)
-        return True
+        return bool(results)
 
     def _obstacles(self) -> Iterator[str]:
         needed = {y._value for y in self.ys}
@@ -81,12 +91,24 @@ class LinearMap:
             if needed.intersection(node.results):
                 needed.update(values_of(node))
                 on_the_way.append(node)
+            elif node.op is DECIDE:
+                yield "Python goes by it"
         for node in reversed(on_the_way):
             if node.op is not OVERRIDE:
-                yield from obstacles_at(node, self.dependent)
+                yield from obstacles_at(node, self.dependent, self.origins)
+            elif (marker := node.params["grad"]).linear is not None:
+                yield from self._obstacles_in(node, marker, needed)
         for y in self.ys:
-            if y._value not in self.dependent and not is_zero(y._value):
+            if y._value not in self.dependent and not self.origins.is_zero(y._value):
                 yield "a gradient that is returned does not depend on it"
+
+    def _obstacles_in(self, node: Node, marker: Marker, needed: set[Value]) -> Iterator[str]:
+        """Why a call out of sight is not linear; how it is transposed is noted."""
+        assert marker.linear is not None
+        moving = [operand in self.dependent for operand in inputs_of(node)]
+        call = self.calls[node] = marker.linear(moving, [y in needed for y in node.results])
+        if call.obstacle:
+            yield f"in {marker.name}: {call.obstacle}"
 
     def transposed(self, seeds: Sequence[Tensor]) -> list[Tensor | None]:
         """The transpose applied to one seed for each y: a value for each x, None where no y
@@ -101,12 +123,17 @@ class _Transpose(ReversePass):
         super().__init__(linear.recording, linear.xs, linear.nodes)
         self.regions = {}
         self.dependent = linear.dependent
+        self.calls = linear.calls
 
     def _active(self) -> set[Value]:
         return self.dependent
 
     def _override(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
-        for value, g in zip(values_of(node), gs, strict=True):
+        found = gs
+        if (call := self.calls.get(node)) is not None:
+            answers = call.transposed([None if g is None else conjugate(g) for g in gs])
+            found = [None if g is None else conjugate(g) for g in answers]
+        for value, g in zip(values_of(node), found, strict=True):
             if g is not None and value in active:
                 self._add(value, g)
 
@@ -114,12 +141,7 @@ class _Transpose(ReversePass):
         """No names: forward mode knows nothing of these cotangents."""
 
 
-def values_of(node: Node) -> tuple[Value, ...]:
-    """The operands that a node's results are computed from: of an override its values alone."""
-    return node.operands[: node.params["outputs"]] if node.op is OVERRIDE else node.operands
-
-
-def obstacles_at(node: Node, dependent: set[Value]) -> Iterator[str]:
+def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterator[str]:
     """Why a node is not linear in those of its operands that are `dependent`."""
     op = node.op
     places = [k for k, operand in enumerate(node.operands) if operand in dependent]
@@ -128,7 +150,7 @@ def obstacles_at(node: Node, dependent: set[Value]) -> Iterator[str]:
         yield f"it goes into {op.name}"
     elif word_for(op) == "linear":
         others = [o for k, o in enumerate(node.operands) if k not in places and op.vjp_rule(k)]
-        if not all(map(is_zero, others)):
+        if not all(map(origins.is_zero, others)):
             yield f"{op.name} joins it with what does not depend on it"
     elif len(places) > 1:
         yield f"it goes into {op.name} more than once"
@@ -161,33 +183,46 @@ def _stand_in(probe: Recording, number: int, type: ArrayType) -> Any:
     return probe.argument(f"x_{number}", type)
 
 
-def is_zero(value: Value) -> bool:
-    """Whether a value is known to be zero everywhere: zeros, and what linear ops make of them."""
-    pending = [value]
-    seen: set[Value] = set()
-    while pending:
-        one = pending.pop()
-        if one not in seen:
-            seen.add(one)
-            sources = _zero_if(one)
-            if sources is None:
-                return False
-            pending += sources
-    return True
+class Origins:
+    """What values are computed from: eager values do not know it themselves."""
 
+    def __init__(self, nodes: Sequence[Node] = (), zeros: Set[Value] = frozenset()) -> None:
+        """Values are results of `nodes`, or constants, of which `zeros` are zero."""
+        self._nodes = {y: node for node in nodes for y in node.results if y.node is None}
+        self._zeros = zeros
 
-def _zero_if(value: Value) -> list[Value] | None:
-    """The values that must be zero for `value` to be so; None where nothing makes it zero."""
-    node = value.node
-    if isinstance(value, Constant):
-        return None if np.any(value.data) else []
-    if node is None:
-        return None if value.data is None or np.any(value.data) else []
-    if node.op is full:
-        return None if node.params["fill"] else []
-    if word_for(node.op) == "linear":
-        return [o for k, o in enumerate(node.operands) if node.op.vjp_rule(k)]
-    if word_for(node.op) == "bilinear":
-        factors = [o for o in node.operands if isinstance(o, Constant)]
-        return [] if any(not np.any(factor.data) for factor in factors) else None
-    return None
+    def is_zero(self, value: Value) -> bool:
+        """Whether a value is known to be zero everywhere: zeros, and what linear ops make of
+        them."""
+        pending = [value]
+        seen: set[Value] = set()
+        while pending:
+            one = pending.pop()
+            if one not in seen:
+                seen.add(one)
+                sources = self._zero_if(one)
+                if sources is None:
+                    return False
+                pending += sources
+        return True
+
+    def _zero_if(self, value: Value) -> Sequence[Value] | None:
+        """The values that must be zero for `value` to be so; None where nothing makes it zero."""
+        node = value.node or self._nodes.get(value)
+        if node is None:
+            return [] if self._is_constant_zero(value) else None
+        if node.op is full:
+            return None if node.params["fill"] else []
+        if node.op is OVERRIDE and node.params["grad"].linear is None:
+            return [values_of(node)[node.results.index(value)]]
+        if word_for(node.op) == "linear":
+            return [o for k, o in enumerate(node.operands) if node.op.vjp_rule(k)]
+        if word_for(node.op) == "bilinear":
+            return [] if any(map(self._is_constant_zero, node.operands)) else None
+        return None
+
+    def _is_constant_zero(self, value: Value) -> bool:
+        """Whether a value is a constant, of the text and not of this call's data, that is zero."""
+        if isinstance(value, Constant) or (value.type.form == "weak" and value.data is not None):
+            return not np.any(value.data)
+        return value in self._zeros

@@ -17,6 +17,7 @@ here:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ from tracejit.ir.location import Location
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, inputs_of
-from tracejit.ops.op import OPS, Applied, Joint
+from tracejit.ops.op import OPS, Applied, Joint, Missing
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -70,6 +71,7 @@ class ForwardPass:
                 kept.append(node)
                 needed.update(sources_of(node))
         self.nodes = kept[::-1]
+        self.needed = needed
 
     def run(self, xs: Sequence[Tensor], xs_dot: Sequence[Tensor]) -> list[Tensor | None]:
         """The tangents of the ys."""
@@ -142,7 +144,7 @@ class ForwardPass:
         dots: list[Tensor] = []
         xs = [cotangent for cotangent in cotangents if cotangent is not None]
         moving = [operand in self.tangents for operand in inputs_of(node)]
-        with self.recording.recording_from(xs) as nodes:
+        with self.recording.probing(marker.name, marker.reads, xs) as probe:
             if marker.continues:
                 found = marker.rule(cotangents, moving, [None] * len(moving))
             elif marker.pruned:
@@ -154,12 +156,23 @@ class ForwardPass:
                 if answer is not None and dot is not None:
                     answers.append(adjoint.fit(answer, operand.type, self.recording))
                     dots.append(dot)
-        rule = LinearMap(self.recording, answers, xs, nodes)
-        if rule.obstacle:
-            words = {"function": marker.name, "problem": rule.obstacle}
+        rule = LinearMap(self.recording, answers, xs, probe.recorded, probe.zeros)
+        obstacle = "Python asks for its value" if probe.was_read else rule.obstacle
+        if obstacle:
+            words = {"function": marker.name, "problem": obstacle}
             raise fail("rule-not-linear", self._place(node), **words)
+        if not answers:
+            return (None,) * len(cotangents)
         moved = iter(rule.transposed(dots))
-        return tuple(None if cotangent is None else next(moved) for cotangent in cotangents)
+        return tuple(
+            None if cotangent is None else self._connected(next(moved), result)
+            for cotangent, result in zip(cotangents, node.results, strict=True)
+        )
+
+    def _connected(self, tangent: Tensor | None, result: Value) -> Any:
+        """The tangent of a result that a rule connects: zeros, where its gradient does not depend
+        on the cotangent."""
+        return self._zeros(Tensor(result, self.recording)) if tangent is None else tangent
 
     def _marker(self, node: Node) -> Marker:
         """The marker of an override; a registered rule as one."""
@@ -172,7 +185,8 @@ class ForwardPass:
         )
         applied = Applied(node.op.name, inputs, outputs, node.params)
         rule = node.op.vjp.rule
-        return Marker(node.op.name, "", lambda *cotangents: rule(applied, *cotangents))
+        reads = (inspect.unwrap(rule), inputs, outputs)
+        return Marker(node.op.name, "", lambda *cotangents: rule(applied, *cotangents), reads=reads)
 
     def _placeholder(self, result: Value) -> Tensor:
         """A cotangent to record a rule on: of the type of `result`, and a value of its own."""
@@ -195,7 +209,10 @@ class ForwardPass:
 
     def _add_all(self, results: Sequence[Value], parts: Sequence[Any]) -> None:
         for result, part in zip(results, parts, strict=True):
-            if part is not None and result.type.is_inexact:
+            if isinstance(part, Missing):
+                if result in self.needed:
+                    raise fail("no-rule", self.recording.here(), op=part.op)
+            elif part is not None and result.type.is_inexact:
                 self._add(result, fit(part, result.type, self.recording))
 
     def _add(self, value: Value, tangent: Tensor) -> None:

@@ -8,12 +8,17 @@ first 8 digits of the key; it decides nothing.
 
 A kernel's last line is its seal, by which every later change is found:
 
-    # tracejit sha256 <SHA-256 of everything above> [npz <SHA-256 of the .npz beside it>]
+    # tracejit sha256 <SHA-256 of everything above> [npz <that of the .npz beside it> <its bytes>]
+
+Anybody can compute a seal: it finds damage and edits, not forgery. What says who wrote a kernel is
+its mark, the seal again with a secret in it, which stands in a file of its own so that the text is
+the same everywhere.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import io
 import re
 import zipfile
@@ -27,7 +32,7 @@ from tracejit.errors import fail
 KERNEL_NAME: Final = re.compile(r"[A-Za-z_]\w*__[0-9a-f]{8}", re.ASCII)
 """What every name made by `kernel_name` matches (use `fullmatch`)."""
 
-_SEAL = re.compile(r"# tracejit sha256 ([0-9a-f]{64})(?: npz ([0-9a-f]{64}))?")
+_SEAL = re.compile(r"# tracejit sha256 ([0-9a-f]{64})(?: npz ([0-9a-f]{64}) ([0-9]{1,15}))?")
 # In the column where the header has it: a word of the user's stands further right.
 _KEY = re.compile(r"^ {4}key {10}([0-9a-f]{64})\b", re.MULTILINE)
 _LONGEST_NAME = 60
@@ -83,7 +88,7 @@ def seal(text: str, npz: bytes | None = None) -> str:
     """
     # Readers undo what git may have done to line endings: a text must not hold the other kind.
     body = text.replace("\r\n", "\n").removesuffix("\n") + "\n"
-    constants = "" if npz is None else f" npz {_sha256(npz)}"
+    constants = "" if npz is None else f" npz {_sha256(npz)} {len(npz)}"
     return f"{body}# tracejit sha256 {_sha256(body)}{constants}\n"
 
 
@@ -95,22 +100,45 @@ def verify(text: str, npz: bytes | None = None) -> str | None:
     >>> verify(seal("x = 1\n").replace("1", "2", 1))
     'its text was changed after tracejit wrote it'
     """
+    return verify_text(text) or verify_constants(text, npz)
+
+
+def verify_text(text: str) -> str | None:
+    """The same of the text alone."""
     body, found = _split(text)
     if found is None:
         return "it does not end in a seal: it is incomplete, or not a kernel written by tracejit"
-    if _sha256(body) != found[1]:
-        return "its text was changed after tracejit wrote it"
-    if found[2] is None:
+    return None if _sha256(body) == found[1] else "its text was changed after tracejit wrote it"
+
+
+def verify_constants(text: str, npz: bytes | None) -> str | None:
+    """The same of the constants alone."""
+    found = _split(text)[1]
+    if found is None or found[2] is None:
         return None if npz is None else "it was written without constants, but there are some"
     if npz is None:
         return "its constants (the .npz beside it) are missing"
-    return None if _sha256(npz) == found[2] else "its constants (the .npz beside it) were changed"
+    if len(npz) == int(found[3]) and _sha256(npz) == found[2]:
+        return None
+    return "its constants (the .npz beside it) were changed"
 
 
-def has_constants(text: str) -> bool:
-    """Whether `text` carries a seal that names constants."""
+def sealed_size(text: str) -> int | None:
+    """The bytes of the constants that the seal of `text` names; None where it names none."""
     found = _split(text)[1]
-    return found is not None and found[2] is not None
+    return None if found is None or found[3] is None else int(found[3])
+
+
+def mark(secret: bytes, name: str, sealed: str) -> str:
+    r"""The proof that whoever has `secret` wrote the kernel `name`: 64 hex digits.
+
+    Of `sealed` only the seal is read: what stands above is to be verified against it.
+
+    >>> mark(b"secret", "loss__3f9a1c07", seal("x = 1\n"))[:8]
+    '82f2ac57'
+    """
+    last = sealed.removesuffix("\n").rpartition("\n")[2]
+    return hmac.digest(secret, _encoded(f"{name}\n{last}\n"), "sha256").hex()
 
 
 def key_of(text: str) -> str | None:

@@ -17,6 +17,11 @@ UNRECORDED = "BranchNotRecorded"
 CLASS = f'''
 class {UNRECORDED}(NotImplementedError):
     """A way that no call had taken when this was recorded: which decision, its outcome, where."""
+
+    def __str__(self):
+        decision, outcome, line = self.args
+        text = f"{{line}}: this module has no code for a decision that is {{outcome}} here. "
+        return text + "Call the function so where tracejit is installed, and save its kernel again."
 '''
 
 

@@ -14,7 +14,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, cast
 from tracejit.ops.folds import EXTREMA, after_one, is_discrete, loop_dtype, result_dtype, steps
-from tracejit.ops.infer import normalize_axis
+from tracejit.ops.infer import strict_axis
 from tracejit.ops.op import defop, literal
 from tracejit.ops.reductions import along, recurrence
 
@@ -81,7 +81,7 @@ def one_axis(x: Any, axis: Any, method: str) -> int:
     axes = axes if isinstance(axes, tuple) else (axes,)
     if len(axes) != 1:
         raise ValueError(f"{method} does not allow multiple axes")
-    return normalize_axis(axes[0], np.ndim(x))
+    return strict_axis(axes[0], np.ndim(x))
 
 
 def accumulate_call(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None) -> Any:

@@ -73,10 +73,17 @@ def known(value: Any, name: str) -> Any:
     raise TypeError(f"the shape of the result depends on {name}, whose values are not known yet")
 
 
+def size_of(size: Any) -> Any:
+    """A size as it is, if it is an integer; for NumPy, True is none."""
+    if isinstance(size, bool):
+        raise TypeError("an integer is required")
+    return whole(size)
+
+
 def shape_of(shape: Any) -> Shape:
     """A shape given as a number or a sequence."""
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return tuple(whole(size) for size in sizes)
+    return tuple(size_of(size) for size in sizes)
 
 
 def require_layout(order: Any, device: Any = None) -> None:

@@ -35,6 +35,10 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.op import OPS, Each, answer, defop
 from tracejit.ops.products import array_or_scalar, common_dtype, without_out
 
+_TAKES_DIAGONALS = hasattr(np._core.einsumfunc, "bmm_einsum")  # type: ignore[attr-defined]
+"""With `optimize`, NumPy 2.4 takes diagonals before it multiplies two operands; before that it had
+no BLAS for operands with a letter twice, and computed as without `optimize`."""
+
 
 def _einsum_call(
     subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = False
@@ -51,8 +55,12 @@ def _einsum_call(
     labels, output = explicit_subscripts(subscripts, [np.ndim(x) for x in factors])
     for number, letters in enumerate(labels):
         if len(set(letters)) < len(letters):
-            if optimize:
-                raise TypeError("optimize with a letter twice in one operand is not supported")
+            if optimize and len(factors) > 2:
+                raise TypeError(
+                    "optimize with a letter twice in one of three operands or more is not "
+                    "supported: take np.diagonal of it first"
+                )
+            optimize = optimize if _TAKES_DIAGONALS else False
             factors[number], labels[number] = _diagonals(factors[number], letters)
     if len(factors) == 1 and output and set(labels[0]) == set(output):
         return ordered(run, factors[0], labels[0], output)

@@ -28,7 +28,7 @@ from tracejit.ops.linalg import (
     real_dtype,
     square_type,
 )
-from tracejit.ops.op import answer, defop
+from tracejit.ops.op import Missing, answer, defop
 from tracejit.ops.phases import adjoint, along, turn, turned
 from tracejit.ops.products import conj
 from tracejit.ops.triangles import lower_half, lower_half_product
@@ -197,17 +197,16 @@ def _svd_type(a: ArrayType, full: bool) -> tuple[ArrayType, ArrayType, ArrayType
 
 def singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
     """The cotangent of a matrix of which only the singular values are used."""
-    size = g.shape[-1]
-    if u.shape[-1] != size:
-        u = u[..., :size]
-    if vh.shape[-2] != size:
-        vh = vh[..., :size, :]
     return (conj(u) * np.expand_dims(g, -2)) @ conj(vh)
 
 
-def _refuse_vectors(a: Any, full: bool) -> None:
-    if full and a.shape[-2] != a.shape[-1]:
-        raise fail("no-rule", None, op="the vectors of svd with full_matrices=True")
+NO_VECTORS = Missing("the vectors of svd with full_matrices=True")
+
+
+def _has_free_vectors(a: Any, full: bool) -> bool:
+    """Whether there are vectors that belong to no value: these are any basis, and move as they
+    like."""
+    return full and a.shape[-2] != a.shape[-1]
 
 
 def _unturned(g_u: Any, g_v: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any]:
@@ -228,10 +227,13 @@ def _unturned(g_u: Any, g_v: Any, u: Any, s: Any, v: Any) -> tuple[Any, Any, Any
 def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     """Townsend, Differentiating the singular value decomposition (2016)."""
     (g_u, g_s, g_vh), (u, s, vh) = g, y
+    if _has_free_vectors(a, full):
+        if not (g_u is None and g_vh is None):
+            raise fail("no-rule", None, op=NO_VECTORS.op)
+        u, _, vh = reduced_svd(a)
     change = None if g_s is None else singular_values_vjp(g_s, u, vh)
     if g_u is None and g_vh is None:
         return change
-    _refuse_vectors(a, full)
     if u.dtype.kind == "c":
         g_v = None if g_vh is None else adjoint(g_vh)
         g_u, g_v, apart = _unturned(g_u, g_v, u, s, adjoint(vh))
@@ -255,7 +257,8 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
 
 
 def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
-    _refuse_vectors(a, full)
+    if _has_free_vectors(a, full):
+        return NO_VECTORS, _svdvals_jvp(v, y[1], a), NO_VECTORS
     u, s, vh = y
     gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)

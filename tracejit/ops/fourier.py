@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
-from tracejit.ops.creation import known
+from tracejit.ops.creation import known, size_of
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.reductions import along
@@ -68,7 +68,7 @@ def _transform(
     ) -> tuple[tuple[Any], dict[str, Any]]:
         axis = normalize_axis(axis, np.ndim(a))
         size = int(np.shape(a)[axis])
-        n = points(size) if n is None else operator.index(known(n, "n"))
+        n = points(size) if n is None else size_of(known(n, "n"))
         if n < 1:
             raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
         if not size and points is _whole:  # NumPy reads beyond the array

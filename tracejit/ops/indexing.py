@@ -23,7 +23,7 @@ from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops import batched_indices
 from tracejit.ops.creation import as_array, filled, is_recorded, settled, type_in_call
 from tracejit.ops.index_text import added, assigned, index_text, slice_update, taken
-from tracejit.ops.infer import broadcast_shapes, normalize_axis, slice_length
+from tracejit.ops.infer import broadcast_shapes, normalize_axis, slice_length, strict_axis
 from tracejit.ops.op import Op, answer, defop
 
 Index = tuple[Any, ...]
@@ -288,7 +288,7 @@ def _take_call(
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
     if axis is None or (not np.ndim(a) and axis in (0, -1)):
         a, axis = a if np.ndim(a) == 1 else np.reshape(a, -1), 0
-    axis = normalize_axis(axis, np.ndim(a))
+    axis = strict_axis(axis, np.ndim(a))
     indices = as_array(indices)
     kind = type_in_call(indices).dtype
     if np.size(indices) and not np.can_cast(kind, np.intp):

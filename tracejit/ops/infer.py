@@ -102,8 +102,30 @@ def normalize_axis(axis: Any, ndim: int) -> int:
     return number % ndim
 
 
+def strict_axis(axis: Any, ndim: int) -> int:
+    """`normalize_axis` as NumPy's C functions have it: True is no number of an axis.
+
+    >>> normalize_axis(True, 2), strict_axis(-1, 2)
+    (1, 1)
+    >>> strict_axis(True, 2)
+    Traceback (most recent call last):
+    TypeError: an integer is required for the axis
+    """
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required for the axis")
+    return normalize_axis(axis, ndim)
+
+
+def strict_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """`normalize_axes` as NumPy's C functions have it: a list is no axis, nor is True one."""
+    for number in axis if isinstance(axis, tuple) else (axis,):
+        if number is not None or isinstance(axis, tuple):
+            strict_axis(number, ndim)
+    return normalize_axes(axis, ndim)
+
+
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """`axis` (None, a number or a tuple) as a sorted tuple of numbers from 0 on."""
+    """`axis` (None, a number or a sequence) as a sorted tuple of numbers from 0 on."""
     if axis is None:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)

@@ -11,7 +11,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, everywhere
 from tracejit.ops.creation import as_array, cast, type_in_call
-from tracejit.ops.infer import normalize_axis, promote
+from tracejit.ops.infer import normalize_axis, promote, strict_axis
 from tracejit.ops.op import OPS, Each, answer, composite, defop
 
 ALL = slice(None)
@@ -67,7 +67,9 @@ def _concatenate_call(
             cast(np.stack((operand,)), dtype) if kind.form == "weak" else np.reshape(operand, -1)
             for operand, kind in zip(operands, kinds, strict=True)
         ]
-    return _alike(operands), {"axis": normalize_axis(axis or 0, np.ndim(operands[0]))}
+    return _alike(operands), {
+        "axis": strict_axis(0 if axis is None else axis, np.ndim(operands[0]))
+    }
 
 
 def _joined_type(*types: ArrayType, axis: int) -> ArrayType:
@@ -267,7 +269,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """`values` after `arr`."""
     if axis is None:
         arr, values = (np.reshape(at_least(1, as_array(a)), -1) for a in (arr, values))
-    return np.concatenate((arr, values), axis=axis or 0)
+    return np.concatenate((arr, values), axis=0 if axis is None else axis)
 
 
 @composite(np.block)

@@ -13,11 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import defop
+
+
+class LinearCall(NamedTuple):
+    """A call as a linear map of the inputs that move: `obstacle` says in words why it is none, and
+    is empty if it is; `transposed` takes a tangent or None per result to one per input."""
+
+    obstacle: str
+    transposed: Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,10 @@ class Marker:
     inputs' cotangents are so far, and answers their sums: in the order of additions that its
     statements would have in the open. `push` takes a tangent or None per input to the tangents of
     the results; without it forward mode transposes the rule.
+
+    `linear` is there where the values were computed out of sight, by a kernel or in a region that
+    is run again: it takes which inputs move and which results are wanted, and answers the call as
+    a LinearCall. `reads` are the user's functions and objects that the rule may read from.
     """
 
     name: str
@@ -42,6 +54,8 @@ class Marker:
     pruned: bool = False
     continues: bool = False
     push: Callable[..., Sequence[Any]] | None = None
+    linear: Callable[[Sequence[bool], Sequence[bool]], LinearCall] | None = None
+    reads: Sequence[Any] = ()
 
     @property
     def __name__(self) -> str:
@@ -89,3 +103,24 @@ OVERRIDE = defop(
 def inputs_of(node: Node) -> tuple[Value, ...]:
     """The operands that gradients flow into: of an override, those its rule answers for."""
     return node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+
+
+def values_of(node: Node) -> tuple[Value, ...]:
+    """The operands that a node's results are computed from: of an override its values, or its
+    inputs where those were computed out of sight."""
+    if node.op is not OVERRIDE:
+        return node.operands
+    outputs = node.params["outputs"]
+    return (
+        node.operands[:outputs] if node.params["grad"].linear is None else node.operands[outputs:]
+    )
+
+
+def dependent_results(node: Node, dependent: set[Value]) -> Sequence[Value]:
+    """The results of a node that are computed from values that are `dependent`."""
+    values = values_of(node)
+    if dependent.isdisjoint(values):
+        return ()
+    if node.op is not OVERRIDE or node.params["grad"].linear is not None:
+        return node.results
+    return [y for x, y in zip(values, node.results, strict=True) if x in dependent]

@@ -17,7 +17,7 @@ from numpy.exceptions import AxisError
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axis, reduced_shape
+from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axis
 from tracejit.ops.linalg import real_dtype
 from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.products import array_or_scalar, conj
@@ -130,7 +130,9 @@ def _check_order(ord: Any) -> None:
 def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return tuple(normalize_axis(one, ndim) for one in (axis if type(axis) is tuple else (axis,)))
+    if type(axis) is tuple:
+        return tuple(strict_axis(one, ndim) for one in axis)
+    return (normalize_axis(axis, ndim),)
 
 
 def _keywords(keepdims: bool) -> dict[str, Any]:

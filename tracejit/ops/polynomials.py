@@ -7,14 +7,13 @@ raises when the code runs. The warning of `polyfit` about its rank is not given.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved
-from tracejit.ops.creation import as_array, cast, is_recorded
+from tracejit.ops.creation import as_array, cast, is_recorded, size_of
 from tracejit.ops.joining import at_least
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -36,7 +35,7 @@ def _vander_call(
 ) -> tuple[tuple[Any], dict[str, Any]]:
     if np.ndim(x) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = np.shape(x)[0] if N is None else operator.index(N)
+    columns = np.shape(x)[0] if N is None else size_of(N)
     if columns < 0:
         raise ValueError("negative dimensions are not allowed")
     return (x,), {"columns": columns} | ({"increasing": True} if increasing else {})

@@ -14,6 +14,7 @@ writes into an operand.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from tracejit.ops import batched_products
 from tracejit.ops.batching import broadcasting
 from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
-from tracejit.ops.infer import broadcast_shapes, normalize_axis
+from tracejit.ops.infer import broadcast_shapes, normalize_axis, strict_axis
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, Rules, answer, composite, defop
 from tracejit.ops.ufuncs import operands_of
@@ -220,6 +221,7 @@ def _vecdot_call(
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """vecdot along the last axis: any other is moved there."""
     x1, x2 = with_keywords(np.vecdot, operands, keywords)
+    strict_axis(axis, np.ndim(x1))
     return (_last(x1, axis), _last(x2, axis)), {}
 
 
@@ -420,7 +422,7 @@ def _cross_call(
 
 def _last(x: Any, axis: int) -> Any:
     x = as_array(x)
-    return x if axis == -1 else np.moveaxis(x, axis, -1)
+    return x if axis == -1 else np.moveaxis(x, operator.index(axis), -1)
 
 
 answer(np.cross, _cross_call)

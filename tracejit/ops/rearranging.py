@@ -12,7 +12,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import Moved, behind, rows, spread
 from tracejit.ops.creation import as_array, cast, is_recorded, known, type_in_call
-from tracejit.ops.infer import normalize_axis
+from tracejit.ops.infer import normalize_axis, strict_axis
 from tracejit.ops.joining import at_least
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -82,7 +82,7 @@ repeat: Op = defop(
 def _repeat_call(a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is None or (not np.ndim(a) and axis in (0, -1)):
         a, axis = a if np.ndim(a) == 1 else np.reshape(at_least(1, a), -1), 0
-    axis = normalize_axis(axis, np.ndim(a))
+    axis = strict_axis(axis, np.ndim(a))
     counts = np.asarray(known(repeats, "repeats"))
     if counts.size == 1:
         return repeat(a, repeats=operator.index(counts.item()), axis=axis)
@@ -112,6 +112,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """`arr` without the slices at the places `obj`."""
     if axis is None:
         arr, axis = np.reshape(arr, -1), 0
+    axis = normalize_axis(axis, np.ndim(arr))
     kept = np.delete(np.arange(np.shape(arr)[axis]), known(obj, "obj"))
     return np.take(arr, kept, axis=axis)
 
@@ -209,7 +210,7 @@ def fliplr(m: Any) -> Any:
 @composite(np.rot90)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """The plane of two axes turned by `k` quarters; a view."""
-    first, second = (normalize_axis(axis, np.ndim(m)) for axis in axes)
+    first, second = (strict_axis(axis, np.ndim(m)) for axis in axes)
     if first == second:
         raise ValueError("Axes must be different.")
     if k % 4 == 0:

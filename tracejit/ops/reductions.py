@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,13 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis, rows
 from tracejit.ops.creation import as_array, cast, is_recorded
-from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, reduction_type
+from tracejit.ops.infer import (
+    normalize_axis,
+    reduced_shape,
+    reduction_type,
+    strict_axes,
+    strict_axis,
+)
 from tracejit.ops.op import HANDLERS, Op, answer, composite, defop, literal
 
 Axes = tuple[int, ...]
@@ -34,9 +41,9 @@ PLAIN: dict[np.ufunc, Op] = {}
 
 def reduced_axes(a: Any, axis: Any) -> Axes:
     """The axes a reduction of `a` over `axis` means; a 0-d array has an axis 0 too, as in NumPy."""
-    if np.ndim(a) == 0 and axis in (0, -1):
+    if np.ndim(a) == 0 and type(axis) is int and axis in (0, -1):
         return ()
-    return normalize_axes(axis, np.ndim(a))
+    return strict_axes(axis, np.ndim(a))
 
 
 def accumulator(dtype: Any, default: np.dtype[Any]) -> dict[str, Any]:
@@ -50,7 +57,7 @@ def accumulator(dtype: Any, default: np.dtype[Any]) -> dict[str, Any]:
 
 def kept(keepdims: Any) -> dict[str, Any]:
     """The parameter for the user's `keepdims`."""
-    return {"keepdims": True} if keepdims else {}
+    return {"keepdims": True} if operator.index(keepdims) else {}
 
 
 def expand(v: Any, axis: Axes, keepdims: bool) -> Any:
@@ -230,8 +237,8 @@ def _arg(function: Callable[..., Any]) -> Op:
     name = function.__name__
 
     def canonical(a: Any, axis: Any = None, *, keepdims: Any = False) -> Call:
-        flat = axis is None or (np.ndim(a) == 0 and axis in (0, -1))
-        number = None if flat else normalize_axis(axis, np.ndim(a))
+        flat = axis is None or (np.ndim(a) == 0 and type(axis) is int and axis in (0, -1))
+        number = None if flat else strict_axis(axis, np.ndim(a))
         return (a,), {"axis": number} | kept(keepdims)
 
     def infer(x: ArrayType, axis: int | None, keepdims: bool = False) -> ArrayType:
@@ -272,7 +279,7 @@ def _scan(ufunc: np.ufunc, function: Any, **fields: Any) -> Op:
         if np.ndim(a) == 0 or (axis is None and np.ndim(a) > 1):
             a = np.ravel(a)
         default = infer_default(ArrayType((), a.dtype), ()).dtype
-        params = {"axis": normalize_axis(0 if axis is None else axis, np.ndim(a))}
+        params = {"axis": strict_axis(0 if axis is None else axis, np.ndim(a))}
         return (a,), params | accumulator(dtype, default)
 
     def infer(x: ArrayType, axis: int, dtype: Any = None) -> ArrayType:
@@ -366,7 +373,7 @@ def _cumulative(total: Any, start: int) -> Callable[..., Any]:
         x = np.atleast_1d(x)
         if axis is None and np.ndim(x) > 1:
             raise ValueError("arrays of more than one dimension need an axis")
-        k = normalize_axis(0 if axis is None else axis, np.ndim(x))
+        k = strict_axis(0 if axis is None else axis, np.ndim(x))
         sums = total(x, axis=k, dtype=dtype)
         if not include_initial:
             return sums
@@ -389,7 +396,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
         raise TypeError("a recorded period or discont is not supported")
     p = as_array(p)
     jumps = np.diff(p, axis=axis)
-    axis = normalize_axis(axis, np.ndim(p))
+    axis = strict_axis(axis, np.ndim(p))
     dtype = np.result_type(jumps.dtype, period)
     half, odd = builtins.divmod(period, 2) if dtype.kind in "iu" else (period / 2, 0)
     wrapped = np.mod(jumps + half, period) - half

@@ -16,7 +16,7 @@ from tracejit.ops import batched_products
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.indexing import add_at, take
-from tracejit.ops.infer import normalize_axis, promote
+from tracejit.ops.infer import promote, strict_axis
 from tracejit.ops.joining import at_least
 from tracejit.ops.op import Op, composite, defop
 from tracejit.ops.reductions import along
@@ -32,7 +32,7 @@ Operands = tuple[tuple[Any, ...], dict[str, Any]]
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral by the trapezoidal rule."""
     y = as_array(y)
-    axis = normalize_axis(axis, np.ndim(y))
+    axis = strict_axis(axis, np.ndim(y))
     widths = dx if x is None else _widths(as_array(x), axis, np.ndim(y))
     ends = y[along(axis, slice(1, None))] + y[along(axis, slice(-1))]
     return np.sum(widths * ends / 2.0, axis=axis)

@@ -16,7 +16,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, along_axis, broadcasting, everywhere
 from tracejit.ops.creation import as_array, is_recorded, known, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK, put_along_axis
-from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
+from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote, strict_axis
 from tracejit.ops.op import Each, Op, answer, composite, defop
 
 _INTP = np.dtype(np.intp)
@@ -59,15 +59,20 @@ def _order_source(call: str, **defaults: Any) -> Any:
     return source
 
 
+def _positions_call(a: Any, axis: Any = -1, *args: Any, **keywords: Any) -> Any:
+    a = a if np.ndim(a) else np.reshape(a, 1)
+    if axis is not None:
+        strict_axis(axis, np.ndim(a))
+    return _order_call(a, axis, *args, **keywords)
+
+
 def _positions_type(x: ArrayType, axis: int, **params: Any) -> ArrayType:
     return ArrayType(x.shape, _INTP)
 
 
 argsort = defop(
     np.argsort,
-    canonical=lambda a, *args, **kwargs: _order_call(
-        a if np.ndim(a) else np.reshape(a, 1), *args, **kwargs
-    ),
+    canonical=_positions_call,
     infer=_positions_type,
     vjp=(),
     batch=along_axis("argsort"),
@@ -106,6 +111,12 @@ def _partition_call(
     return (a,), {"kth": kth, "axis": axis}
 
 
+def _position_partition_call(a: Any, kth: Any, axis: Any = -1, *args: Any, **keywords: Any) -> Any:
+    if axis is not None:
+        strict_axis(axis, np.ndim(a))
+    return _partition_call(a, kth, axis, *args, **keywords)
+
+
 def _moved(values: Any, before: Any, after: Any, axis: int) -> Any:
     """`values`, one per element of `before`, at the places of the same elements in `after`."""
     ranked = np.take_along_axis(values, np.argsort(before, axis=axis), axis=axis)
@@ -124,7 +135,7 @@ partition = defop(
 )
 argpartition = defop(
     np.argpartition,
-    canonical=_partition_call,
+    canonical=_position_partition_call,
     infer=_positions_type,
     vjp=(),
     batch=along_axis("argpartition"),

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from tracejit.ir.dims import whole
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import along_axis, behind, rows, spread
-from tracejit.ops.creation import as_array, require_layout, type_in_call
-from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis
+from tracejit.ops.creation import as_array, require_layout, size_of, type_in_call
+from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis, strict_axes
 from tracejit.ops.op import Op, answer, composite, defop
 
 Call = tuple[tuple[Any], dict[str, Any]]
@@ -71,8 +70,13 @@ def _is_fortran(order: str) -> bool:
 def _sizes(shape: Any) -> list[int]:
     """A shape given as a number or a sequence of numbers."""
     if isinstance(shape, (tuple, list)) or (type(shape) is np.ndarray and shape.ndim):
-        return [whole(size) for size in shape]
-    return [whole(shape)]
+        return [size_of(size) for size in shape]
+    return [size_of(shape)]
+
+
+def _listed(axes: Any) -> Sequence[Any]:
+    """Axes given as a number or a sequence of numbers."""
+    return axes if isinstance(axes, (tuple, list)) else (axes,)
 
 
 def _reshape_call(a: Any, shape: Any) -> Call:
@@ -191,7 +195,7 @@ expand_dims = _view(
 def _squeeze_call(a: Any, axis: Any = None) -> Call:
     if axis is None:
         return (a,), {"axis": tuple(k for k, size in enumerate(np.shape(a)) if size == 1)}
-    return (a,), {"axis": normalize_axes(axis, np.ndim(a))}
+    return (a,), {"axis": strict_axes(axis, np.ndim(a))}
 
 
 def _squeeze_type(x: ArrayType, axis: tuple[int, ...]) -> ArrayType:
@@ -269,8 +273,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Axes moved to other places, the rest staying in order."""
     ndim = np.ndim(a)
-    sources = [normalize_axis(axis, ndim) for axis in _sizes(source)]
-    places = [normalize_axis(axis, ndim) for axis in _sizes(destination)]
+    sources = [normalize_axis(axis, ndim) for axis in _listed(source)]
+    places = [normalize_axis(axis, ndim) for axis in _listed(destination)]
     if len(sources) != len(places):
         raise ValueError(
             "`source` and `destination` arguments must have the same number of elements"

@@ -16,7 +16,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape
+from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, strict_axes
 from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
@@ -28,7 +28,7 @@ def _count(a: Any, axis: Any, keepdims: Any = False, where: Any = True) -> Any:
     if where is not True:
         mask = np.broadcast_to(where, np.shape(a))
         return np.sum(mask, axis=axis, dtype=np.intp, keepdims=keepdims)
-    return math.prod(np.shape(a)[k] for k in normalize_axes(axis, np.ndim(a)))
+    return math.prod(np.shape(a)[k] for k in strict_axes(axis, np.ndim(a)))
 
 
 def _over(total: Any, count: Any) -> Any:
@@ -121,7 +121,7 @@ def _std_call(
     default = np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     if dtype is not None and (np.dtype(dtype).kind != "f" or default.kind == "c"):
         raise TypeError(f"dtype={np.dtype(dtype)} for {a.dtype} is not supported")
-    params: dict[str, Any] = {"axis": normalize_axes(axis, np.ndim(a))}
+    params: dict[str, Any] = {"axis": strict_axes(axis, np.ndim(a))}
     less = float(freedom(ddof, correction))
     if less:
         params["ddof"] = int(less) if less.is_integer() else less
@@ -153,15 +153,16 @@ def _std_source(
     return f"{{0}}.std({', '.join(arguments)})"
 
 
-def _std_factors(
-    y: Any, x: Any, axis: Axes, ddof: float, dtype: Any, keepdims: bool
-) -> tuple[Any, Any]:
-    """The conjugate distances to the mean, and their divisor: infinity where y is zero."""
+def _std_factors(g: Any, y: Any, x: Any, axis: Axes, ddof: float, dtype: Any) -> tuple[Any, Any]:
+    """The conjugate distances to the mean, and g over y and their number, zero where y is zero:
+    the number times y may overflow, for float16 the number alone."""
+    if x.dtype == np.float16:
+        y, x = y.astype(np.float32), x.astype(np.float32)
     count = _count(x, axis)
     distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
     if distances.dtype.kind == "c":
         distances = np.conj(distances)
-    return distances, np.where(y == 0, np.inf, max(count - ddof, 0) * y)
+    return distances, g / np.where(y == 0, np.inf, y) / max(count - ddof, 0)
 
 
 def _std_vjp(
@@ -173,8 +174,8 @@ def _std_vjp(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    distances, divisor = _std_factors(y, x, axis, ddof, dtype, keepdims)
-    return expand(g / divisor, axis, keepdims) * distances
+    distances, quotient = _std_factors(g, y, x, axis, ddof, dtype)
+    return expand(quotient, axis, keepdims) * distances
 
 
 def _std_jvp(
@@ -186,9 +187,9 @@ def _std_jvp(
     dtype: Any = None,
     keepdims: bool = False,
 ) -> Any:
-    distances, divisor = _std_factors(y, x, axis, ddof, dtype, keepdims)
+    distances, quotient = _std_factors(1.0, y, x, axis, ddof, dtype)
     products = np.sum(distances * v, axis=axis, keepdims=keepdims)
-    return (np.real(products) if v.dtype.kind == "c" else products) / divisor
+    return (np.real(products) if v.dtype.kind == "c" else products) * quotient
 
 
 std = defop(
@@ -228,6 +229,7 @@ def average(
     """The weighted mean, and the sum of weights. Weights that sum to zero give nan or inf, where
     NumPy raises."""
     a = as_array(a)
+    axis = None if axis is None else normalize_axes(axis, np.ndim(a))
     if weights is None:
         mean = np.mean(a, axis=axis, keepdims=keepdims)
         if not returned:

@@ -52,7 +52,16 @@ from tracejit.passes.addends import (
     is_beside,
     is_step,
 )
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
+from tracejit.passes.emission import (
+    OutOfRange,
+    check_merged,
+    emit,
+    for_decisions,
+    is_real,
+    made_by,
+    number_of,
+    readers_of,
+)
 from tracejit.passes.factors import LARGEST, SMALLEST
 from tracejit.passes.magnitudes import least_of, limit_of, limits_of
 from tracejit.passes.rebuild import rebuild
@@ -306,7 +315,10 @@ class _Rewriting:
         found = self.found.get(node)
         if found is None:
             return None
-        total = added_up(new, node, list(self._addends(new, node, found)))
+        try:
+            total = added_up(new, node, list(self._addends(new, node, found)))
+        except OutOfRange:
+            return None
         return (total,) if total.type is node.results[0].type else None
 
     def _addends(self, new: Graph, node: Node, found: Found) -> Iterator[Signed]:
@@ -328,7 +340,10 @@ class _Rewriting:
         added to anything, the number has a sign."""
         factor = shared.factor
         rests = [self._left(new, terms[n], factor, rest) for n, rest in shared.rests.items()]
-        number = sum(sign * (number_of(value) or 0.0) for sign, value in rests)
+        numbers = [sign * (number_of(value) or 0.0) for sign, value in rests]
+        number = sum(numbers)
+        if number:  # else they cancel
+            check_merged(filter(None, numbers), number, node.results[0].type.dtype)
         rests = [(sign, value) for sign, value in rests if number_of(value) is None]
         if number or not rests:
             sign = math.copysign(1.0, number) if is_added_to else 1.0
@@ -388,6 +403,7 @@ def _product(new: Graph, node: Node, first: Value, second: Value) -> Value:
     """The product of two values, of which 1.0 and -1.0 make no product."""
     numbers = number_of(first), number_of(second)
     if numbers[0] is not None and numbers[1] is not None:
+        check_merged(numbers, numbers[0] * numbers[1], node.results[0].type.dtype)
         return new.constant(numbers[0] * numbers[1])
     for number, other in zip(numbers, (second, first), strict=True):
         if number == 1.0:
@@ -426,9 +442,8 @@ def _spelled(value: Value, node: Node) -> Product:
 
 def _is_product(factor: Factor, terms: list[Term]) -> bool:
     """Whether it is looked for all factors of a factor in other terms."""
-    if factor.divides or len(terms) > MOST_TERMS:
-        return False
-    return made_by(factor.value, "multiply") is not None
+    is_for_it = not factor.divides and len(terms) <= MOST_TERMS
+    return is_for_it and made_by(factor.value, "multiply") is not None
 
 
 def _has_dtype(value: Value, like: Value) -> bool:

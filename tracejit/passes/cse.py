@@ -1,6 +1,7 @@
 """Common subexpressions: nodes that differ only in the tapes that recorded them become one.
 
-Everything else is shared at emission already. Recompute regions stay apart.
+Everything else is shared at emission already. Recompute regions stay apart. The reduced singular
+value decomposition, which derivatives ask for, is a part of the full one where that is there.
 
 IR in -> IR out:
 
@@ -25,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.indexing import FULL
+from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
 
 
@@ -37,3 +40,28 @@ def share(graph: Graph) -> Graph:
 
 def _without_tapes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
     return graph.copy_node(node, operands, tapes=()).results
+
+
+def share_decompositions(graph: Graph) -> Graph:
+    """`graph` with reduced decompositions as parts of full ones of the same matrix."""
+    if {node.params["full"] for node in graph.nodes if node.op.name == "svd"} != {False, True}:
+        return graph
+    full: dict[tuple[Value, int], Node] = {}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        known = full.get((operands[0], node.region))
+        if node.params["full"]:
+            known = full[operands[0], node.region] = new.take(node, operands)
+            return known.results
+        if known is None or not new.branches.precedes(known.segment, node.segment):
+            return None
+        u, s, vh = known.results
+        size, ndim = s.type.shape[-1], u.type.ndim
+        part = ("slice", None, size, None)
+        if u.type.shape[-1] != size:
+            u = emit(new, node, "getitem", (u,), index=((*(FULL,) * (ndim - 1), part)))
+        if vh.type.shape[-2] != size:
+            vh = emit(new, node, "getitem", (vh,), index=((*(FULL,) * (ndim - 2), part)))
+        return u, s, vh
+
+    return rebuild(graph, rewrite, ops=("svd",))

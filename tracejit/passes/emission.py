@@ -18,6 +18,11 @@ from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.op import OPS, Op
 
+
+class OutOfRange(Exception):
+    """Constants that a rewrite would merge are no constant: it must leave them as they are."""
+
+
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
 FOLD_ELEMENTS = 16
 
@@ -66,6 +71,38 @@ def fold(
     with np.errstate(all="ignore"):
         constant = graph.constant(op.evaluate(*numbers, **params))
     return constant if constant.type is type else None
+
+
+def check_merged(parts: Iterable[Any], merged: Any, dtype: np.dtype[Any]) -> None:
+    """Raise OutOfRange where finite `parts`, of which none is zero, make a constant that is no
+    normal number of `dtype`: it overflows, or loses digits.
+
+    Where a part is infinite, nan or zero, so may be what is merged.
+
+    >>> check_merged([2.0, np.array([1e300, np.inf])], np.array([2e300, np.inf]), np.dtype("f8"))
+    >>> check_merged([2.0, 1e308], np.inf, np.dtype("f8"))
+    Traceback (most recent call last):
+    tracejit.passes.emission.OutOfRange
+    """
+    limits = np.finfo(dtype)
+    are_plain: Any = True
+    for part in parts:
+        are_plain &= np.isfinite(part) & (np.asarray(part) != 0)
+    size = np.abs(merged)
+    if np.any(are_plain & ~((size >= limits.smallest_normal) & (size <= limits.max))):
+        raise OutOfRange
+
+
+def check_scaled(number: float, constant: Constant, dtype: np.dtype[Any]) -> None:
+    """Raise OutOfRange where `number` times `constant` is to be no constant of `dtype`."""
+    with np.errstate(all="ignore"):
+        merged = number * np.asarray(constant.data, dtype="f8")
+    check_merged((number, constant.data), merged, dtype)
+
+
+def note_of(node: Node) -> str:
+    """The note of the marker that a node passed, which its line shows."""
+    return node.where.note if node.where else ""
 
 
 def has_constant(values: Iterable[Value]) -> bool:

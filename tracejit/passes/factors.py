@@ -7,8 +7,9 @@ the user has named or that is read elsewhere, too.
 
 Every factor, and every product of factors, lies between 2 ** -24 and 2 ** 24: below 1e-300 and
 above 1e300 (float64) nothing that NumPy computes in between overflows or underflows unless the
-rewritten form does. Within 1 ulp of the largest term for each factor that has moved. What may
-change is the sign of a zero to which terms of a sum cancel.
+rewritten form does; constants are merged only where the result is a normal number. Within 1 ulp of
+the largest term for each factor that has moved. What may change is the sign of a zero to which
+terms of a sum cancel.
 
 IR in -> IR out:
 
@@ -33,22 +34,26 @@ graph f(x: f8[9], y: f8[9]) -> c: f8[9]
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.emission import (
+    OutOfRange,
     Places,
+    check_scaled,
     emit,
     for_decisions,
     has_constant,
     is_real,
     made_by,
+    note_of,
     number_of,
     readers_of,
 )
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import PRODUCTS
-from tracejit.passes.terms import NUMBER, Term, cost, number_term
+from tracejit.passes.terms import NUMBER, Term, cost, fits, number_term
 
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
 DEEPEST = 10
@@ -72,11 +77,6 @@ def gather_factors(graph: Graph) -> Graph:
     return new
 
 
-def _note(node: Node) -> str:
-    """The note of the marker that a node passed, which its line shows."""
-    return node.where.note if node.where else ""
-
-
 class _Gathering:
     """One pass: how often each value is read, the terms found so far, and where nodes stand."""
 
@@ -96,7 +96,10 @@ class _Gathering:
             pairs = zip(node.operands, operands, strict=True)
             self.negatives.update(after for before, after in pairs if before in self.negated)
         start = len(new.nodes)
-        value = self._gathered(new, node, operands) if node.op.name in REWRITTEN else None
+        value = None
+        if node.op.name in REWRITTEN:
+            with suppress(OutOfRange):
+                value = self._gathered(new, node, operands)
         if value is not None and value.type is node.results[0].type:
             results: Sequence[Value] = (value,)
             for made in new.nodes[start:]:
@@ -205,7 +208,7 @@ class _Gathering:
         rest, again = made.operands
         if rest is second and node.op.name == "add":
             rest, again = again, rest
-        if again is not second or not self._fits(rest, node):
+        if again is not second or not fits(rest, node):
             return None
         term = self._as_it_stands(new, second, node)
         if second.node is not None and not second.label and self.readers[second] == 2:
@@ -218,7 +221,7 @@ class _Gathering:
 
     def _signs_in_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A sum or difference with the factor that both have, or with fewer signs."""
-        if not all([self._fits(operand, node) for operand in operands]):
+        if not all([fits(operand, node) for operand in operands]):
             return None
         first, second = [self._term(new, value, node) for value in operands]
         if first.factor == second.factor == 1.0 and not first.saved + second.saved:
@@ -248,14 +251,8 @@ class _Gathering:
             and self.readers[value] <= 1
             and node.region == reader.region
             and node.segment == reader.segment
-            and (node.where is reader.where or _note(node) == _note(reader))
+            and (node.where is reader.where or note_of(node) == note_of(reader))
         )
-
-    def _fits(self, value: Value, node: Node) -> bool:
-        """Whether a value has the dtype of the result of `node`, so that a factor of either is one
-        of the other."""
-        type, result = value.type, node.results[0].type
-        return type.is_real and (type is result or type.dtype == result.dtype)
 
     def _term(self, new: Graph, value: Value, reader: Node) -> Term:
         """A value as a factor times the rest; as it stands, where it cannot be taken apart."""
@@ -280,6 +277,8 @@ class _Gathering:
             return value
         if number == -1.0:
             return self._emit(new, like, "negative", (value,))
+        if isinstance(value, Constant):
+            check_scaled(number, value, like.results[0].type.dtype)
         return self._emit(new, like, "multiply", (new.constant(number), value))
 
     def _whole(self, term: Term) -> Value:
@@ -300,7 +299,7 @@ class _Gathering:
         return term
 
     def _split_negative(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
-        if not self._fits(operands[0], node):
+        if not fits(operands[0], node):
             return None
         term = self._term(new, operands[0], node)
         return term.scaled(-term.factor, cost(node.results[0].type))
@@ -308,7 +307,7 @@ class _Gathering:
     def _split_multiply(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         for constant, value in (operands, operands[::-1]):
             number = number_of(constant)
-            if number is not None and self._fits(value, node):
+            if number is not None and fits(value, node):
                 term = self._term(new, value, node)
                 return term.scaled(number * term.factor, cost(node.results[0].type))
         return self._split_bilinear(new, node, operands)
@@ -317,14 +316,14 @@ class _Gathering:
         above, below = operands
         number = number_of(below)
         if number is not None:
-            if not number or not self._fits(above, node):
+            if not number or not fits(above, node):
                 return None
             term = self._term(new, above, node)
             return term.scaled(term.factor / number, cost(node.results[0].type))
-        if not self._fits(below, node):
+        if not fits(below, node):
             return None
         number = number_of(above)
-        if number is None and not self._fits(above, node):
+        if number is None and not fits(above, node):
             return None
         first = self._term(new, above, node) if number is None else number_term(new, above, node)
         second = self._term(new, below, node)
@@ -340,7 +339,7 @@ class _Gathering:
     def _split_bilinear(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A product: a factor of either operand is one of the result. One of the result goes into a
         matrix product only where a number is."""
-        if not all([self._fits(operand, node) for operand in operands]):
+        if not all([fits(operand, node) for operand in operands]):
             return None
         first, second = [self._term(new, operand, node) for operand in operands]
         outside = cost(node.results[0].type)
@@ -364,7 +363,7 @@ class _Gathering:
         """A linear operation: a factor of the operand is one of the result."""
         if len(operands) != 1 and node.op.name not in INDEXED:
             return None
-        if not self._fits(operands[0], node) or "dtype" in node.params:
+        if not fits(operands[0], node) or "dtype" in node.params:
             return None
         inner = self._term(new, operands[0], node)
         outside = cost(node.results[0].type)
@@ -380,7 +379,7 @@ class _Gathering:
 
     def _split_sum(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Term | None:
         """A sum or difference of two values with one factor, but for its sign."""
-        if not all([self._fits(operand, node) for operand in operands]):
+        if not all([fits(operand, node) for operand in operands]):
             return None
         first, second = [self._term(new, operand, node) for operand in operands]
         return self._of_both(new, node, first, second)
@@ -412,9 +411,7 @@ class _Gathering:
         """A choice: a number in it is multiplied at no cost, and zero stays zero."""
         mask, *values = operands
         numbers = [number_of(value) for value in values]
-        if not all(
-            n is not None or self._fits(v, node) for n, v in zip(numbers, values, strict=True)
-        ):
+        if not all(n is not None or fits(v, node) for n, v in zip(numbers, values, strict=True)):
             return None
         terms = [
             self._term(new, value, node) if number is None else number_term(new, value, node)

@@ -296,8 +296,9 @@ class _Sum:
                 second = first
             case _:
                 return None
-        types = first.type, second.type
-        alike = all(type.form == "array" and type.dtype == self.x.type.dtype for type in types)
+        # A product of booleans counts; a dot product of them is a boolean.
+        types, dtype = (first.type, second.type, self.x.type), node.results[0].type.dtype
+        alike = all(type.form == "array" and type.dtype == dtype for type in types)
         return (first, second) if alike else None
 
     def _ones(self, *shape: int) -> Value:

@@ -4,6 +4,7 @@
 None. A rule may only replace a value by one of the same type whose every bit is the same, -0.0,
 inf and nan included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only
 derivatives are made of say what they may change: `_add_slice` and `_product_with_directions`.
+`SIGN_OF_NAN` holds rules that may change the sign of a nan; `simplify_exactly` leaves them out.
 
 IR in -> IR out:
 
@@ -24,7 +25,7 @@ graph f(g: f8, s: f8[8,4]) -> q_bar: f8[8,4]
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from tracejit.ir.dims import key_of
@@ -50,7 +51,20 @@ def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph
     return rebuild(graph, _simplify, substitutes)
 
 
-def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+def simplify_exactly(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
+    """As `simplify`; the signs of nan stay."""
+    return rebuild(graph, _simplify_exactly, substitutes)
+
+
+def _simplify_exactly(
+    graph: Graph, node: Node, operands: tuple[Value, ...]
+) -> Sequence[Value] | None:
+    return _simplify(graph, node, operands, SIGN_OF_NAN)
+
+
+def _simplify(
+    graph: Graph, node: Node, operands: tuple[Value, ...], without: Container[Rule] = ()
+) -> Sequence[Value] | None:
     if len(node.results) != 1:
         return None
     given, operands = operands, _without_broadcasts(graph, node, operands)
@@ -58,7 +72,7 @@ def _simplify(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence
     if folded is not None:
         return (folded,)
     for rule in RULES.get(node.op.name, ()):
-        value = rule(graph, node, operands)
+        value = None if rule in without else rule(graph, node, operands)
         if value is not None:
             assert value.type is node.results[0].type, (node, value)
             return (value,)
@@ -335,6 +349,7 @@ def _above_already(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return _same_type(node, operands[0])
 
 
+SIGN_OF_NAN = frozenset((_add_negative,))
 RULES: dict[str, tuple[Rule, ...]] = {
     "multiply": (_identity_of_one, _numbers_first),
     "divide": (_identity_of_one, _numbers_first),

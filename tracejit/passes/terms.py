@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
+from tracejit.passes.emission import check_merged
 
 CALL = 256
 """What a call costs, in elements."""
@@ -49,12 +50,21 @@ def cost(type: ArrayType) -> int:
     return CALL + type.estimated_size
 
 
+def fits(value: Value, node: Node) -> bool:
+    """Whether a value has the dtype of the result of `node`, so that a factor of either is one of
+    the other."""
+    type, result = value.type, node.results[0].type
+    return type.is_real and (type is result or type.dtype == result.dtype)
+
+
 def number_term(graph: Graph, constant: Value, like: Node) -> Term:
-    """A constant of `graph`, which is multiplied by a number at no cost, of the dtype of `like`."""
+    """A constant of `graph`, which is multiplied by a number at no cost, of the dtype of `like`.
+    Where there is no such number, `times` raises OutOfRange."""
     assert isinstance(constant, Constant)
-    weak, kind = constant.type.form == "weak", like.results[0].type.dtype.type
+    weak, dtype = constant.type.form == "weak", like.results[0].type.dtype
 
     def times(number: float) -> Value:
-        return graph.constant(number if weak else kind(number))
+        check_merged((constant.data,), number, dtype)
+        return graph.constant(number if weak else dtype.type(number))
 
     return Term(float(constant.data), 0, 0, 0, times)

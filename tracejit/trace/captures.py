@@ -374,9 +374,9 @@ class Captures:
         """Attributes and methods of an object that the code's names reach."""
         kind = type(value)
         own = getattr(value, "__dict__", {})
-        wrapped = own.get("__wrapped__")
-        if wrapped is not None:
-            self._visit(wrapped, f"{held}.__wrapped__", "function", check=False)
+        for word in ("__wrapped__", "__gradient_rule__"):
+            if own.get(word) is not None:
+                self._visit(own[word], f"{held}.{word}", "function", check=False)
         if kind.__module__.partition(".")[0] in TESTERS | {"tracejit"}:
             return
         foreign = is_foreign_module(kind.__module__)

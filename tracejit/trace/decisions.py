@@ -131,17 +131,21 @@ class Decisions:
         self._forced = forced
         self._outcomes: dict[tuple[Value, type], Any] = {}
         self.failed = False
+        self.ended = False
         self.seeds: set[Value] = set()
 
     def __len__(self) -> int:
         return len(self._outcomes)
 
     def decide(self, tensor: Any, convert: Callable[[Any], Any]) -> Any:
-        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed."""
+        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed; Unknown for all that
+        was not asked before the recording has `ended`, as its arguments are those of one call."""
         kind: type = bool if convert is bool else int
         key = tensor._value, kind
         if key in self._outcomes:
             return self._outcomes[key]
+        if self.ended:
+            raise Unknown(tensor._value)
         number = len(self._outcomes)
         if number < len(self._forced) and type(self._forced[number]) is kind:
             outcome = self._forced[number]

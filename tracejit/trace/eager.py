@@ -26,8 +26,10 @@ from tracejit.ops.shapes import copy
 from tracejit.trace import places
 from tracejit.trace.contents import can_change
 from tracejit.trace.memory import seal, view_of
+from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.replays import Replay, Run
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
@@ -43,51 +45,6 @@ LIMIT = 10_000
 
 _Compiled = tuple[tuple[ArrayType, ...], Callable[..., Any]]
 _compiled: dict[tuple[Any, ...], _Compiled] = {}
-
-
-class Run:
-    """What a recompute region met in its forward run: per Variable, the values that it had one
-    after another; and what callbacks answered, with the states of the generators after that.
-    `name` is the function."""
-
-    def __init__(self, name: str, generators: Any) -> None:
-        """Nothing met yet."""
-        self.name = name
-        self.generators = generators
-        self.versions: dict[int, tuple[Any, list[Value]]] = {}
-        self.made: dict[int, Any] = {}
-        self.answers: list[tuple[Any, Any]] = []
-
-    def note(self, variable: Any, value: Value) -> None:
-        """`variable` has `value` now; those made during the run are none of its."""
-        if id(variable) not in self.made:
-            values = self.versions.setdefault(id(variable), (variable, [value]))[1]
-            if values[-1] is not value:
-                values.append(value)
-
-
-class Replay:
-    """A second run of a recompute region: how far it has come."""
-
-    def __init__(self, run: Run) -> None:
-        """At the beginning of `run`."""
-        self.run = run
-        self.steps: dict[int, int] = {}
-        self.answers = iter(run.answers)
-
-    def knows(self, variable: Any) -> bool:
-        """Whether `variable` was there before the forward run, which met it."""
-        return id(variable) in self.run.versions
-
-    def version(self, variable: Any) -> Value | None:
-        """The value that `variable` had here in the forward run, None where it took another way."""
-        values = self.run.versions[id(variable)][1]
-        step = self.steps.get(id(variable), 0)
-        return values[step] if step < len(values) else None
-
-    def assign(self, variable: Any) -> None:
-        """`variable` was assigned here in the forward run."""
-        self.steps[id(variable)] = self.steps.get(id(variable), 0) + 1
 
 
 class Eager(threading.local, Recorder):
@@ -232,6 +189,10 @@ class Eager(threading.local, Recorder):
         value = Held(kind, operand)
         if kind.form == "array":
             value.index = BORROWED
+        if self.probes and not np.any(operand):
+            value = snapshot(value)
+            for probe in self.probes:
+                probe.note_zeros(value, operand)
         return value
 
     def keep(self, tensor: Tensor) -> Value:
@@ -247,6 +208,15 @@ class Eager(threading.local, Recorder):
             window.watch(source._value)
         with self.seen_by((*self.windows, window)):
             yield window.nodes
+
+    @contextmanager
+    def probing(
+        self, function: str, reads: Sequence[Any], sources: Sequence[Tensor]
+    ) -> Iterator[Probe]:
+        """As every recorder; the probe sees all that is computed, as a window."""
+        probe = Probe(function, reads, [source._value for source in sources])
+        with self.asking(probe), self.seen_by((*self.windows, probe)):
+            yield probe
 
     # Variables
 

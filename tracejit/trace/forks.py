@@ -26,6 +26,7 @@ def reopened(recording: Recording) -> Iterator[None]:
         recording.settle()
         outer = None
     recording.open, recording.thread, recording.reopened_by = True, here[1], here
+    recording.decisions.ended = True
     try:
         with recording:
             yield

@@ -30,6 +30,11 @@ VIEWERS = frozenset(
     """IPython _pytest bdb cmd code debugpy doctest faulthandler logging pdb pydevd pytest reprlib
     rich traceback unittest warnings""".split()
 )
+# Modules of tracejit that make text of a Tensor when they are asked, and of Python that hand over.
+_MAKERS = frozenset(
+    f"tracejit.trace.{name}" for name in ("places", "printing", "recorder", "tensor", "variable")
+)
+_BETWEEN = frozenset(("dataclasses", "pprint"))
 _TEXT_METHODS = frozenset(("__repr__", "__str__", "__format__"))
 
 
@@ -40,13 +45,13 @@ def destination_of_text() -> str:
     program may compute with it.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_globals.get("__name__") in _MAKERS:
         frame = frame.f_back
     while frame is not None:
         package = _package(frame.f_globals.get("__name__"))
-        if package in VIEWERS:
-            return "print"
-        if package != "pprint" and frame.f_code.co_name not in _TEXT_METHODS:
+        if package in VIEWERS or frame.f_code.co_filename.startswith(PACKAGE):
+            return "print"  # a text of tracejit's own is that of an error
+        if package not in _BETWEEN and frame.f_code.co_name not in _TEXT_METHODS:
             return _destination(frame)
         frame = frame.f_back
     return ""

@@ -23,7 +23,6 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY, OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
@@ -389,26 +388,6 @@ class Recording(Recorder):
             yield self.region
         finally:
             self.region = outer
-
-    # Differentiation
-
-    def source(self, argument: Any, name: str) -> Any:
-        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
-
-        What has no derivative stays as it is, for the caller to refuse.
-        """
-        if type(argument) not in TENSORS and type_of(argument) is None:
-            if not hasattr(type(argument), "__tracejit_read__"):
-                return argument
-        value = self.lift(argument)
-        if not value.type.is_inexact:
-            return argument
-        tensor: Any = Tensor(value, self)
-        if value.type.form == "weak":
-            tensor = as_scalar(tensor, dtype=value.type.dtype)
-        distinct = self.distinct(tensor)
-        distinct._value.label = name
-        return distinct
 
     # The end
 

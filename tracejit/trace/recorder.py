@@ -20,14 +20,16 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import Location
 from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import dtype_letters, is_number
+from tracejit.ir.types import dtype_letters, is_number, type_of
+from tracejit.ops.forms import as_scalar
 from tracejit.ops.markers import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
 from tracejit.trace.printing import destination_of_text
-from tracejit.trace.tensor import Tensor
+from tracejit.trace.probes import Probe
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
@@ -58,6 +60,7 @@ class Recorder:
         self.windows: tuple[Window, ...] = ()
         self.logs: tuple[dict[int, tuple[Any, Value]], ...] = ()
         self.assigned_values: dict[Value, Any] = {}
+        self.probes: tuple[Probe, ...] = ()
         self.region = 0
         self.regions = 0
         self.identities = 0
@@ -76,7 +79,7 @@ class Recorder:
 
     def settle(self) -> None:
         """Forget what was under way: none of it comes to an end any more."""
-        self.windows, self.logs, self.substitutes = (), (), {}
+        self.windows, self.logs, self.substitutes, self.probes = (), (), {}, ()
         self.where, self.moment = None, None
         self.in_rule, self.region, self.scope = False, 0, 0
 
@@ -147,6 +150,17 @@ class Recorder:
     def decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
         """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
+
+    def refuse_placeholder(self, value: Value, call: str) -> None:
+        """Raise RuleTypeError where `call` of Python's asks for what is computed from the
+        cotangents that a rule is probed with."""
+        for probe in self.probes:
+            if probe.depends(value):
+                probe.was_read = True
+                name = self.name_of(value)
+                problem = f"{call.format(name if name != 'an array' else 't')} asks for its value"
+                words = {"function": probe.function, "problem": problem}
+                raise fail("rule-not-linear", self.here(), **words)
 
     def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
         """How pickle makes what `value` stands for, which is `data`: a number as itself."""
@@ -272,6 +286,44 @@ class Recorder:
     def recording_from(self, sources: Sequence[Tensor]) -> AbstractContextManager[list[Node]]:
         """The nodes recorded meanwhile, those at least that depend on `sources`."""
         raise NotImplementedError
+
+    def source(self, argument: Any, name: str) -> Any:
+        """Argument `name`, to differentiate by, as a value of its own; a Python float as float64.
+
+        What has no derivative stays as it is, for the caller to refuse.
+        """
+        if type(argument) not in TENSORS and type_of(argument) is None:
+            if not hasattr(type(argument), "__tracejit_read__"):
+                return argument
+        value = self.lift(argument)
+        if not value.type.is_inexact:
+            return argument
+        tensor: Any = Tensor(self.keep(Tensor(value, self)), self)
+        if value.type.form == "weak":
+            tensor = as_scalar(tensor, dtype=value.type.dtype)
+        distinct = self.distinct(tensor)
+        if distinct._value.node is not None:
+            distinct._value.label = name
+        return distinct
+
+    @contextmanager
+    def probing(
+        self, function: str, reads: Sequence[Any], sources: Sequence[Tensor]
+    ) -> Iterator[Probe]:
+        """A rule of `function` runs meanwhile on `sources`, which stand for no numbers: Python
+        may not ask for what is computed from them."""
+        probe = Probe(function, reads, [source._value for source in sources], self.graph.nodes)
+        with self.asking(probe):
+            yield probe
+
+    @contextmanager
+    def asking(self, probe: Probe) -> Iterator[None]:
+        """`probe` is asked meanwhile before Python reads a value."""
+        outer, self.probes = self.probes, (*self.probes, probe)
+        try:
+            yield
+        finally:
+            self.probes = outer
 
     def distinct(self, tensor: Any) -> Tensor:
         """`tensor` as a value that no other is taken for."""

@@ -183,6 +183,7 @@ class Tensor(ArrayMethods):
         """`convert` of the value, where Python may read it."""
         recorder = self._recording
         recorder.check_alive()
+        recorder.refuse_placeholder(self._value, call)
         return convert(recorder.value_of(self._value, call, fix, decides))
 
     @places.at_the_users_line
@@ -190,6 +191,7 @@ class Tensor(ArrayMethods):
         """`convert` of the value, a truth value or an integer that Python goes by from here."""
         recorder = self._recording
         recorder.check_alive()
+        recorder.refuse_placeholder(self._value, call)
         fix = "choose with np.where(condition, a, b), which records both sides, or decide outside."
         return recorder.decide(self._value, convert, call, fix)
 
@@ -271,6 +273,7 @@ class Tensor(ArrayMethods):
         array([2., 4.])
         """
         self._recording.check_alive()
+        self._recording.refuse_placeholder(self._value, "{}.numpy()")
         array: np.ndarray = self._recording.numpy(self._value)
         return array
 

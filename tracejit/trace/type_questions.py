@@ -53,7 +53,6 @@ def refused_types() -> Iterator[None]:
         questions = _questions(frame.f_code)
         if not questions:
             return inner
-        frame.f_trace_opcodes = True
 
         def watch(frame: FrameType, event: Any, argument: Any) -> Any:
             nonlocal inner
@@ -65,8 +64,12 @@ def refused_types() -> Iterator[None]:
                 inner = inner(frame, event, argument)
             return watch
 
+        frame.f_trace = watch  # from Python 3.12 on, opcodes are traced in frames that have it
+        frame.f_trace_opcodes = True
         return watch
 
+    # Python 3.12 traces opcodes from the first settrace on that comes after a frame asked for it.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(trace)
     try:
         yield

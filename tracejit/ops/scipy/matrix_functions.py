@@ -3,7 +3,7 @@
 The derivative of such a function f along e stands in the corner of f([[a, e], [0, a]]): Mathias, A
 chain rule for matrix functions and applications (1996). Of real matrices `logm`, `sqrtm` and
 `fractional_matrix_power` may be complex, by their eigenvalues: such a result is refused when the
-code runs; pass a complex matrix instead.
+code runs, and a call that is not differentiated is then SciPy's own; pass a complex matrix instead.
 """
 
 from __future__ import annotations
@@ -46,6 +46,21 @@ def _kept_real(function: Any) -> Callable[..., str]:
     return suffix
 
 
+def _refusing_complex(op: Op) -> Callable[..., Any]:
+    """The handler that records `op`, and says what to do where its result is complex."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return op.record_call(*args, **keywords)
+        except TypeError as error:
+            if "Cannot cast" not in str(error):
+                raise
+            problem = "the result is complex for this real matrix"
+            raise TypeError(f"{problem}; take that of a.astype(complex)") from None
+
+    return call
+
+
 def _function(function: Any, handles: bool = True, **fields: Any) -> Op:
     """The op of a function of matrices, differentiated by its value at larger ones.
 
@@ -72,7 +87,8 @@ def _function(function: Any, handles: bool = True, **fields: Any) -> Op:
 
 
 expm = _function(sl.expm)
-logm = _function(sl.logm, suffix=_kept_real(sl.logm))
+logm = _function(sl.logm, handles=False, suffix=_kept_real(sl.logm))
+answer(sl.logm, _refusing_complex(logm))
 cosm = _function(sl.cosm)
 sinm = _function(sl.sinm)
 tanm = _function(sl.tanm)
@@ -92,7 +108,7 @@ def _fractional_matrix_power_call(A: Any, t: Any) -> Any:
     """The power; a product of matrices where the exponent is an integer."""
     if type(t) is int or (isinstance(t, float) and t.is_integer()):
         return np.linalg.matrix_power(A, int(t))
-    return fractional_matrix_power.record_call(A, t)
+    return _refusing_complex(fractional_matrix_power)(A, t)
 
 
 answer(sl.fractional_matrix_power, _fractional_matrix_power_call)
@@ -117,7 +133,9 @@ sqrtm: Op = linalg_op(
     vjp=_root_vjp,
     jvp=_root_jvp,
     suffix=_kept_real(sl.sqrtm),
+    handles=False,
 )
+answer(sl.sqrtm, _refusing_complex(sqrtm))
 
 # The exponential's derivative
 

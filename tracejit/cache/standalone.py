@@ -1,0 +1,78 @@
+"""Kernels that travel: saved where the user says, sent by pickle, loaded again.
+
+They carry the seal alone, which anybody can compute: it finds what was damaged or edited by
+mistake, and says nothing about who wrote the file. Loading one runs it, as importing any module
+does, so a file must be one that only this user, or root, can have put there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+from tracejit.cache.folder import Folder, distrust_of_shared, trusted
+from tracejit.cache.key import verify
+from tracejit.cache.modules import Unusable, load_text, read_kernel, refusal, run
+
+_FIX = "save it again with kernel.save(path), or import it as an ordinary Python module."
+_FIX_DISTRUST = "read it, as loading it runs it; then tj.load(path, trust=True), or make it yours."
+_FIX_SENT = "send it again: pickle the kernel anew."
+
+
+def load_file(path: str | os.PathLike[str], trust: bool = False) -> ModuleType:
+    """The stand-alone kernel saved at `path`, verified; symbolic links are followed.
+
+    Line endings may have been converted (git does, on Windows). Raises `KernelError` if the file or
+    its constants are missing or edited, if it is not a kernel, if running it fails, or, unless
+    there is `trust`, if somebody else may have written it.
+    """
+    file = Path(path).absolute()
+    distrusted: list[str] = []
+
+    def problem_of(status: os.stat_result, descriptor: int) -> str | None:
+        problem = distrust_of_shared(status, descriptor)
+        distrusted.extend([problem] if problem is not None else [])
+        return problem
+
+    if file.suffix != ".py":
+        raise refusal(file.stem, f"{file} is not the name of a Python file", _FIX)
+    try:
+        with Folder(file.parent) as folder:
+            found = read_kernel(
+                folder, file.stem, follow=True, problem_of=trusted if trust else problem_of
+            )
+    except Unusable as error:
+        fix = _FIX_DISTRUST if distrusted else _FIX
+        raise refusal(file.stem, f"{file}: {error.problem}", fix) from error.__cause__
+    text, npz, _ = found
+    return run(file.stem, text, file, npz, _FIX)
+
+
+def load_sealed(name: str, text: str, npz: bytes | None) -> ModuleType:
+    """The kernel of sealed `text`, which comes from elsewhere, in memory. Raises `KernelError` if
+    it was edited."""
+    problem = verify(text, npz)
+    if problem is not None:
+        raise refusal(name, problem, _FIX_SENT)
+    return load_text(name, text, None, npz)
+
+
+def save(text: str, npz: bytes | None, path: str | os.PathLike[str]) -> None:
+    """Write a stand-alone copy of sealed `text` to `path`, and its constants beside it as `.npz`.
+
+    Folders are made; each file appears whole or not at all, and is on the disk when `save` returns.
+    Others may read the files, never write to them. Raises `KernelError` if the text is not sealed
+    or the name does not end in `.py`, `OSError` as any write does.
+    """
+    file = Path(path).absolute()
+    problem = verify(text, npz)
+    if file.suffix != ".py":
+        problem = f"{file} is not the name of a Python file"
+    if problem is not None:
+        raise refusal(file.stem, problem, _FIX)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # Constants first: a text on disk always finds those it was sealed with.
+    files = {} if npz is None else {file.with_suffix(".npz").name: npz}
+    with Folder(file.parent) as folder:
+        folder.write({**files, file.name: text.encode()}, 0o644, lasting=True)

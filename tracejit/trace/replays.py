@@ -1,0 +1,52 @@
+"""What the forward run of a recompute region met, and the second run that meets it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.ir.graph import Value
+
+
+class Run:
+    """What a recompute region met in its forward run: per Variable, the values that it had one
+    after another; and what callbacks answered, with the states of the generators after that.
+    `name` is the function."""
+
+    def __init__(self, name: str, generators: Any) -> None:
+        """Nothing met yet."""
+        self.name = name
+        self.generators = generators
+        self.versions: dict[int, tuple[Any, list[Value]]] = {}
+        self.made: dict[int, Any] = {}
+        self.answers: list[tuple[Any, Any]] = []
+
+    def note(self, variable: Any, value: Value) -> None:
+        """`variable` has `value` now; those made during the run are none of its."""
+        if id(variable) not in self.made:
+            values = self.versions.setdefault(id(variable), (variable, [value]))[1]
+            if values[-1] is not value:
+                values.append(value)
+
+
+class Replay:
+    """A second run of a recompute region: how far it has come."""
+
+    def __init__(self, run: Run) -> None:
+        """At the beginning of `run`."""
+        self.run = run
+        self.steps: dict[int, int] = {}
+        self.answers = iter(run.answers)
+
+    def knows(self, variable: Any) -> bool:
+        """Whether `variable` was there before the forward run, which met it."""
+        return id(variable) in self.run.versions
+
+    def version(self, variable: Any) -> Value | None:
+        """The value that `variable` had here in the forward run, None where it took another way."""
+        values = self.run.versions[id(variable)][1]
+        step = self.steps.get(id(variable), 0)
+        return values[step] if step < len(values) else None
+
+    def assign(self, variable: Any) -> None:
+        """`variable` was assigned here in the forward run."""
+        self.steps[id(variable)] = self.steps.get(id(variable), 0) + 1
