@@ -30,6 +30,7 @@ collect_ignore_glob = [
     "ops/samples_*.py",
     "ops/table.py",
     "*jax_driver.py",
+    "*marker_programs_by_tensorflow.py",
     "benchmarks/adapters/for_*.py",
 ]
 

@@ -845,3 +845,19 @@ def test_a_primal_is_not_what_computes_the_same(mode: str) -> None:
 
     found = program(tj.constant(X)).numpy() if mode == "eager" else tj.function(program)(X)
     np.testing.assert_array_equal(found, V * X)
+
+
+@pytest.mark.parametrize("start", [2.0, np.float64(2.0), np.array(2.0)])
+@pytest.mark.parametrize("direction", [1.0, np.float64(1.0), np.array(1.0), tj.constant(1.0)])
+def test_a_number_that_moves_and_is_assigned_in_a_function(start: Any, direction: Any) -> None:
+    def program(x: Any) -> Any:
+        before = x * v
+        v.assign(x * 2.0)
+        return before * v
+
+    for f in (program, tj.function(program)):
+        v = tj.Variable(start)
+        with tj.ForwardAccumulator(v, direction) as acc:
+            y = f(tj.constant(3.0))
+        found = [float(acc.jvp(one)) for one in (y, v)]
+        assert found == [24.0, 1.0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.benchmarks import report
+from tests.benchmarks import report, under_load
 from tests.benchmarks.adapters import for_hand, for_tracejit
 from tests.benchmarks.by_hand import MAKERS
 from tests.benchmarks.compare import chosen, differences
@@ -16,6 +16,7 @@ from tests.benchmarks.engine import Engine, Memory, Refusal, Result, answer, res
 from tests.benchmarks.processes import Process
 from tests.benchmarks.report import Comparison, Figures
 from tests.benchmarks.workloads import WORKLOADS, Workload
+from tracejit.runtime.blas import Blas
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -216,3 +217,17 @@ def test_a_page_keeps_what_is_around_the_tables() -> None:
     assert report.inserted(page, "new") == f"before\n{report.BEGIN}\nnew\n{report.END}\nafter\n"
     with pytest.raises(ValueError, match="no section"):
         report.inserted("before", "new")
+
+
+def test_times_under_load_are_those_of_each_number_of_threads() -> None:
+    number, seen = [4], set()
+
+    def call(x: int) -> None:
+        seen.add((number[0], x))
+
+    blas = Blas(lambda: number[0], lambda threads: number.__setitem__(0, threads))
+    one, every = under_load.times(blas, call, (7,), 0.01)
+    assert seen == {(1, 7), (4, 7)}
+    assert len(one) > 1
+    assert len(every) > 1
+    assert number == [4]

@@ -313,7 +313,7 @@ def test_too_many_ways_are_pythons() -> None:
             np.testing.assert_array_equal(gradient, np.where(x > 0, 1.0, -2.0))
     assert f.tracing_count == 4 and len(f.kernels) == 1
     assert [each.filename for each in caught] == [__file__] * 2
-    assert "many has 4 ways through it that were recorded" in str(caught[0].message)
+    assert "a way through the function that is none of the 4 recorded" in str(caught[0].message)
     hessian = tj.hessian(tj.function(many, max_paths=1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -626,4 +626,4 @@ def test_results_of_python_in_the_place_of_a_kernel_are_new_arrays() -> None:
     with tj.GradientTape() as tape:
         tape.watch(x)
         found = f(x)
-    assert {type(one) for one in found} == {tj.Tensor}
+    assert all(issubclass(type(one), tj.Tensor) for one in found)

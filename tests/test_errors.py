@@ -256,6 +256,10 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "option": lambda: tj.function(exakt=True),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
     "unsupported-call": lambda: tj.function(lambda x: np.exp(x, where=x > 0))(VECTOR),
+    "type": lambda: tj.function(lambda x: np.sum(x, axis=True))(VECTOR),
+    "unsupported-values": lambda: tj.function(lambda x: np.pad(x, 1, "reflect", reflect_type=""))(
+        VECTOR
+    ),
     "unsupported-dtype": lambda: tj.function(lambda x: x)(np.array(["a", "b"])),
     "write": lambda: tj.function(lambda x: x.resize(2))(VECTOR),
     "shapes": lambda: tj.function(lambda x: x + np.ones(4))(VECTOR),

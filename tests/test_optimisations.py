@@ -312,7 +312,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.matrices, patterns.elementwise),
         SQUARES,
         [(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
-        [(regime, "THREADED", 1), (regime, "LARGE_PRODUCT", 100)],
+        [(regime, "THREADED", 1), (regime, "SMALL_WORK", 800)],
     ),
     "cut": Optimisation(
         (patterns.factors, patterns.elementwise, patterns.sums),

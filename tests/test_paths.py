@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -515,7 +517,8 @@ def test_an_assignment_takes_place_once_whatever_is_asked() -> None:
     assert float(v) == 1.0
 
 
-def test_a_variable_only_assigned_is_not_read() -> None:
+def test_a_variable_only_assigned_is_watched_and_not_connected() -> None:
+    """As under a tape without a function, and as in TensorFlow."""
     v = tj.Variable(X)
 
     @tj.function
@@ -525,7 +528,7 @@ def test_a_variable_only_assigned_is_not_read() -> None:
 
     with tj.GradientTape() as tape:
         y = f(Y)
-    assert tape.watched_variables() == ()
+    assert tape.watched_variables() == (v,)
     assert tape.gradient(y, v) is None if isinstance(y, tj.Tensor) else type(y) is np.ndarray
 
 
@@ -909,6 +912,233 @@ def test_recomputed_regions_in_functions() -> None:
         strict=True,
     ):
         close(one, formula)
+
+
+# What rules do with cotangents and with what they read
+
+
+def clipped(x: Any) -> Any:
+    """The identity, with a rule that is not linear in the cotangent."""
+    return tj.custom_gradient(lambda x: (x * 1.0, lambda d: np.clip(d, -1.0, 1.0)))(x)
+
+
+def of_value_and_gradient(f: Callable[..., Any], x: Any) -> Any:
+    """The gradient of f(x) plus its gradient."""
+    with tj.GradientTape() as outer:
+        outer.watch(x)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        both = tape.gradient(y, x) + y
+    return outer.gradient(both, x)
+
+
+def test_a_rule_gets_the_sum_of_what_arrives_from_value_and_gradient() -> None:
+    """2 from the gradient and 0.6 from the value: the rule clips 2.6, not 1 and 0.6."""
+    f = tj.function(lambda x: np.square(clipped(x)))
+    for _ in range(2):
+        close(of_value_and_gradient(f, tj.constant(0.3)), np.float64(1.0))
+    twice = of_value_and_gradient(
+        lambda x: np.square(clipped(np.square(clipped(x)))), tj.constant(0.3)
+    )
+    close(of_value_and_gradient(lambda x: f(f(x)), tj.constant(0.3)), twice.numpy())
+
+
+def test_a_rule_within_a_rule_gets_the_sum_of_what_arrives() -> None:
+    def program(x: Any) -> Any:
+        return tj.custom_gradient(lambda x: (np.sin(x), lambda d: clipped(d * x) * 0.7))(x)
+
+    def third(f: Callable[..., Any], x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = of_value_and_gradient(f, x) + f(x)
+        return tape.gradient(y, x)
+
+    x = tj.constant(0.8)
+    for take in (of_value_and_gradient, third):
+        close(take(tj.function(program), x), take(program, x).numpy())
+
+
+def test_forward_mode_over_a_gradient_whose_rule_is_a_function_of_values() -> None:
+    @tj.custom_gradient
+    def scaled(x: Any) -> Any:
+        return np.sin(x), lambda d: d * x
+
+    def along(f: Callable[..., Any], x: Any) -> Any:
+        with tj.ForwardAccumulator(x, tj.constant(Y)) as acc:
+            g = gradients(f, x, x)
+        return acc.jvp(g)
+
+    def program(x: Any) -> Any:
+        return np.square(scaled(x))
+
+    x = tj.constant(X)
+    close(along(tj.function(program), x), along(program, x).numpy())
+
+
+def test_only_what_a_rule_stands_for_is_kept_for_a_second_order(derived: list[Graph]) -> None:
+    f = tj.function(lambda x: np.square(clipped(np.sin(x))))
+    of_value_and_gradient(f, tj.constant(X))
+    parts = [graph for graph in derived if graph.name.endswith("_part")]
+    assert [len(graph.outputs) for graph in parts] == [1]
+    plain = tj.function(lambda x: np.square(np.sin(x)))
+    derived.clear()
+    of_value_and_gradient(plain, tj.constant(X))
+    assert not [graph for graph in derived if graph.name.endswith("_part")]
+
+
+@pytest.mark.parametrize("captured", ["tensor", "variable", "array"])
+def test_gradients_by_other_sources_of_what_only_a_rule_reads(captured: str) -> None:
+    scale = {
+        "tensor": lambda: tj.constant(Y),
+        "variable": lambda: tj.Variable(Y),
+        "array": lambda: Y.copy(),
+    }[captured]()
+
+    @tj.custom_gradient
+    def scaled(x: Any) -> Any:
+        return x * 1.0, lambda d: d * scale
+
+    f = tj.function(lambda x, y: scaled(x) * scaled(y))
+    x, y = tj.constant(X), tj.constant(2.0 * X)
+    with tj.GradientTape(persistent=True) as tape:
+        tape.watch([x, y])
+        z = f(x, y)
+    close(tape.gradient(z, x), 2.0 * X * Y)
+    close(tape.gradient(z, [x, y])[1], X * Y)
+    close(tape.gradient(z, y), X * Y)
+    close(gradients(f, [y, x], x, y)[1], 2.0 * X * Y)
+
+
+def test_a_rule_reads_a_variable_as_it_is_when_the_gradient_is_taken() -> None:
+    v = tj.Variable(2.0, name="v")
+
+    @tj.custom_gradient
+    def scaled(x: Any) -> Any:
+        return x * v, lambda d, variables=None: (d * v, [None])
+
+    def program(scale: Any, x: Any) -> Any:
+        with tj.GradientTape() as outer:
+            outer.watch(x)
+            with tj.GradientTape() as tape:
+                tape.watch(x)
+                y = scale(x) * x
+            v.assign(10.0)
+            g = tape.gradient(y, x)
+        return [g, *outer.gradient(g, [x, v])]
+
+    x = tj.constant(3.0)
+    for scale in (scaled, tj.function(scaled), tj.function(scaled)):
+        v.assign(2.0)
+        for found, wanted in zip(program(scale, x), (36.0, 20.0, 3.0), strict=True):
+            close(found, np.float64(wanted))
+    v.assign(2.0)
+    assert [float(one) for one in tj.function(program)(scaled, x)] == [36.0, 20.0, 3.0]
+
+
+def test_what_a_function_assigns_is_the_variable_s_value_for_tapes() -> None:
+    """In a function as outside."""
+    for wrap in (lambda f: f, tj.function):
+        v = tj.Variable(2.0, name="v")
+        f = wrap(lambda x, v=v: (x * 2.0, v.assign(x * 3.0))[0])
+        with tj.GradientTape(persistent=True) as tape:
+            f(tj.constant(X[0]))
+        assert tape.watched_variables() == (v,)
+        close(tape.gradient(v, v), np.float64(1.0))
+
+
+def test_a_tape_that_is_opened_after_the_call_sees_its_gradient_alone() -> None:
+    """The cosine is of the call's sine, a constant for that tape; 2 * x is of x itself."""
+
+    def program(x: Any) -> Any:
+        return np.sin(np.sin(x)) + x * x
+
+    def late(f: Callable[..., Any], x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        with tj.GradientTape() as outer:
+            outer.watch(x)
+            g = tape.gradient(y, x)
+        return outer.gradient(g, x)
+
+    x = tj.constant(X)
+    wanted = -np.sin(X) * np.cos(np.sin(X)) + 2.0
+    for f in (program, tj.function(program), tj.recompute_grad(program)):
+        close(late(f, x), wanted)
+        close(tj.function(late)(f, x) if f is program else wanted, wanted)
+
+
+@pytest.mark.parametrize("decides_on", ["value", "cotangent", "both"])
+def test_a_rule_that_decides_goes_each_call_s_own_way(decides_on: str) -> None:
+    @tj.custom_gradient
+    def moody(x: Any) -> Any:
+        def rule(d: Any) -> Any:
+            if decides_on != "cotangent" and x > 0.0:
+                return d * 2.0
+            if decides_on != "value" and d > 0.5:
+                return d * 3.0
+            return d * x
+
+        return x * 1.0, rule
+
+    def program(x: Any, w: Any) -> Any:
+        return moody(x) * w
+
+    f = tj.function(program)
+    for value, w in ((1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-2.0, 0.75)) * 2:
+        x, w = tj.constant(value), tj.constant(w)
+        close(gradients(f, x, x, w), gradients(program, x, x, w).numpy())
+        found = of_value_and_gradient(lambda x, w=w: f(x, w), x)
+        close(found, of_value_and_gradient(lambda x, w=w: program(x, w), x).numpy())
+
+
+def test_a_rule_that_decides_to_answer_nothing() -> None:
+    @tj.custom_gradient
+    def moody(x: Any) -> Any:
+        return x * 1.0, lambda d: d if x > 0.0 else None
+
+    f = tj.function(moody)
+    for value, wanted in ((1.0, 1.0), (-1.0, None), (2.0, 1.0), (-2.0, None)):
+        x = tj.constant(value)
+        found = gradients(f, x, x)
+        assert (None if found is None else float(found)) == wanted
+
+
+def test_what_a_rule_draws_is_not_drawn_again_for_its_derivative() -> None:
+    def drawn(wrap: Callable[..., Any]) -> list[Any]:
+        rng = tj.random.default_rng(3)
+
+        @tj.custom_gradient
+        def noisy(x: Any) -> Any:
+            return x * x, lambda d: d * rng.normal() * x
+
+        f = wrap(lambda x: np.sin(noisy(x)))
+        return [one.numpy() for _ in range(3) for one in derivatives(f, tj.constant(0.7), 2)]
+
+    for one, other in zip(drawn(tj.function), drawn(lambda f: f), strict=True):
+        close(one, other)
+
+
+def test_what_stands_for_a_call_goes_with_its_tape(derived: list[Graph]) -> None:
+    f = tj.function(lambda x: np.square(clipped(np.sin(x))))
+    kept: list[Any] = []
+    x = tj.constant(X)
+    gc.collect()
+    gc.disable()
+    try:
+        with tj.GradientTape() as outer:
+            outer.watch(x)
+            with tj.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            g = tape.gradient(y, x)
+            kept.append(weakref.ref(outer._window.nodes[0].params["grad"].push.__self__))
+        outer.gradient(g, x)
+        del y, g, tape, outer
+        assert kept[0]() is None
+    finally:
+        gc.enable()
 
 
 # Threads

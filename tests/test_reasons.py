@@ -292,6 +292,7 @@ def test_what_is_read_besides_is_told_by_name() -> None:
     words = "because layer.b was 2.0 and became 5.0. To avoid it: pass it as an argument"
     assert words in f.explain(SMALL)
     f(SMALL)
+    words = "because layer.b was 2.0 and became 5.0. From its second value on layer.b is read at"
     assert words in f.explain()
     weights[0] = 2.0
     assert "because the contents of weights had changed. What the function" in f.explain(SMALL)
@@ -324,6 +325,7 @@ def test_what_the_function_itself_changes_is_told() -> None:
     f(SMALL)
     told = f.explain()
     assert "The function itself changes state" in told.splitlines()[1]
+    assert told.splitlines()[-1].startswith("f has recorded 2 calls without keeping a kernel")
     assert told.splitlines()[2].startswith("Kernel 2 was made because the function itself changes")
 
 

@@ -1056,3 +1056,91 @@ def test_memory_falls_where_every_segment_has_its_own_words() -> None:
     arrays = peak(lambda: both(*given)) / given[0].nbytes
     # One result per segment, one per step, the gradients, three on their way; a sixteenth more.
     assert arrays <= (SEGMENTS + STEPS + 3 + 3) * 17 / 16
+
+
+# A rule that is not linear, and second order
+
+
+def clipped(x: Any) -> Any:
+    """The identity, with a rule that is not linear in the cotangent."""
+    return tj.custom_gradient(lambda x: (x * 1.0, lambda d: np.clip(d, -1.0, 1.0)))(x)
+
+
+def of_value_and_gradient(f: Any, x: Any) -> Any:
+    """The gradient of f(x) plus its gradient."""
+    with tj.GradientTape() as outer:
+        outer.watch(x)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        both = tape.gradient(y, x) + y
+    return outer.gradient(both, x)
+
+
+REGIONS: dict[str, Any] = {
+    "eager": tj.recompute_grad,
+    "in a function": lambda f: tj.function(tj.recompute_grad(f)),
+    "around a function": lambda f: tj.recompute_grad(tj.function(f)),
+    "in a region": lambda f: tj.recompute_grad(lambda x: tj.recompute_grad(f)(x) * 1.0),
+    "after a region": lambda f: lambda x: tj.recompute_grad(f)(tj.recompute_grad(np.copy)(x)),
+}
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_rule_in_a_region_gets_the_sum_of_what_arrives(region: str) -> None:
+    f = REGIONS[region](lambda x: np.square(clipped(x)))
+    x = tj.constant(0.3)
+    for _ in range(2):
+        assert float(of_value_and_gradient(f, x)) == 1.0
+    assert float(tj.function(of_value_and_gradient)(f, x)) == 1.0
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_persistent_tape_around_a_region_is_asked_again(region: str) -> None:
+    """What took the place of the region on the tapes answers the same, by a kernel again."""
+
+    def taken(f: Any) -> list[Any]:
+        x = tj.constant(0.3)
+        with tj.GradientTape(persistent=True) as outer:
+            outer.watch(x)
+            with tj.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = f(x) * np.sin(x)
+            both = tape.gradient(y, x) + y + tape.gradient(y, x)
+        found = [outer.gradient(both, x), outer.gradient(y, x), tape.gradient(y, x)]
+        with tj.GradientTape() as late:
+            late.watch(x)
+            again = tape.gradient(y, x)
+        return [float(one) for one in (*found, late.gradient(again, x))]
+
+    def plain(x: Any) -> Any:
+        return np.square(np.sin(x))
+
+    def ruled(x: Any) -> Any:
+        return np.square(clipped(np.sin(x)))
+
+    for f in (plain, ruled):
+        unmarked = (lambda x, f=f: f(np.copy(x))) if region == "after a region" else f
+        np.testing.assert_allclose(taken(REGIONS[region](f)), taken(unmarked), rtol=1e-14)
+
+
+def test_a_region_runs_once_more_whatever_the_order() -> None:
+    ran = []
+
+    @tj.recompute_grad
+    def region(x: Any) -> Any:
+        ran.append(1)
+        return np.sin(x) ** 3
+
+    def derivatives(x: Any, order: int) -> Any:
+        if not order:
+            return region(x)
+        with tj.GradientTape() as tape:
+            tape.watch(x)
+            y = derivatives(x, order - 1)
+        return tape.gradient(y, x)
+
+    for order in (1, 2, 3):
+        ran.clear()
+        derivatives(tj.constant(0.4), order)
+        assert len(ran) == 2

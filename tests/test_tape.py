@@ -998,3 +998,33 @@ def test_a_constant_of_a_tensor_is_one_in_every_mode(mode: str) -> None:
     close(by_c, 4.0 * X * X)
     assert (by_v, by_d) == (None, None)
     close(d, np.broadcast_to(Y, (2, 3)).astype("f4"))
+
+
+def test_a_variable_that_is_not_trainable_is_a_constant_in_every_mode() -> None:
+    v, w = tj.Variable(2.0, trainable=False), tj.Variable(3.0)
+
+    def by_tape(x: Any) -> Any:
+        with tj.GradientTape() as tape:
+            y = x * v * v * w
+        return tape.gradient(y, [v, w])
+
+    def by_gradients(x: Any) -> Any:
+        return tj.gradients(x * v * v * w, [v, w])
+
+    def by_python(x: Any) -> Any:
+        try:
+            np.linalg.cholesky(-x * np.eye(2))
+        except np.linalg.LinAlgError:
+            return tj.gradients(x * v * v * w, [v, w])
+
+    x = tj.constant(5.0)
+    f = tj.function(lambda x: x * v * v * w)
+    with tj.GradientTape() as tape:
+        y = f(x)
+    for found in (
+        by_tape(x),
+        tape.gradient(y, [v, w]),
+        *[tj.function(one)(x) for one in (by_tape, by_gradients, by_python)],
+    ):
+        assert found[0] is None
+        assert float(found[1]) == 20.0

@@ -11,7 +11,8 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.differentiate import like
 from tracejit.errors import fail
 from tracejit.ir.graph import Value
-from tracejit.ir.types import type_of
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.targets import (
     UnconnectedGradients,
     leaves_of,
@@ -25,6 +26,7 @@ from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
 from tracejit.trace.windows import Window
+from tracejit.words import a
 
 NAME = "ForwardAccumulator"
 
@@ -125,7 +127,7 @@ class ForwardAccumulator:
             for value in recorder.as_sources(values):
                 if value.type.is_inexact:
                     xs.append(Tensor(value, recorder))
-                    dots.append(Tensor(recorder.lift(dot), recorder))
+                    dots.append(_formed(dot, value.type, recorder))
         return xs, dots
 
 
@@ -135,11 +137,22 @@ def _kept(dot: Any) -> Any:
     return dot.copy() if type(dot) is np.ndarray else dot
 
 
+def _formed(dot: Any, type: ArrayType, recorder: Recorder) -> Tensor:
+    """A tangent in the form and dtype of its primal: a 0-d array for a 0-d array."""
+    tensor: Any = Tensor(recorder.lift(dot), recorder)
+    if tensor.type.form == "weak" and (tensor.dtype.kind != "c" or type.dtype.kind == "c"):
+        tensor = as_scalar(tensor, dtype=type.dtype)
+    forms = tensor.type.form, type.form
+    convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
+    formed: Tensor = tensor if convert is None else convert(tensor)
+    return formed
+
+
 def _check_tangent(primal: Any, dot: Any) -> None:
     known = dot.type if hasattr(type(dot), "__tracejit_record__") else type_of(dot)
     if known is None:
         raise fail(
-            "primals", places.here(), call=NAME, problem=f"a tangent is a {type(dot).__name__}"
+            "primals", places.here(), call=NAME, problem=f"a tangent is {a(type(dot).__name__)}"
         )
     if known.shape != primal.shape:
         problem = f"a tangent has shape {known.shape}, its primal {primal.shape}"

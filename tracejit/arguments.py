@@ -11,7 +11,8 @@ import numpy as np
 
 from tracejit.errors import fail
 from tracejit.ops.forms import as_scalar
-from tracejit.runtime.dispatch import NotApart, check_apart
+from tracejit.runtime.dispatch import check_apart
+from tracejit.runtime.identity import NotApart
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.memory import Written
@@ -39,9 +40,10 @@ def recording_among(arguments: dict[str, Any]) -> Recording | None:
 def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:
     """The call with the data of eager Tensors in their place, and these by leaf name."""
     tensors = {leaf.name: leaf.value for leaf in call.leaves if type(leaf.value) in TENSORS}
+    seen: dict[int, Tensor] = {}
     leaves = [
         leaf._replace(
-            value=leaf.value._value.data,
+            value=_data_of(leaf.value, seen),
             role="scalar" if leaf.value.type.form == "scalar" else "array",
         )
         if leaf.name in tensors
@@ -49,6 +51,14 @@ def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:
         for leaf in call.leaves
     ]
     return Call(leaves, call.structures), tensors
+
+
+def _data_of(tensor: Tensor, seen: dict[int, Tensor]) -> Any:
+    """The numbers of an eager Tensor: one object for one Tensor, although two may share it."""
+    data: Any = tensor._value.data
+    if seen.setdefault(id(data), tensor) is tensor or type(data) is not np.ndarray:
+        return data
+    return data.view()
 
 
 def check_containers(
@@ -62,7 +72,8 @@ def check_containers(
             continue
         leaves, now = flatten(arguments[name])
         if now != structure or any(a is not b for a, b in zip(leaves, given, strict=True)):
-            raise NotApart(f"the argument {name} is a container that is changed")
+            problem = f"the argument {name} is a container that is changed"
+            raise NotApart(problem, "return what the function puts into it.")
 
 
 def write_back(call: Call, values: Sequence[Any]) -> None:

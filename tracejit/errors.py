@@ -95,6 +95,18 @@ ERRORS: dict[str, Row] = {
         "ignoring part of the call would compute something else.",
         "{fix}",
     ),
+    "type": Row(
+        ArgumentError,
+        "{call}: {problem}.",
+        "NumPy raises the same error.",
+        "{fix}",
+    ),
+    "unsupported-values": Row(
+        ShapeError,
+        "{function} cannot be recorded in this form: {problem}.",
+        "ignoring part of the call would compute something else.",
+        "{fix}",
+    ),
     "unsupported-dtype": Row(
         UnsupportedError,
         "{what} has dtype {dtype}, which is not recorded.",
@@ -128,8 +140,8 @@ ERRORS: dict[str, Row] = {
     "not-apart": Row(
         InPlaceError,
         "{problem}: {function} cannot be differentiated in this call.",
-        "its gradient is computed from arrays that do not change; NumPy in place would see others.",
-        "pass arrays that do not overlap, or a copy.",
+        "a gradient takes the arguments for arrays that are apart and do not change.",
+        "{fix}",
     ),
     "not-compiled": Row(
         UnsupportedError,

@@ -24,19 +24,24 @@ from tracejit.runtime.dispatch import Entry, Space
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.runtime.turns import Mutex
 from tracejit.trace import places
-from tracejit.trace.changes import compared_arrays
+from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.decisions import Failed
+from tracejit.trace.lending import changes_by_others
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
 from tracejit.trace.signature import Call, bind_arguments, static_names, take_apart
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import map_tree
 from tracejit.trace.variable import read_leaf
+from tracejit.uncompiled import UncompiledCalls
 
 S = TypeVar("S", bound=Callable[..., Any])
 TOO_MANY = 5
 MEGABYTE = 2**20
+# So many of an array and as many of its copy: what memory gives one thread.
+BYTES_IN_A_MILLISECOND = 10 * MEGABYTE
 MOST_LINES = 4
+NO_NAME = "what it reads"
 
 
 class CacheInfo(NamedTuple):
@@ -55,12 +60,14 @@ def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
     """The arrays whose contents are compared at each call, and how to save that."""
     arrays = compared_arrays(entry.guard, labels_of(entry.call)) if entry.guard else ()
     for array in arrays:
-        part = "" if array.whole else ", at some 4,096 spread elements"
-        size = f"{array.bytes / MEGABYTE:.1f} MB" if array.bytes >= MEGABYTE else f"{array.bytes} B"
+        size, cost = f"{array.bytes} B", ""
+        if array.bytes >= MEGABYTE:
+            size = f"{array.bytes / MEGABYTE:.1f} MB"
+            cost = f", about {array.bytes / BYTES_IN_A_MILLISECOND:.1f} ms"
         yield (
-            f"At each call the contents of {array.what} ({size}) are compared with a copy{part}. "
-            "To save that: make it read-only, .setflags(write=False), or pass it as an argument, "
-            "or hold it in a tj.Variable."
+            f"At each call the contents of {array.what} ({size}) are compared with a copy{cost}. "
+            "To save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), "
+            "or pass it as an argument, or hold it in a tj.Variable."
         )
 
 
@@ -100,8 +107,8 @@ class History:
         self.reasons: dict[Kernel, Reason] = {}
         self.again: dict[Kernel, tuple[int, Reason]] = {}
         self.successors: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
+        self.uncompiled = UncompiledCalls(name)
         self.has_warned = False
-        self.is_full = False
         self._mutex = Mutex()
 
     def clear(self) -> None:
@@ -111,6 +118,7 @@ class History:
             self.again.clear()
             self.successors.clear()
             self.has_warned = False
+        self.uncompiled.clear()
 
     def add(self, kernel: Kernel, reason: Reason) -> None:
         """Note why `kernel` was made, or the function recorded once more for it."""
@@ -143,7 +151,11 @@ class History:
     def tell(self, kernels: Sequence[Kernel], made: Sequence[Made]) -> str:
         """Everything, a line per kernel."""
         if not kernels:
-            return f"{self.name} has no kernel yet: the first call makes one."
+            told = self.uncompiled.tell()
+            none = f"{self.name} has no kernel"
+            return "\n".join(
+                [f"{none}.", *told] if told else [f"{none} yet: the first call makes one."]
+            )
         number = self.numbering(kernels)
         plural = "s" if len(kernels) > 1 else ""
         lines = [f"{self.name} has {len(kernels)} kernel{plural}."]
@@ -156,7 +168,7 @@ class History:
         notes = (
             text for entry, its, _ in made for note in NOTES for text in note(entry, number(its))
         )
-        return "\n".join([*lines, *dict.fromkeys(notes)])
+        return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])
 
     def _told(
         self, kernel: Kernel, reason: Reason, number: Callable[[Kernel], str], is_first: bool
@@ -199,17 +211,6 @@ class History:
             text += "."
         text += f" {self.name}.explain() says why each was made."
         warnings.warn(" ".join(text.split()), TracejitWarning, stacklevel=places.user_depth())
-
-    def warn_of_ways(self, ways: int) -> None:
-        """Warn once that no more ways through the function are recorded."""
-        if self.is_full:
-            return
-        self.is_full = True
-        text = f"{self.name} has {ways} ways through it that were recorded, and takes no more: "
-        text += "calls that take another run as plain Python. To avoid it: choose between arrays "
-        text += "with np.where(condition, a, b), or allow more ways, "
-        text += "@tj.function(max_paths=...)."
-        warnings.warn(text, TracejitWarning, stacklevel=places.user_depth())
 
 
 def _capitalised(text: str) -> str:
@@ -301,6 +302,19 @@ To avoid it: convert it before the call, x.astype(np.float64).
         reason = reason_for(call, self._shelf.made, self._static_rows(), None)
         return f"No kernel takes this call, because {reason.because(number)}. {reason.advice()}"
 
+    def _note_uncompiled(self, entry: Entry, kernel: Kernel, reason: Reason) -> None:
+        """Count a recording that gave no kernel for later calls."""
+        note = functools.partial(self._history.uncompiled.note, is_held=self.is_held)
+        if not self._shelf.holds(entry):
+            whats = [one for one in reason.differences if one.row in ("changing", "iterator")]
+            if any(one.row == "iterator" for one in whats):
+                note("iterator")
+            else:
+                note("changing", " and ".join(one.tell("changed") for one in whats) or NO_NAME)
+        elif kernel in self._history.again:
+            number = self._history.numbering(self._shelf.kernels)
+            note("again", reason.because(number), " ".join(reason.fixes()))
+
     def _numbers(self, leaf: Any) -> Any:
         """What a kernel would be given of a leaf: the numbers of eager Tensors and of Variables."""
         leaf = read_leaf(leaf) if self.request.transform else leaf
@@ -322,6 +336,7 @@ def explained(specialise: S) -> S:
         shelf = self._shelf
         known = next((kernel for entry, kernel, _ in shelf.made if entry is onto), None)
         reason = reason_for(call, shelf.made, self._static_rows(), known)
+        others = changes_by_others()
         first = _recorded_apart(specialise, self, call, space, *rest) if watch.is_on() else None
         before = shelf.state()
         made: Made = specialise(self, call, space, onto, *rest)
@@ -335,9 +350,12 @@ def explained(specialise: S) -> S:
         if known is not None and known not in shelf.kernels:
             self._history.move(known, kernel)
         else:
-            self._history.add(kernel, settled(reason, entry, shelf.holds(entry)))
+            reason = settled(reason, entry, shelf.holds(entry))
+            self._history.add(kernel, reason)
+        if changes_by_others() == others:
+            self._note_uncompiled(entry, kernel, reason)
         if self.is_held:
-            self._history.warn_of(list(shelf.kernels))
+            self._history.warn_of([one.kernel for one in shelf.made])
         return made
 
     return specialised  # type: ignore[return-value]

@@ -22,10 +22,12 @@ from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.specialise import Asked, Run
-from tracejit.switch import OPEN, is_disabled
+from tracejit.switch import OPEN, is_disabled, is_open, way_out
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
+from tracejit.trace.floating import QUIET, STATE
+from tracejit.trace.lending import Attributes, others_lend
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.shapes import RanOnce, Shapes
 from tracejit.trace.signature import (
@@ -82,6 +84,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._takes_gradients: bool | None = None
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
+        self._attributes = Attributes()
         self._shapes = Shapes(self.name, options.dynamic_shapes is not False)
         if options.input_signature is not None:
             specs = bind_arguments(self.signature, self.name, tuple(options.input_signature), {})
@@ -90,7 +93,9 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
         try:
-            if OPEN and self._is_switched_off():
+            if (OPEN or STATE() is not QUIET.state) and self._is_switched_off():
+                if not is_open() and not is_disabled():
+                    self._history.uncompiled.note("floating", way_out())
                 result = self._eagerly(args, kwargs)
                 return result
             calls = self._shelf.calls
@@ -206,8 +211,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             if following is None:
                 return MISS
             found = following
-        self._history.warn_of_ways(len(found.entry.ways))
-        raise Failed
+        raise Failed("ways", str(len(found.entry.ways)))
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that takes a way through the function which its kernel has not recorded. MISS
@@ -237,8 +241,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             if found is None:
                 return MISS
             seen, tried = self._shelf.calls, [found]
-        self._history.warn_of_ways(ways)
-        raise Failed
+        raise Failed("ways", str(ways))
 
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""
@@ -268,10 +271,10 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         exact: bool = False,
     ) -> Made | None:
         """What has been made for `call` since its calls were `seen`, or what `_specialise` makes.
-        Where another thread is recording it: None, or, if there must be, what serves it alone. No
-        dimension is free where it must be `exact`."""
+        Where another thread is recording it, or has attributes of these classes lent: None, or, if
+        there must be, what serves it alone. No dimension is free where it must be `exact`."""
         with self._shelf.turns.at(call, self._roles(call)[0]) as is_first:
-            if not is_first:
+            if not is_first or others_lend():
                 return self._record(call, space, keep=False) if self._must_record else None
             if self._shelf.calls is not seen:
                 found = self._shelf.made_for(call, exact)
@@ -334,7 +337,9 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role == "number"]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
-        runner = Run(self.python, self.signature, self.request, self.name, self._keeps_apart)
+        runner = Run(self.python, self.signature, self.request, self.name)
+        runner.keeps_apart, runner.freezes = self._keeps_apart, self.options.freeze
+        runner.attributes = self._attributes
         try:
             exact = self.options.exact
             one = runner.record(Asked(call, fixed, differentiated, exact, forced, sizes))
@@ -349,12 +354,14 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"
         alone = Ways.of(one, make, target)
-        guard = one.captures.guard()
-        # A function that changes what it reads (a counter, a list that it appends to) has a kernel
-        # for this one call.
-        lasting = keep and (guard is None or guard())
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
+            for way in ways.ways:
+                one.captures.agree(way.one.captures)
+            guard = one.captures.guard()
+            # A function that changes what it reads (a counter, a list that it appends to) has a
+            # kernel for this one call.
+            lasting = keep and (guard is None or guard())
             kernel = make(ways.recorded())
             if sizes is not None:
                 call = self._shapes.settled(call, one.recording.graph)
@@ -370,12 +377,13 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 captured=[array for _, array in one.captures.arrays.values()],
                 guard=guard if lasting else None,
                 in_order=ways.in_order,
+                identity=one.identity,
                 answers=answers,
                 which=which,
                 ways=ways,
                 decisions=ways.tree.decisions,
                 sizes=one.sizes,
-                unwatched=nobody_watches if any(each.path for each in ways.hidden) else None,
+                unwatched=nobody_watches if ways.read_variables() else None,
             )
             found = Made(made, kernel, make_entry(made, space, self.name))
             if lasting:

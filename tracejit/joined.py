@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.codegen.flow import UNRECORDED
 from tracejit.kernel import Kernel
 from tracejit.passes.join import Misfit, Tree
 from tracejit.pipeline import Recorded
@@ -19,7 +18,9 @@ from tracejit.runtime.notes import KERNELS
 from tracejit.runtime.turns import Mutex
 from tracejit.specialise import RecordedCall
 from tracejit.trace.decisions import Hidden
+from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Recording
+from tracejit.traced import is_unrecorded
 
 MAX_NODES = 50_000
 
@@ -38,11 +39,6 @@ def raised_by_kernel(error: BaseException) -> bool:
             return True
         trace = trace.tb_next
     return False
-
-
-def is_unrecorded(error: BaseException) -> bool:
-    """Whether a kernel has met a decision that fell as it did in no recording."""
-    return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
 
 
 def answered(
@@ -177,6 +173,10 @@ class Ways:
     def hidden(self) -> list[Hidden]:
         """What the kernel takes besides the arguments of the user's, in its order."""
         return list(self._hidden.values())
+
+    def read_variables(self) -> bool:
+        """Whether any reads a Variable or an eager Tensor, which a tape may have to see."""
+        return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
         """What the call answers on each way, or on all alike; and where the kernel says which."""

@@ -29,6 +29,7 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.words import a
 
 
 def stop_gradient(x: Any) -> Any:
@@ -136,7 +137,7 @@ def custom_gradient(f: Any = None) -> Any:
             answer = f(*positional, **keywords)
             if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
                 kind = type(answer).__name__
-                raise fail("rule-pair", recorder.here(), function=name, got=f"a {kind}")
+                raise fail("rule-pair", recorder.here(), function=name, got=a(kind))
             value, rule = answer
             value = map_tree(read_leaf, value)
             tensors = [leaf for leaf in flatten(value)[0] if type(leaf) in TENSORS]

@@ -23,7 +23,9 @@ class Options(NamedTuple):
     part and computes again there, at once: what does not fit is computed again, up to once for each
     array; arguments do not count. With `recycle=True` arrays of 32 MiB and more that tiles fill are
     handed out again by a later call when no Python object holds them or a view of them any more:
-    do not keep raw pointers to results.
+    do not keep raw pointers to results. With `freeze=True` arrays that the function reads besides
+    its arguments are made read-only while a kernel relies on them, and are not compared at each
+    call: writing to one raises, but through views that were made before.
     """
 
     static_argnums: int | tuple[int, ...] = ()
@@ -37,13 +39,14 @@ class Options(NamedTuple):
     threads: int | None = None
     memory_budget: int | None = None
     recycle: bool = False
+    freeze: bool = False
 
 
 def did_you_mean(option: str) -> str:
     """A hint at the option that is spelled most like `option`, or at all of them.
 
     >>> did_you_mean("exakt")
-    'did you mean exact?'
+    'Did you mean exact?'
     """
     close = difflib.get_close_matches(option, Options._fields, n=1)
-    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(Options._fields)}."
+    return f"Did you mean {close[0]}?" if close else f"Choose from {', '.join(Options._fields)}."

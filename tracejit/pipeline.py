@@ -43,7 +43,7 @@ from tracejit.ways import (
     ways_of,
 )
 
-IR_VERSION = 8
+IR_VERSION = 9
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
     erase_markers,
     simplify,

@@ -31,6 +31,7 @@ from tracejit.trace.files import origin_of
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.words import a
 
 PULLBACK = "the pullback of tj.vjp"
 
@@ -184,7 +185,7 @@ def misfit(kind: ArrayType | None, given: Any, like: Any, row: str) -> str:
     where it fits."""
     what, whose = ("tangent", "primal") if row == "primals" else ("cotangent", "result")
     if kind is None:
-        return f"a {what} is a {type(given).__name__}"
+        return f"a {what} is {a(type(given).__name__)}"
     if kind.shape != like.shape:
         return f"a {what} has shape {kind.shape}, its {whose} {like.shape}"
     if kind.dtype.kind == "c" and like.dtype.kind != "c":

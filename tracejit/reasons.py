@@ -1,8 +1,7 @@
 """Why no kernel takes a call, in sentences.
 
-The call is compared with the kernel that comes nearest: `differences` finds what is different,
-`SENTENCES` says it, with what follows from it and how to avoid it. Whatever makes kernels has its
-row there.
+The call is compared with the kernel that comes nearest: `differences` finds what is different, and
+a row of `SENTENCES` says it, with what follows from it and how to avoid it.
 """
 
 from __future__ import annotations
@@ -16,134 +15,17 @@ from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
+from tracejit.runtime.identity import groups_of
 from tracejit.runtime.shelf import Made
+from tracejit.sentences import READS, SENTENCES
 from tracejit.specialise import RecordedCall
-from tracejit.trace.changes import CONTENTS, Change, a, changes, described, told_apart
+from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.trees import LEAF, Structure
-from tracejit.words import file_name
+from tracejit.words import a, file_name
 
 MOST_COMPARED = 32
 MOST_SAID = 3
-
-
-class Sentence(NamedTuple):
-    """How a difference is told: what the call had and what the other kernel has, or both in
-    `because`; what follows, and how to avoid it."""
-
-    because: str
-    has: str = ""
-    then: str = ""
-    fix: str = ""
-
-
-SENTENCES = {
-    "dtype": Sentence(
-        "{what} had dtype {now}",
-        "{was}",
-        fix="convert it before the call, {what}.astype(np.{was}).",
-    ),
-    "shape": Sentence(
-        "{what} had shape {now}",
-        "{was}",
-        "{detail}.",
-        "{fix}",
-    ),
-    "sizes": Sentence(
-        "Python decides by sizes",
-        "what holds where {was}",
-        "What it decides otherwise has a kernel of its own.",
-    ),
-    "size": Sentence(
-        "{what} had shape {now}",
-        "{was}",
-        "From the next size on, {detail} of {what} is free: any size from 2 on serves.",
-    ),
-    "rank": Sentence(
-        "{what} had shape {now}",
-        "{was}",
-        "Every number of dimensions has a kernel of its own.",
-        "add or drop axes before the call: {what}[None], {what}[0].",
-    ),
-    "kind": Sentence("{what} was {now}", "{was}", fix="pass {was} at each call."),
-    "structure": Sentence(
-        "{what} was {now}",
-        "{was}",
-        "The keys and lengths of containers belong to a kernel.",
-        "keep them the same, and put what varies in number into one array.",
-    ),
-    "value": Sentence(
-        "{what} was {now}",
-        "{was}",
-        "Every value of {what} has a kernel of its own, as it is no array and no number.",
-        "pass what is computed with as a number or an array; a few values need no change.",
-    ),
-    "variable": Sentence(
-        "{what} was another Variable",
-        then="A kernel reads and assigns the Variables that it was made with.",
-        fix="keep one Variable and assign to it.",
-    ),
-    "order": Sentence(
-        "{what} did not lie in C order in memory",
-        "an array that does",
-        "The function reshapes or writes to {what}, which depends on the order.",
-        "pass np.ascontiguousarray({what}).",
-    ),
-    "dynamic": Sentence(
-        "{what} was {now}", "{was}", "From its second value on {what} is dynamic: any serves."
-    ),
-    "static": Sentence(
-        "{what} was {now}",
-        "{was}",
-        "Every value of {what} has a kernel of its own, as it is static.",
-        "leave {what} out of static_argnames and static_argnums; if it is in neither, the code "
-        "asks for a type, where isinstance would do, or hands a number to C code that takes no "
-        "other.",
-    ),
-    "read": Sentence(
-        "{what} was {now}",
-        "{was}",
-        "Every value of {what} has a kernel of its own, as Python reads it{detail}.",
-        "{fix}",
-    ),
-    "wanted": Sentence(
-        "{what} was {now}",
-        "{was}",
-        "Every value of {what} has a kernel of its own, as the function asks what type numbers "
-        "have, or gives them to C code that takes nothing else.",
-        "isinstance holds of what is recorded; call such C code outside.",
-    ),
-    "captured": Sentence(
-        "{what} was {was} and became {now}",
-        fix="pass it as an argument, or hold it in a tj.Variable.",
-    ),
-    "contents": Sentence(
-        "the contents of {what} had changed",
-        then="What the function computes from it outside of recorded operations is a constant.",
-        fix="pass it as an argument, or hold it in a tj.Variable.",
-    ),
-    "way": Sentence(
-        "a way through the function could not be joined to the others",
-        then="The ways in one kernel read the same numbers, and begin alike.",
-    ),
-    "unseen": Sentence("something that the function reads had changed and changed back"),
-    "changing": Sentence(
-        "the function itself changes {what} (it was {was} and became {now})",
-        then="Its kernel serves no other call.",
-        fix="hold it in a tj.Variable, or change it outside of the function.",
-    ),
-}
-
-# What Python reads a number for, by the text that does, and what to do instead.
-READS = (
-    (r"\bmath\.(\w+)\(", "compute with np.{0}, which does not read it."),
-    (r"\brange\(", "a loop is unrolled: mask a fixed number of steps, or loop outside."),
-    (r"\b(float|int|complex)\(", "leave {0}(...) out: what computes with it converts it."),
-    (r"\b(f[\"']|format\(|str\(|print\()", "print it with tj.callback."),
-    (r"\bnp\.(full|array|zeros|ones|eye|arange|linspace)\(", "import tracejit.numpy as np."),
-    (r"^(if|while|elif|assert)\b", "choose with np.where."),
-    (r"", "compute with NumPy functions of it."),
-)
 
 
 class Difference(NamedTuple):
@@ -188,10 +70,14 @@ class Reason(NamedTuple):
         """What follows, and how to avoid it."""
         said = self.differences[:MOST_SAID]
         parts = list(dict.fromkeys(one.tell("then") for one in said))
-        fixes = dict.fromkeys(filter(None, (one.tell("fix") for one in said)))
-        if fixes:
+        if fixes := self.fixes():
             parts.append(f"To avoid it: {' And '.join(fixes)}")
         return " ".join(filter(None, parts))
+
+    def fixes(self) -> list[str]:
+        """How to avoid it, in clauses."""
+        told = (one.tell("fix") for one in self.differences[:MOST_SAID])
+        return list(dict.fromkeys(filter(None, told)))
 
 
 def reason_for(
@@ -226,10 +112,20 @@ def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Dif
         else:
             found.append(_structure_difference(argument, before, structure))
     told = [one for one in found if one is not None]
+    if not told and entry.identity is not None and not entry.identity.is_of(call):
+        told.append(
+            Difference("identity", "the arguments", _same_text(entry.call), _same_text(call))
+        )
     if not told and entry.sizes is not None and not entry.is_for(call):
         conditions = [*entry.sizes.ranges(), *entry.sizes.conditions()]
         told.append(Difference("sizes", "sizes", ", ".join(dict.fromkeys(conditions))))
     return told
+
+
+def _same_text(call: Call) -> str:
+    """Which arguments of a call are one object."""
+    groups = [group for group in groups_of(call) if len(group) > 1]
+    return "; ".join(f"{_joined(group)} are one array" for group in groups) or "all are different"
 
 
 def read_otherwise(entry: Entry) -> list[Difference]:
@@ -255,10 +151,24 @@ def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
             one = _read(one, _readers(entry)[leaf.name])
         elif one.row == "dynamic" and leaf is not None and leaf.name in entry.fixed:
             one = one._replace(row="wanted")
+        elif one.row == "captured":
+            one = _lent(one, entry)
         found.append(one)
     if not lasting:
-        found += [Difference("changing", *change) for change in changed_by_itself(entry)]
+        found += [
+            Difference("iterator" if change.is_drawn else "changing", *change)
+            for change in changed_by_itself(entry)
+        ]
     return reason._replace(differences=tuple(found))
+
+
+def _lent(one: Difference, entry: Entry) -> Difference:
+    """A difference in what was captured, now that it is known which attributes are read anew."""
+    recorded, name = newest_recording(entry), one.what.rpartition(".")[2]
+    if name in recorded.lent_readers:
+        return _read(one, recorded.lent_readers[name])
+    is_lent = "." in one.what and any(name == attribute for _, attribute in recorded.lent)
+    return one._replace(row="lent") if is_lent else one
 
 
 def _sized(one: Difference, leaf: Leaf) -> Difference:

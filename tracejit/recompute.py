@@ -5,6 +5,10 @@ what the function used of theirs: arguments, Tensors it closes over, Variables. 
 function again, seen by a window of its own, and differentiates that window. The second run
 replays the first: Variables have the values they had, generators draw the same numbers, no
 assignment is made.
+
+Where a tape that holds the override records the gradient, the operations of the second run take the
+override's place on it: a gradient of higher order goes through them once, as if nothing had been
+hidden, and no third run is needed.
 """
 
 from __future__ import annotations
@@ -23,14 +27,14 @@ from tracejit.autodiff.tangent import tangents
 from tracejit.errors import fail
 from tracejit.ops.markers import OVERRIDE, LinearCall, Marker
 from tracejit.slices import compiled_gradients
-from tracejit.trace.captures import Captures
-from tracejit.trace.contents import array_sample, can_change, same_contents
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.contents import array_copy, can_change, same_contents
 from tracejit.trace.eager import EAGER
 from tracejit.trace.replays import Run
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.windows import Sieve, Window
+from tracejit.trace.windows import Sieve, Sight, Window
 
 
 def recompute_eagerly(
@@ -67,12 +71,20 @@ def recompute_eagerly(
             raise fail("two-runs", EAGER.here(), function=name, problem="its results are others")
         return [again[k] for k in places]
 
+    sight = Sight()
+
     def seen_again() -> tuple[Window, list[Tensor]]:
+        """A second run, as a window of its own sees it, and its results. The tapes that recorded
+        the first see it where they go on recording: in the place of the first."""
         window = Window(accessed=False)
         for x in inputs:
             window.watch(x._value)
-        with EAGER.seen_by((*EAGER.windows, window)), running_again():
-            return window, results_again()
+        outer = [one for one in EAGER.windows if type(one) is Sieve]
+        with EAGER.seen_by((*outer, window)), running_again():
+            again = results_again()
+        if any(one in EAGER.windows for one in sight.holders()):
+            sight.unfold(window.nodes, [y._value for y in again])
+        return window, again
 
     def rule(
         gs: Sequence[Tensor | None], wanted: Sequence[bool], known: Sequence[Tensor | None]
@@ -117,7 +129,8 @@ def recompute_eagerly(
         return LinearCall(found.obstacle, transposed)
 
     tensors = [leaves[k] for k in places]
-    marker = Marker(name, "recomputed", rule, pruned=True, continues=True, push=push, linear=linear)
+    words: dict[str, Any] = {"push": push, "linear": linear, "sight": sight}
+    marker = Marker(name, "recomputed", rule, pruned=True, continues=True, **words)
     results = OVERRIDE(*tensors, *inputs, outputs=len(tensors), grad=marker)
     for k, result in zip(places, [results] if len(places) == 1 else results, strict=True):
         leaves[k] = result
@@ -139,7 +152,7 @@ class Generators:
         self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         """Take note of the states."""
-        reach = Captures([f, *args, *kwargs.values()], limit=None)
+        reach = Captures([f, *args, *kwargs.values()], limit=None, compares=False)
         found = {id(one): one for one in reach.generators.values()}
         if "numpy.random" in sys.modules:
             found[0] = np.random.mtrand._rand
@@ -150,11 +163,11 @@ class Generators:
         self.spawned = [_spawned(one) for one in self.generators]
         passed = {id(leaf) for leaf in flatten((args, kwargs))[0]}
         arrays = [array for _, array in reach.arrays.values() if id(array) not in passed]
-        self.arrays = [(array, array_sample(array)) for array in arrays if can_change(array)]
+        self.arrays = [(array, array_copy(array)) for array in arrays if can_change(array)]
 
     def check(self, name: str) -> None:
         """RecomputeError where a captured array has changed since."""
-        if not all(same_contents(array, sample) for array, sample in self.arrays):
+        if not all(same_contents(array, copy) for array, copy in self.arrays):
             raise fail(
                 "two-runs", EAGER.here(), function=name, problem="a captured array has changed"
             )

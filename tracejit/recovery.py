@@ -17,11 +17,13 @@ from tracejit import switch
 from tracejit.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.differentiate import Request, run_eagerly, selected
 from tracejit.errors import TracejitError, fail, placed, without_frames
-from tracejit.joined import is_unrecorded, raised_by_kernel
+from tracejit.explain import History
+from tracejit.joined import raised_by_kernel
 from tracejit.kernel import Kernel
 from tracejit.ops.effects import CALLBACK
 from tracejit.results import CommitFailed, own, taped_result
-from tracejit.runtime.dispatch import NotApart, Space
+from tracejit.runtime.dispatch import Space
+from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import add_note
 from tracejit.specialise import takes_gradients
 from tracejit.strict import python_must_raise
@@ -37,6 +39,7 @@ from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
 from tracejit.trace.windows import Whole
 from tracejit.trace.writes import is_write, plain_write
+from tracejit.traced import is_unrecorded
 
 
 def shown(error: TracejitError) -> BaseException:
@@ -72,6 +75,7 @@ class Recovering:
     request: Request
     name: str
     is_derived: bool
+    _history: History
     has_eager_form: bool
     _static: frozenset[str]
     _effects: set[str]
@@ -101,10 +105,16 @@ class Recovering:
             except (Exception, Failed) as other:
                 error = apart_from(other, error)
         if self._can_fall_back(error, args, kwargs):
+            is_loud = isinstance(error, Failed) and error.row == "floating"
+            if is_loud:  # whether Python raises, too, or goes on
+                self._history.uncompiled.note_fallback(error)
             try:
                 with python_must_raise(self._cause(error), self.name):
                     answer = self._eagerly(args, kwargs, error)
-                return _own_results(answer, args, kwargs), None
+                found = _own_results(answer, args, kwargs)
+                if not is_loud:
+                    self._history.uncompiled.note_fallback(error)
+                return found, None
             except Exception as other:
                 error = apart_from(other, error)
         return None, self._problem(error, args, kwargs)
@@ -116,7 +126,8 @@ class Recovering:
         if isinstance(error, TracejitError):
             return shown(error)
         if isinstance(error, NotApart):
-            return shown(fail("not-apart", places.here(), function=self.name, problem=error))
+            words = {"function": self.name, "problem": error, "fix": error.fix}
+            return shown(fail("not-apart", places.here(), **words))
         if isinstance(error, CommitFailed):
             assert error.__cause__ is not None
             return error.__cause__

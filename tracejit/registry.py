@@ -22,7 +22,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
-from tracejit.words import identifier
+from tracejit.words import a, identifier
 
 LIMIT = 1000
 
@@ -98,7 +98,7 @@ class Primitive:
         for leaf in found:
             known = type_of(leaf)
             if known is None or known.dtype.kind not in "biufc":
-                problem = f"a {type(leaf).__name__}, which is no array of numbers"
+                problem = f"{a(type(leaf).__name__)}, which is no array of numbers"
                 raise fail("callback", None, function=self.op.name, problem=problem)
             types.append(known.with_form("scalar") if known.form == "weak" else known)
         return types, structure

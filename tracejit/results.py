@@ -15,10 +15,10 @@ from tracejit.ir.dims import Dim
 from tracejit.ir.location import Origin
 from tracejit.kernel import Kernel
 from tracejit.ops.branches import DECIDE, ENSURE
-from tracejit.paths import Path, run_event
+from tracejit.paths import Path
 from tracejit.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
-from tracejit.trace.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.record import Event, Recording
 from tracejit.trace.selected import Selected
@@ -26,6 +26,7 @@ from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, flatten, labels
 from tracejit.trace.variable import read_leaf
+from tracejit.traced import run_event
 
 Indices = tuple[int, ...]
 
@@ -147,7 +148,7 @@ def finish(
     names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
     for leaf, label in zip(answer.value, names, strict=True):
         if type(leaf) is Selected:
-            leaf.refuse("as a result: ")
+            leaf.refuse("a result that a mask selects")
         if type(leaf) is np.ndarray:
             leaf = Tensor(recording.lift(leaf), recording)
         if type(leaf) not in TENSORS:

@@ -13,6 +13,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import signature_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
+from tracejit.words import a
 
 RULES_FOR_NUMPY: list[Any] = []
 """The rules that users have registered for functions of NumPy's: any call may reach them."""
@@ -119,7 +120,7 @@ class Rule:
     def _pair(self, answer: Any) -> Any:
         """The answer of a rule that takes variables: gradients of inputs, and of variables."""
         if not (type(answer) in (tuple, list) and len(answer) == 2):
-            got = f"a {type(answer).__name__}"
+            got = a(type(answer).__name__)
             if type(answer) in (tuple, list):
                 got += f" of {len(answer)}"
             raise fail("rule-variables", self.recorder.here(), function=self.name, got=got)
@@ -174,7 +175,7 @@ def checked(entry: Any, input: Input, function: str, recorder: Recorder) -> Tens
     words = {"function": function, "name": name}
     known = leaf_type(entry)
     if known is None or (known.dtype.kind == "c" and wanted.dtype.kind != "c"):
-        got = f"a {type(entry).__name__}" if known is None else f"a complex gradient {known!r}"
+        got = a(type(entry).__name__) if known is None else f"a complex gradient {known!r}"
         expected = str(wanted.dtype)
         raise fail("rule-type", recorder.here(), got=got, expected=expected, **words)
     if known.form != "weak" and known.shape != wanted.shape:

@@ -21,8 +21,7 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
 from tracejit.kernel import make_kernel
-from tracejit.ops.markers import FIXED_RULES, OVERRIDE, inputs_of
-from tracejit.ops.op import Joint
+from tracejit.ops.markers import inputs_of, is_ruled
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.extract import extract
 from tracejit.pipeline import Recorded
@@ -71,6 +70,7 @@ def compiled_gradients(
     be computed by rules of the user's. A seed is a Tensor, or None for ones; `names` says what the
     user calls values; `known_so_far` are as `gradients` takes them. For `units`, which hold one
     seed of the only y after another, the gradients for each, along a first axis."""
+    window.put_in_order()
     places = [window.place(value) for value in (*ys, *xs)]
     extra = (*seeds, *known_so_far)
     extra_types = tuple([None if one is None else one.type for one in extra])
@@ -161,7 +161,7 @@ def _compile(
 ) -> Any:
     """Differentiate the nodes in a recording of its own, and make a kernel of the adjoint nodes."""
     nodes = _between(window.nodes, ys, xs)
-    if any(map(_is_ruled, nodes)):
+    if any(map(is_ruled, nodes)):
         return BY_RULE
     origin = _origin(nodes)
     recording = Recording(f"{origin.name.rpartition('.')[2]}_gradient")
@@ -209,13 +209,6 @@ def _compile(
     graph = extract(graph, graph.name, inputs, outputs)
     kernel = make_kernel(Recorded(graph, origin, len(outputs)))
     return Compiled(kernel.forward, [forward[v] for v in inputs], results, numbers, dynamic)
-
-
-def _is_ruled(node: Node) -> bool:
-    """Whether a rule of the user's stands for the derivative of a node."""
-    if node.op is OVERRIDE:
-        return node.params["grad"].rule not in FIXED_RULES
-    return isinstance(node.op.vjp, Joint)
 
 
 def _copied(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from tracejit.arguments import check_containers
@@ -16,15 +16,27 @@ from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
-from tracejit.paths import Path, tensor_of_hidden
-from tracejit.results import Finished, finish
+from tracejit.paths import Path
+from tracejit.results import CommitFailed, Finished, finish
 from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
-from tracejit.trace.captures import LEAVES, Captures
+from tracejit.runtime.identity import Identity, identity_of
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.files import origin_of
 from tracejit.trace.generators import RecordedGenerator
+from tracejit.trace.lending import (
+    Attribute,
+    Attributes,
+    Escaped,
+    Loan,
+    assigns_inexact,
+    is_lendable,
+    let_go,
+    put_numbers,
+)
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Shared
 from tracejit.trace.shapes import RanOnce
@@ -33,8 +45,14 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
+from tracejit.traced import tensor_of_hidden
 
 TRIES = 20
+
+
+class Rebound(BaseException):
+    """The function has assigned what it computes to attributes, of which the argument is one: they
+    are lent to the next run."""
 
 
 class RecordedCall(NamedTuple):
@@ -44,6 +62,8 @@ class RecordedCall(NamedTuple):
     the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
     `read` are the Variables, by id, whose values reach Python or a result; `readers` say where
     Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
+    `identity` says which leaves are one object, where the function asks. `lent` are the attributes
+    that the kernel reads, with the number in it where Python has read it, at `lent_readers`.
     """
 
     call: Call
@@ -57,6 +77,9 @@ class RecordedCall(NamedTuple):
     read: set[int]
     readers: dict[str, Where | None]
     hidden: list[Hidden]
+    identity: Identity | None = None
+    lent: dict[tuple[int, str], str] = {}  # noqa: RUF012
+    lent_readers: dict[str, Where | None] = {}  # noqa: RUF012
 
     @property
     def sizes(self) -> Sizes | None:
@@ -69,13 +92,18 @@ class RecordedCall(NamedTuple):
         same = self.fixed.keys() == other.fixed.keys() and all(
             repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
         )
-        if not same or self.baked != other.baked:
+        if not same or self.baked != other.baked or self.identity != other.identity:
+            return False
+        if self.lent != other.lent:
             return False
         return self.recording.graph.take_sizes(other.recording.graph)
 
     def call_by_path(self, path: Path, leaves: Sequence[Any]) -> Any:
         """Call a kernel by its path: leaves and results are eager Tensors."""
         finished = self.finished
+        for commit in finished.commits:
+            if name := assigns_inexact(commit.event):
+                raise Failed("attribute", name)  # which holds what a tape follows
         operands = [*self._operands(leaves), *[self._hidden_tensor(one) for one in self.hidden]]
         generators = [x._value.data for x in operands if x.type is HANDLE]
         tensors = dict(zip(finished.places, drawing(path, generators, operands), strict=True))
@@ -131,7 +159,8 @@ class Asked(NamedTuple):
 class Run:
     """A function to record, as `Function` knows it; `effects` are those of the last recording.
     `wants_numbers` says that its Python wants the numbers among its arguments themselves,
-    `keeps_apart` that it differentiates by what it computes more than once."""
+    `keeps_apart` that it differentiates by what it computes more than once, `freezes` that what it
+    captures is made read-only; `attributes` are those that it has read."""
 
     def __init__(
         self,
@@ -139,7 +168,6 @@ class Run:
         signature: inspect.Signature,
         request: Request,
         name: str,
-        keeps_apart: bool = False,
     ) -> None:
         """`name` is what the function is called in generated code."""
         self.python = python
@@ -149,7 +177,9 @@ class Run:
         self.origin = origin_of(python, name)
         self.effects: set[str] = set()
         self.wants_numbers = False
-        self.keeps_apart = keeps_apart
+        self.keeps_apart = False
+        self.freezes = False
+        self.attributes: Attributes | None = None
 
     def record(self, asked: Asked, tries: int = TRIES) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -185,13 +215,60 @@ class Run:
         return one
 
     def _once(self, asked: Asked) -> RecordedCall:
+        """Run the function with the attributes lent that change; as they are, where that fails."""
+        effects = set(self.effects)
+        lend = None if self.attributes is None else self.attributes.lent
+        captures = self._captures(asked.call, lend)
+        try:
+            return self._run(asked, captures)
+        except Rebound as rebound:
+            if self._captures(asked.call, lend).lent.keys() <= captures.lent.keys():
+                raise Failed("attribute", rebound.args[0]) from None  # and has to stay as it is
+            return self._once(asked)
+        except (Exception, Escaped) as error:
+            if not captures.lent:
+                raise
+            problem = error
+        guard = captures.guard()
+        if guard is not None and not guard() and isinstance(problem, Exception):
+            raise problem  # not once more: the function has changed what it reads
+        writes = "events" in self.effects - effects
+        self.effects = effects
+        try:
+            one = self._run(asked, self._captures(asked.call, None))
+        except TracejitError:
+            raise
+        except Exception as error:
+            if not writes:
+                raise
+            raise CommitFailed from error  # nor a third time
+        if left := _give_back(captures, one.recording):
+            raise (
+                problem if isinstance(problem, Exception) else Failed("attribute", left[0][0].name)
+            )
+        assert self.attributes is not None
+        self.attributes.keep(captures.lent)
+        return one
+
+    def _captures(self, call: Call, lend: Lend | None) -> Captures:
+        """What the function reaches in a call, with the attributes that `lend` answers lent."""
+        roots = _roots(self.python, call)
+        recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
+        arrays = frozenset(recorded)
+        return _captures(roots, freezes=self.freezes, recorded=arrays, lend=lend)
+
+    def _run(self, asked: Asked, captures: Captures) -> RecordedCall:
         call, fixed, sizes = asked.call, asked.fixed, asked.sizes
-        captures = _captures(_roots(self.python, call))
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
+        identity = None
+        if captures.does("ask identity"):
+            identity = identity_of(call, asked.differentiated, captures.arrays)
+        first_of = {} if identity is None else identity.first_of()
         recording = Recording(self.name, captures, asked.forced)
         recording.exact = asked.exact
         recording.keeps_apart = self.keeps_apart
         recording.use_sizes(sizes)
+        loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
         asks_types = captures.does("ask type")
         try:
             with (
@@ -199,16 +276,25 @@ class Run:
                 captures.refusing_draws(self.name),
                 recording.logging_reads() as log,
                 refused_types() if asks_types else nullcontext(),
+                loan,
             ):
-                values = [_argument(leaf, recording, asked) for leaf in call.leaves]
+                made: dict[str, Any] = {}
+                for leaf in call.leaves:
+                    known = made.get(first_of.get(leaf.name, ""))
+                    made[leaf.name] = _argument(leaf, recording, asked) if known is None else known
+                values = list(made.values())
                 arguments = call.rebuild(values)
                 answer = run(
                     self.python, self.signature, self.request, arguments, recording, top=True
                 )
-                if recording.decisions.failed or recording.raises_text:
-                    raise Failed
+                recording.handling.check()
+                if recording.decisions.failed is not None:
+                    raise recording.decisions.failed
+                if recording.raises_text:
+                    raise Failed("text")
                 if recording.is_torn:
                     raise Shared
+                loan.settle()
                 check_containers(self.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
                 names = (leaf.name for leaf in call.leaves)
@@ -220,14 +306,27 @@ class Run:
             recording.abandon()
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
             if recording.raises_text and is_users:
-                raise Failed from error  # its message shows what has no numbers yet
+                raise Failed("text") from error  # its message shows what has no numbers yet
             guard = captures.guard() if sizes is not None else None
             if guard is not None and not guard() and isinstance(error, Exception):
                 raise RanOnce from error
             raise
         finally:
             self.effects |= recording.effects()
-        baked = fixed.keys() | {leaf.name for leaf in call.leaves if leaf.type is None}
+            rebound = _give_back(captures, recording)
+            if rebound:
+                self.effects.add("events")  # those that Python has made, too, if it raises
+        if rebound and self._runs_again(captures, rebound):
+            raise Rebound(rebound[0][0].name)
+        if captures.lent:
+            put_numbers(captures, recording)
+        captures.settle(one.data for one in recording.graph.constants())
+        lent = dict.fromkeys(loan.inputs, "")
+        lent_readers: dict[str, Where | None] = {}
+        for key, (number, where) in loan.reads().items():
+            captures.conditions.check_plain(number, captures.lent[key][0])
+            lent[key], lent_readers[key[1]] = repr(number), where
+        baked = {*fixed, *first_of, *[leaf.name for leaf in call.leaves if leaf.type is None]}
         read = dict(fixed)
         readers: dict[str, Where | None] = {}
         for leaf, value in zip(call.leaves, values, strict=True):
@@ -246,7 +345,43 @@ class Run:
             read=set(log),
             readers=readers,
             hidden=list(recording.hidden.values()),
+            identity=identity,
+            lent=lent,
+            lent_readers=lent_readers,
         )
+
+    def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
+        """Whether nothing but these attributes is other than before: the next run has them lent.
+        Otherwise they keep what they were assigned, for nothing takes place twice.
+
+        Raises Failed where one holds neither a number nor an array of its own.
+        """
+        guard = captures.guard()
+        if guard is not None and not guard():
+            for attribute, assigned in rebound:
+                attribute.commit(assigned)
+            return False
+        assert self.attributes is not None
+        for attribute, _ in rebound:
+            if not is_lendable(attribute.holder, attribute.name, attribute.value):
+                raise Failed("attribute", attribute.name)
+            self.attributes.lend(attribute.holder, attribute.name)
+        return True
+
+
+def _give_back(captures: Captures, recording: Recording) -> list[tuple[Attribute, Any]]:
+    """Give attributes their values back, where a Tensor of the recording was assigned to one of
+    them; those that were assigned, and what."""
+    assigned = [
+        (Attribute(holder, name), now)
+        for holder, name, value in captures.attributes
+        if (now := vars(holder).get(name)) is not value
+    ]
+    if not any(type(now) in TENSORS and now._recording is recording for _, now in assigned):
+        return []
+    for holder, name, value in captures.attributes:
+        vars(holder)[name] = value
+    return assigned
 
 
 def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
@@ -265,7 +400,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
     """Whether code that this call may reach takes gradients by its own arrays."""
-    return _captures(_roots(python, call), limit=None).does("take gradients")
+    return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
@@ -276,12 +411,18 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
     return [python, *objects, *classes, *RULES_FOR_NUMPY]
 
 
-def _captures(roots: list[Any], limit: int | None = LEAVES) -> Captures:
+def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
     """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
+    problem = None
+    let_go()
     for _ in range(TRIES):
-        with suppress(RuntimeError, LookupError, AttributeError):
-            return Captures(roots, limit)
-    raise Failed
+        try:
+            return Captures(roots, limit, **options)
+        except (RuntimeError, LookupError, AttributeError) as error:
+            problem = error
+        if threading.active_count() == 1:
+            break
+    raise Failed("reads") from problem
 
 
 def _argument(leaf: Leaf, recording: Recording, asked: Asked) -> Any:

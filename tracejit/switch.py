@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tracejit.trace.floating import RAISES, loudness
+
 OPEN: dict[int, int] = {}
 """How many blocks of `eager` are open, by thread; empty but for them."""
 
@@ -69,4 +71,7 @@ def way_out() -> str:
     """Why calls run as plain Python; nothing where they do not."""
     if is_open():
         return "a block of tj.eager() is open"
-    return "TRACEJIT_DISABLE=1 is set" if is_disabled() else ""
+    if is_disabled():
+        return "TRACEJIT_DISABLE=1 is set"
+    word = loudness()
+    return RAISES.format(word) if word else ""

@@ -36,6 +36,7 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, strong_array
 from tracejit.trace.windows import Whole, Window
+from tracejit.words import a
 
 NONE = UnconnectedGradients.NONE
 
@@ -120,7 +121,7 @@ class GradientTape:
             elif type(leaf) in TENSORS and leaf.type.form != "weak":
                 self._window.watch(recorder.keep(leaf))
             else:
-                raise fail("watch", places.here(), got=f"a {type(leaf).__name__}")
+                raise fail("watch", places.here(), got=a(type(leaf).__name__))
             if not leaf.type.is_inexact:
                 text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
                 warnings.warn(text, stacklevel=3)
@@ -362,7 +363,8 @@ def gradients(
     unconnected_gradients: Any = NONE,
 ) -> list[Any]:
     """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
-    list; None where unconnected. Nothing needs watching.
+    list; None where unconnected. Nothing needs watching; a Variable that is not trainable is a
+    constant.
 
     `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
     no further, so that total derivatives become partial ones.
@@ -379,11 +381,11 @@ def gradients(
     recording = current_recording()
     whole = next((window for window in EAGER.windows if type(window) is Whole), None)
     recorder: Recorder
-    reads: Reads
+    read: Reads
     if recording is not None:
-        recorder, nodes, reads = recording, recording.graph.nodes, recording.versions_of
+        recorder, nodes, read = recording, recording.graph.nodes, recording.versions_of
     elif whole is not None:
-        recorder, nodes, reads = EAGER, whole.nodes, whole.values_of
+        recorder, nodes, read = EAGER, whole.nodes, whole.values_of
     else:
         raise fail("no-recording", places.here(), call="tj.gradients")
     call = "tj.gradients"
@@ -393,6 +395,9 @@ def gradients(
     seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
     stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
     stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
+
+    def reads(variable: Variable) -> Sequence[Value]:
+        return read(variable) if variable.trainable else ()
 
     def found(
         ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]

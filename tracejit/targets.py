@@ -19,6 +19,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten
 from tracejit.trace.variable import Variable
+from tracejit.words import a
 
 Reads = Callable[[Variable], Sequence[Value]]
 Differentiate = Callable[
@@ -52,7 +53,7 @@ def leaves_of(given: Any, argument: str, call: str) -> tuple[list[Any], Structur
         fix = "name the argument or the result of a computation on the tape."
         if type_of(leaf) is not None:
             fix = "make it a Tensor before computing with it: tj.constant(...)."
-        got = f"a {type(leaf).__name__}"
+        got = a(type(leaf).__name__)
         raise fail("tape-argument", places.here(), call=call, argument=argument, got=got, fix=fix)
     return leaves, structure
 
@@ -61,7 +62,7 @@ def one_leaf(given: Any, argument: str, call: str) -> Any:
     """The one Tensor or Variable that is given; TapeArgumentError for a container."""
     leaves, structure = leaves_of(given, argument, call)
     if structure.cls is not None:
-        got, fix = f"a {structure.cls.__name__}", "give one Tensor at a time."
+        got, fix = a(structure.cls.__name__), "give one Tensor at a time."
         raise fail("tape-argument", places.here(), call=call, argument=argument, got=got, fix=fix)
     return leaves[0]
 
@@ -104,7 +105,7 @@ def _seed(seed: Any, target: Tensor, recorder: Recorder, call: str) -> Any:
     """A seed in the type of its target."""
     known = seed.type if hasattr(type(seed), "__tracejit_record__") else type_of(seed)
     if known is None:
-        problem = f"a cotangent is a {type(seed).__name__}"
+        problem = f"a cotangent is {a(type(seed).__name__)}"
         raise fail("seeds", places.here(), call=call, problem=problem)
     if known.shape != target.shape:
         problem = f"a cotangent has shape {known.shape}, its target {target.shape}"

@@ -20,9 +20,9 @@ from tracejit.reasons import changed_by_itself, newest_recording
 from tracejit.runtime.dispatch import Entry
 from tracejit.specialise import RecordedCall
 from tracejit.trace import places
-from tracejit.trace.changes import described
-from tracejit.trace.contents import ATOMS
-from tracejit.trace.reads import reads_of
+from tracejit.trace.capture.changes import described
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.reads import reads_of
 
 LONGEST = 60
 SUSPECTS = {

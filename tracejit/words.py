@@ -146,3 +146,12 @@ def _known_cell(filename: str) -> int | None:
     running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(running, "compile", None), "_filename_map", None)
     return known.get(filename) if isinstance(known, dict) else None
+
+
+def a(noun: str) -> str:
+    """A noun with its article.
+
+    >>> a("float"), a("int"), a("ndarray")
+    ('a float', 'an int', 'an ndarray')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeiou' or noun == 'ndarray' else 'a'} {noun}"

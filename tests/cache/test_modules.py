@@ -17,9 +17,10 @@ from tests.cached import KEY, NAME, ROOT, WEIGHTED, WEIGHTS, failing, posix, roo
 from tracejit.cache import notices
 from tracejit.cache.folder import Folder
 from tracejit.cache.key import constants_bytes, seal
-from tracejit.cache.modules import ConstantsPath, load_text, read_kernel
+from tracejit.cache.modules import ConstantsPath, load_text, read_kernel, run
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.store import Store
+from tracejit.errors import KernelError
 
 NPZ = constants_bytes(WEIGHTS)
 
@@ -227,3 +228,11 @@ def test_a_seal_of_the_wrong_size_is_no_seal(tmp_path):
         with pytest.warns(CacheWarning, match="not a kernel|does not carry the mark"):
             assert store.get(NAME, KEY) is None
         notices._warned.clear()
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_an_interruption_of_the_process_is_not_blamed_on_the_file(tmp_path, error):
+    with pytest.raises(error):
+        run(NAME, f"raise {error.__name__}", tmp_path / f"{NAME}.py", None, "fix it")
+    with pytest.raises(KernelError, match="running it raises ValueError"):
+        run(NAME, "raise ValueError", tmp_path / f"{NAME}.py", None, "fix it")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
+import argparse
 import contextlib
 import copy
 import dataclasses
 import enum
 import functools
+import types
 from typing import Any, ClassVar
 
 import numpy as np
@@ -1576,3 +1578,33 @@ def total_ordering() -> Any:
 
     a, b = (M(1.0), M(2.0))
     return (lambda x: x * (2.0 if a >= b else 3.0), lambda: setattr(a, "v", 5.0))
+
+
+@program
+def simple_namespace_attribute() -> Any:
+    n = types.SimpleNamespace(a=2.0)
+    return (lambda x: x * n.a, lambda: setattr(n, "a", 3.0))
+
+
+@program
+def simple_namespace_inside_another() -> Any:
+    n = types.SimpleNamespace(inner=types.SimpleNamespace(w=np.full(3, 2.0)))
+    return (lambda x: x * np.exp(n.inner.w), lambda: n.inner.w.fill(3.0))
+
+
+@program
+def simple_namespaces_compared() -> Any:
+    n, m = types.SimpleNamespace(a=2.0), types.SimpleNamespace(a=2.0)
+    return (lambda x: x * (1.0 if n == m else 2.0), lambda: setattr(n, "a", 3.0))
+
+
+@program
+def simple_namespace_shown() -> Any:
+    n = types.SimpleNamespace(a=2.0)
+    return (lambda x: x * len(repr(n)), lambda: setattr(n, "a", 33.0))
+
+
+@program
+def argparse_namespace_compared() -> Any:
+    n, m = argparse.Namespace(a=2.0), argparse.Namespace(a=2.0)
+    return (lambda x: x * (1.0 if n == m else 2.0), lambda: setattr(n, "a", 3.0))

@@ -8,7 +8,10 @@ import contextlib
 import dataclasses
 import functools
 import operator
+import tempfile
+import types
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -903,3 +906,49 @@ def partial_of_method() -> Any:
 def typing_namedtuple_default() -> Any:
     P = collections.namedtuple("P", "a b", defaults=[2.0])
     return (lambda x: x * P(1.0).b, lambda: setattr(P.__new__, "__defaults__", (3.0,)))
+
+
+@program
+def lru_cache_cleared_and_refilled() -> Any:
+    source = tempfile.NamedTemporaryFile(delete=False).name
+    Path(source).write_text("2")
+
+    @functools.lru_cache
+    def h(n):
+        return n * float(Path(source).read_text())
+
+    def change():
+        Path(source).write_text("3")
+        h.cache_clear()
+        h(1.0)
+
+    h(1.0)
+    return (lambda x: x * h(1.0), change)
+
+
+@program
+def lru_cache_of_two_cleared_and_refilled() -> Any:
+    source = tempfile.NamedTemporaryFile(delete=False).name
+    Path(source).write_text("2 3")
+
+    @functools.lru_cache(2)
+    def h(n):
+        return int(Path(source).read_text().split()[n])
+
+    def change():
+        Path(source).write_text("3 2")
+        h.cache_clear()
+        h(0), h(1)
+
+    h(0), h(1)
+    return (lambda x: x * h(0), change)
+
+
+@program
+def lru_cache_answers_a_namespace() -> Any:
+    @functools.lru_cache
+    def h(n):
+        return types.SimpleNamespace(a=2.0)
+
+    h(1)
+    return (lambda x: x * h(1).a, lambda: setattr(h(1), "a", 3.0))

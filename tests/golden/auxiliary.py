@@ -5,8 +5,8 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 (1200 bytes)
-    key          e6c8b2f0e63a2b620e66179181912dff5e1d57f97c3b7575c19c532f1249d603
-    made for     numpy 2.4, ir 8
+    key          b49c31c76dd01f07614f0605a23c089ef84f7c949c89aae1727300a8e5f403a0
+    made for     numpy 2.4, ir 9
 """
 from numpy import add, array, fmax, maximum, ones, sign, where
 
@@ -58,4 +58,4 @@ def value_and_grad(w, x):
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     w_bar = x.T.dot(c_1 * (fmax(sign(y_1), c_minus_1) + c1))
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 602268de46700db687188ed11fec6a871e54514dd958c0e9a47e06e315ad4dd6
+# tracejit sha256 cf3201e3d38684d858ee2c08021e7c24690c16f8e4196b8c10ee7f80d3e8a4f7

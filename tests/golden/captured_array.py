@@ -6,8 +6,8 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          2711de123cfc49a630b874282bef8a89ef15cb4407a0e43e6e1f84f388bb7c5e
-    made for     numpy 2.4, ir 8
+    key          7945f3a24a7d65f088fbbb15d2d91300db052fe60545b7a6789794828c37d975
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, ones, sqrt, vecdot
 
@@ -49,4 +49,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 67d82e3b5db8704d1fa518ccb592813c0f2dbbc47ac90c1f4152d5b64dc8675e
+# tracejit sha256 bd796e2eb007bd8c3a9667f2d928c19a543874673af574767a072efe754c50d2

@@ -6,8 +6,8 @@ detected.
     signature    x f8[12]  ->  f8
     gradient     x
     residuals    x add_1 y (192 bytes)
-    key          5828e8cc5f15e9c02287908c12849b0bddfcdbd1fd875d94641fdfb2834bf677
-    made for     numpy 2.4, ir 8
+    key          2125bd59ee42c4ea01bde791d84ef99c22b6f86048692efa25e5c5c6f5a0f248
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, log
 
@@ -55,4 +55,4 @@ def value_and_grad(x):
     # custom_gradient:1  y = log1pexp(x)    [custom gradient]
     x_bar = y + x * (c1 - c1 / add_1)
     return out, x_bar
-# tracejit sha256 55454ea832d52ca2640fdcc18f1cb4b234a7eee783e76e84bd8b2fe6e34c58ba
+# tracejit sha256 f6b780cc7ed76801c4cd6a7587641da1fa3c57b7573ec5dc18f97c3bc1fc6a35

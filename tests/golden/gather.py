@@ -5,8 +5,8 @@
     signature    table f8[6,5]  rows i8[4]  ->  f8
     gradient     table                (rows not differentiated)
     residuals    rows chosen (160 bytes)
-    key          e4bca635c9c7da43141d763ab4fd5e20d9bf11c185594b71f4fb03927bf7eed7
-    made for     numpy 2.4, ir 8
+    key          a2f2c540eeddfb9e7894f38fbb828bd2a4f3f9f5e0f160430c13babef10846b0
+    made for     numpy 2.4, ir 9
 """
 from numpy import add, array, vdot, zeros
 
@@ -61,4 +61,4 @@ def value_and_grad(table, rows):
     table_bar = zeros((6, 5))
     add.at(table_bar, rows, chosen_bar)
     return out, table_bar
-# tracejit sha256 a84054e4491ade78173364c41c7fff956ff2623cf39fb9f2b7e40d318ea028cb
+# tracejit sha256 321552d25fc2c03e35587da3ceda95534846392569e54c4c84eb60c1cdf9fbe5

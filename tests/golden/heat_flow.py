@@ -5,8 +5,8 @@
     signature    u f8[60,60]  c f8[58,58]  ->  f8
     gradient     u, c
     residuals    u_1 c_rows u_2 u (112288 bytes)
-    key          e9efd02c4fa852cc16d8ca571a79e38f6d75ad7d6825f294086fc87cd11cd1de
-    made for     numpy 2.4, ir 8
+    key          f2c0279fde957b8d7125f2a59944902bf67ae972b34fe22f26c5766519312b98
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, subtract, zeros
 
@@ -167,4 +167,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 ac4b972d3e77ce211d4ba9ea951d5fc8c010c9c2333104d6f207a766c60b308e
+# tracejit sha256 9f242570f2f38d1521df6eef1220aba2200b0b66367907e7cbf26b47d6b4501e

@@ -3,8 +3,8 @@
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     file         tests/test_golden.py
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          b9773cba6d72ab3edb6f277610249449043beabc244936878bb2e13ed70f1502
-    made for     numpy 2.4, ir 8
+    key          ff2a92a64c4a89928ff46e1fdd9dea885485c405de7934553bd78af8459d829b
+    made for     numpy 2.4, ir 9
 """
 from numpy import array
 
@@ -24,4 +24,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 79c7da7fa46c110f6c064774bc664fef759d6dc0029a880eb7a6906a1125c035
+# tracejit sha256 25fdcee85810cc16353fd40603806c5bfe2db7935b7b3faf58619fe3312406c4

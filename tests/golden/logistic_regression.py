@@ -6,8 +6,8 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          ff7f4394d844c6fba65682ced36854c809e744ca28ffeb6c2710bc8533636bdc
-    made for     numpy 2.4, ir 8
+    key          f72fed2296e1f1719cfdf2a1ed63d45462bfad5156844200fc95235dff44d02b
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, log1p, ones
 
@@ -57,4 +57,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 eb5b2596add9763b3a97ffcaea59f59f4b193ec65bb7d06f45a2922cd91dd5d8
+# tracejit sha256 768b318a188ab266924cca434a5c7c5d19e23884b0fc4eafb29cc0be560b2e6c

@@ -5,8 +5,8 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h (4096 bytes)
-    key          1ab0ec33aca7e56c140aa95f3889e71d417c8736a3f4f9b0aa884df59e289366
-    made for     numpy 2.4, ir 8
+    key          1f8013e8306e55ea535ff0b482d161d7c380c622ec10baa4e6f2536d38fffa3c
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, multiply, ones, subtract, tanh
 
@@ -126,4 +126,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = c2 * x.T.dot(a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 9768d4800e8dd799ba4f8557d61e0537f45c8f1cb68a8147b0834062a38ff825
+# tracejit sha256 549744c0077c77136cb39f4543fe6c9fda93aa324e7c9f5a6453dd49e0a3c5e9

@@ -5,8 +5,8 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          5da9977636335293ac4563f49d068fd13b4c006480aef684d9cfe64a536bff8b
-    made for     numpy 2.4, ir 8
+    key          e416b817ecd9da2842b56b585165992a6d604174e492f20a9533091eb96120b4
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
 
@@ -102,4 +102,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 fcc6d7e38f209b9d46f506d23baa2b255d55607ab88d017710251271d4124cfe
+# tracejit sha256 566d594c2e4a337666ab1310d7c3b980803ec348337739bd6812a233d7163205

@@ -5,8 +5,8 @@
     signature    x f8[9]  ->  f8
     gradient     x
     residuals    x out_2 out_1 (128 bytes)
-    key          db7de2e7f2b0835ac5b7744729a772114d5274d693f815a6ac4c03b550aa2e6e
-    made for     numpy 2.4, ir 8
+    key          86c227c919886a8285d510b2bd7e5fa961ebe835ee98474bcd340e32264fa024
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, zeros
 
@@ -55,4 +55,4 @@ def value_and_grad(x):
     x_bar[:-1] = c_minus_2 * (out_3 + out_bar * out_1)
     x_bar[1:] += out_bar
     return out, x_bar
-# tracejit sha256 f52bf8a35347eac9db9ed50235e158518f4c87ceb5e26ec30f473a00f7562452
+# tracejit sha256 ffd08dcf9ae2edaa26102de2a171bad88e611bb5f187fe7f9e4e03673df1f490

@@ -5,8 +5,8 @@
     signature    x f8  y f8  ->  f8
     gradient     x, y
     residuals    x a b
-    key          7fc1771d385448fdb93131b98c4a3fb19817f137f7faacd6d9beed1da72ebb78
-    made for     numpy 2.4, ir 8
+    key          00ed8558bf9147228844110646c48c8b17eea21f8b1b81d0507ee55e0332f505
+    made for     numpy 2.4, ir 9
 """
 
 SIGNATURE = {
@@ -50,4 +50,4 @@ def value_and_grad(x, y):
     # scalars:1  a = 1.0 - x
     x_bar = -2.0 * (y_bar * x + a)
     return out, (x_bar, y_bar)
-# tracejit sha256 143c17f4e7a8daca0cc4977117ca36d5baaa512df6ea54a11c59b343ebf96495
+# tracejit sha256 b414b5c27b99ba1b5f41eaab35671dcb8bcb8d11dac719ceec677aaee23687f4

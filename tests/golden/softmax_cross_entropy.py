@@ -6,8 +6,8 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2 (1760 bytes)
-    key          78b04b0a78ad0ad1add6b42426b4a97583a93be63b5733cfeb95c60cc42c6500
-    made for     numpy 2.4, ir 8
+    key          67ef5ef92c6d90ea476679ec455bcc0b70da414620d83bbf9585c6cef85d3836
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
 
@@ -66,4 +66,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
     logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 e42308f82669c9704ded36322914060c800096b1f82379afea0cb7911a509e97
+# tracejit sha256 64e66a692126997eac82c037eca849c93bdce6d395f1ad213a3d80d1314c3f67

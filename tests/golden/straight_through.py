@@ -6,8 +6,8 @@ detected.
     signature    x f8[32,16]  w1 f8[16,8]  b1 f8[8]  w2 f8[8,4]  ->  f8
     gradient     w1, b1, w2           (x not differentiated)
     residuals    x w2 h q out (5120 bytes)
-    key          9018fac2786cbe17ada540f67512016eefe8c4865666306365ac3e8bd4936af2
-    made for     numpy 2.4, ir 8
+    key          270d66f330e7f7495e1a5af76cfbf59a51a819c585db719b372bc199a602352a
+    made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, ones, rint, subtract, tanh, vdot
 
@@ -87,4 +87,4 @@ def value_and_grad(x, w1, b1, w2):
     b1_bar = ones_32.dot(h_bar)
     w1_bar = x.T.dot(h_bar)
     return out_1, (w1_bar, b1_bar, w2_bar)
-# tracejit sha256 8b1dbadc34820d65c0cf4130f932ccc773e5b5d990d215447b259a5116a427b3
+# tracejit sha256 6fc7d03c315380f605c24422b11a0147eec3a48398451887271d4b6e1fe590cb

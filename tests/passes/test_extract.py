@@ -142,3 +142,33 @@ def test_what_is_extracted_computes_the_same(random: Random) -> None:
     made = {node.op.name for node in new.nodes}
     assert len(new.nodes) <= len(graph.nodes)
     assert made <= {node.op.name for node in graph.nodes}
+
+
+def test_an_alias_is_read_as_the_input_it_stands_for(graph: Graph) -> None:
+    """And what computes it is not copied."""
+    a, b, c = (value(graph, name) for name in "abc")
+    d = value(graph, "d")
+    assert lines(extract(graph, "g", [a], [c, d], aliases={b: a})) == [
+        "graph g(a: f8[3]) -> c: f8[3], d: f8[3]",
+        "c f8[3] = add a 2.0",
+        "d f8[3] = tanh a",
+    ]
+
+
+def test_only_the_nodes_that_are_given_are_copied() -> None:
+    """An effect that is none of them does not take place."""
+    text = """\
+graph f(x: f8[3]) -> y: f8[3]
+  a  f8  = getitem x  index=(0,)
+  b  b1  = greater a 0.0
+  c  ~b1 = decide b  outcome=True
+  y  f8[3] = exp x
+"""
+    graph = parse_graph(text, OPS)
+    x, y = graph.inputs[0], graph.outputs[0]
+    assert len(extract(graph, "g", [x], [y]).nodes) == 4
+    pure = [node for node in graph.nodes if not node.op.effect]
+    assert lines(extract(graph, "g", [x], [y], nodes=pure)) == [
+        "graph g(x: f8[3]) -> y: f8[3]",
+        "y f8[3] = exp x",
+    ]

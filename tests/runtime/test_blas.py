@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.forked import in_child
+from tests.interrupted import Interruption, at_each_instruction, with_interruption
 from tracejit.cache.modules import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import blas
@@ -122,6 +126,94 @@ def test_eight_threads(number: Number) -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert answers == [1] * 4000
+
+
+@pytest.mark.parametrize("error", [Interruption, KeyboardInterrupt, MemoryError])
+def test_an_interruption_at_any_instruction(number: Number, error: type[BaseException]) -> None:
+    """What was raised is kept, with the variables of the frames that it left."""
+    inside = on_one_blas_thread(number)
+    kept = []
+    for caught in at_each_instruction(inside, (blas,), error):
+        assert number() == 4
+        kept.append(caught)
+    assert len(kept) > 40
+    assert [inside(), number()] == [1, 4]
+
+
+def test_an_interruption_at_any_instruction_of_a_call_inside(number: Number) -> None:
+    inner = on_one_blas_thread(number)
+
+    def interrupted() -> int:
+        for _ in at_each_instruction(inner, (blas,)):
+            assert number() == 1
+        return number()
+
+    assert on_one_blas_thread(interrupted)() == 1
+    assert number() == 4
+
+
+def in_handler(inside: Callable[[], int], answers: list[tuple[int, int]]) -> None:
+    """Make two calls, and say what they saw."""
+    answers.append((inside(), inside()))
+
+
+def test_a_call_at_any_instruction_of_another(number: Number) -> None:
+    """It waits for nobody, and has one thread, but for the few instructions between the look at
+    `here` and the setting of the number, where no signal handler runs."""
+    inside = on_one_blas_thread(number)
+    answers: list[tuple[int, int]] = []
+    for instruction in itertools.count():
+        call = functools.partial(in_handler, inside, answers)
+        assert with_interruption(inside, (blas,), instruction, call) == 1
+        assert number() == 4
+        if len(answers) == instruction:
+            break
+    assert len(answers) > 40
+    assert len([answer for answer in answers if answer != (1, 1)]) < 8
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_calls_of_a_signal_handler_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number is told and set by C code, as that of a BLAS."""
+    number = [4]
+    made = Blas(functools.partial(number.__getitem__, 0), functools.partial(number.__setitem__, 0))
+    monkeypatch.setattr(blas, "_regimes", [Regime(made)])
+    inside = on_one_blas_thread(made.get_threads)
+    answers: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: answers.extend((inside(), inside())))
+    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+    try:
+        while len(answers) < 1000:
+            answers.append(inside())
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert set(answers) == {1}
+    assert number == [4]
+
+
+def test_a_call_that_begins_at_any_instruction_of_another_and_goes_on(number: Number) -> None:
+    """The number is put back by the last that is out, whichever was in first."""
+    inside = on_one_blas_thread(number)
+    for instruction in range(60):
+        go, is_in = threading.Event(), threading.Event()
+
+        @on_one_blas_thread
+        def waits(go: Any = go, is_in: Any = is_in) -> None:
+            is_in.set()
+            assert go.wait(SECONDS)
+
+        thread = threading.Thread(target=waits)
+
+        def begin(thread: Any = thread, is_in: Any = is_in) -> None:
+            thread.start()
+            assert is_in.wait(SECONDS)
+
+        assert with_interruption(inside, (blas,), instruction, begin) == 1
+        go.set()
+        if thread.ident is not None:
+            thread.join(SECONDS)
+        assert number() == 4
 
 
 @needs_fork

@@ -21,10 +21,11 @@ import pytest
 
 import tracejit as tj
 from tests.forked import in_child
+from tests.interrupted import Interruption, at_each_instruction, tracing, with_interruption
 from tracejit.cache.modules import load_text
 from tracejit.kernel import Kernel
 from tracejit.runtime import workers
-from tracejit.runtime.workers import Pool, in_turn_on
+from tracejit.runtime.workers import Job, Pool, in_turn_on
 
 SECONDS = 60
 ROWS, STEP = 1000, 64
@@ -106,12 +107,12 @@ def test_several_threads_take_part(threads: int, new_pool: Pool) -> None:
     found = in_turn_on(threads)(slow, 64, 1)
     assert 1 < len({one[2] for one in found}) <= threads
     assert found[0][2] == threading.get_ident()
-    assert new_pool._started == threads - 1
+    assert len(new_pool.crew) == threads - 1
 
 
 def test_one_tile_stays_with_the_caller(new_pool: Pool) -> None:
     assert in_turn_on(8)(slow, 4, 4) == [(0, 4, threading.get_ident())]
-    assert new_pool._started == 0
+    assert not new_pool.crew
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, None])
@@ -267,7 +268,7 @@ def test_where_the_system_refuses_threads(monkeypatch: pytest.MonkeyPatch, new_p
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert {one[2] for one in in_turn_on(4)(slow, 8, 1)} == {threading.get_ident()}
-    assert new_pool._started == 0
+    assert not new_pool.crew
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
@@ -302,6 +303,105 @@ def test_an_interruption_waits_for_the_workers() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def numbered(start: int, stop: int) -> tuple[int, int, int]:
+    """A tile that takes no time."""
+    return start, stop, threading.get_ident()
+
+
+def holds_still(pool: Pool) -> None:
+    """Tiles are computed as ever, on both threads."""
+    found = in_turn_on(2)(slow, 16, 1)
+    assert [one[0] for one in found] == list(range(16))
+    assert len({one[2] for one in found}) == 2
+    assert len(pool.crew) == 1
+
+
+@pytest.mark.parametrize("error", [Interruption, MemoryError])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_interruption_at_any_instruction(
+    error: type[BaseException], is_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the first call, which starts a worker, and of a later one. What was raised is kept."""
+    kept, pool = [], Pool()
+    monkeypatch.setattr(workers, "_pools", [pool])
+    runs = at_each_instruction(lambda: in_turn_on(2)(numbered, 4, 1), (workers,), error)
+    while True:
+        if is_first:
+            pool.end_idle()
+        else:
+            in_turn_on(2)(slow, 4, 1)
+        caught = next(runs, None)
+        if caught is None:
+            break
+        kept.append(caught)
+        if len(kept) % 16 == 0:
+            holds_still(pool)
+    assert len(kept) > 200
+    holds_still(pool)
+    pool.end_idle()
+
+
+def test_a_call_at_any_instruction_of_another(new_pool: Pool) -> None:
+    """As a signal handler makes one: neither waits for the other."""
+    in_turn = in_turn_on(2)
+    answers: list[Any] = []
+
+    def call() -> None:
+        answers.append(in_turn(numbered, 4, 1))
+
+    for instruction in range(400):
+        found = with_interruption(lambda: in_turn(numbered, 4, 1), (workers,), instruction, call)
+        assert [one[0] for one in found] == list(range(4))
+    assert len(answers) > 200
+    assert all([one[0] for one in answer] == list(range(4)) for answer in answers)
+    holds_still(new_pool)
+
+
+def test_a_tile_that_nobody_has_finished_is_an_error() -> None:
+    """A part of it may have been computed in place: it is not begun again."""
+    job = Job(numbered, 4, 1, ())
+    job.waiting.pop()
+    job.take_from_front()
+    job.close()
+    with pytest.raises(MemoryError, match="a part of this call"):
+        job.result()
+
+
+@pytest.mark.parametrize("instruction", range(0, 240, 3))
+def test_a_worker_whose_memory_is_full_at_any_instruction(
+    instruction: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call answers all tiles or raises that; if the worker ended, another takes its place."""
+    pool = Pool()
+    monkeypatch.setattr(workers, "_pools", [pool])
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    trace = tracing((workers,), instruction, MemoryError)
+
+    def traced(frame: Any, event: str, argument: Any) -> Any:
+        sys._getframe().f_trace_opcodes = True
+        return trace(frame, event, argument)
+
+    threading.settrace(traced)
+    try:
+        found = [one[0] for one in in_turn_on(2)(slow, 16, 1)]
+        time.sleep(0.001)
+        found = found and [one[0] for one in in_turn_on(2)(slow, 16, 1)]
+    except MemoryError:
+        found = list(range(16))
+    finally:
+        threading.settrace(None)  # type: ignore[arg-type]
+    assert found == list(range(16))
+    deadline = time.monotonic() + SECONDS
+    while True:
+        with suppress(MemoryError):
+            found = in_turn_on(2)(slow, 16, 1)
+            if len({one[2] for one in found}) == 2 or time.monotonic() > deadline:
+                break
+    assert [one[0] for one in found] == list(range(16))
+    assert len({one[2] for one in found}) == 2
+    pool.end_idle()
 
 
 @needs_fork
@@ -343,12 +443,13 @@ def test_a_fork_while_another_thread_computes() -> None:
 def test_no_idle_worker_is_left_when_the_process_forks(new_pool: Pool) -> None:
     in_turn_on(3)(slow, 16, 1)
     deadline = time.monotonic() + SECONDS
-    while len(new_pool._idle) < 2 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    threads = [worker._thread for worker in new_pool._idle]
+    threads = [*new_pool.crew]
     assert len(threads) == 2
+    while not all(worker.is_idle for worker in threads) and time.monotonic() < deadline:
+        time.sleep(0.001)
     workers._end_before_fork()
     assert not any(thread.is_alive() for thread in threads)
+    assert not new_pool.crew
     assert len({one[2] for one in in_turn_on(3)(slow, 16, 1)}) > 1
 
 

@@ -78,6 +78,27 @@ def test_complex_values_of_real_matrices_are_for_scipy() -> None:
     assert np.array_equal(root(-A + 0j), scipy.linalg.sqrtm(-A + 0j))
 
 
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("sqrtm", linalg.sqrtm),
+        ("logm", linalg.logm),
+        ("fractional_matrix_power", lambda a: linalg.fractional_matrix_power(a, 0.5)),
+    ],
+)
+def test_complex_values_of_real_matrices_are_refused_by_name(name, function) -> None:
+    """Where they are differentiated, at the user's line; of complex matrices they are taken."""
+    plain = tj.function(lambda a: np.sum(np.abs(function(a))))
+    assert plain(-A) == np.sum(np.abs(function(-A)))
+    for transform in (tj.grad, tj.jacobian, lambda f: lambda a: tj.jvp(f, (a,), (a,))):
+        with pytest.raises(tj.TracejitError, match=r"is complex for this real matrix") as caught:
+            transform(lambda a: np.sum(np.abs(function(a))))(-A)
+        assert name in str(caught.value) and "a.astype(complex)" in str(caught.value)
+        assert "test_linalg.py" in str(caught.value)
+    of_complex = tj.grad(lambda a: np.sum(np.abs(function(a.astype(complex)))))(-A)
+    assert np.all(np.isfinite(of_complex))
+
+
 def test_residuals_of_a_lower_rank_are_for_scipy() -> None:
     off = tj.function(lambda a: linalg.lstsq(a, np.arange(3.0))[1])
     tall = np.array([[1.0, 2.0], [0.5, 1.5], [1.0, 0.0]])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tracejit.errors import UnsupportedError
-from tracejit.trace.captures import Captures
+from tracejit.trace.capture.captures import Captures
 from tracejit.trace.draws import is_generator, is_random
 
 GENERATORS: dict[str, Any] = {

@@ -11,10 +11,11 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.graph import Held
+from tracejit.ops.markers import OVERRIDE, Marker, inputs_of
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.windows import Sieve, Window
+from tracejit.trace.windows import Sieve, Sight, Window, parameters_as_text
 
 X = np.array([1.0, -2.0, 0.5])
 
@@ -261,3 +262,70 @@ def test_what_no_window_sees_is_kept_by_nobody() -> None:
     inner = chain()
     gc.collect()
     assert inner() is None
+
+
+def taped(window: Window, sight: Sight, operands: list[Any]) -> Any:
+    """The sine of the operands' product as one operation, which `sight` is told of."""
+    with EAGER.seen_by(()):
+        value = np.sin(operands[0] * operands[1])
+    marker = Marker("product", "", lambda *gs: [], sight=sight)
+    with EAGER.seen_by((window,)):
+        return OVERRIDE(value, *operands, outputs=1, grad=marker)
+
+
+def test_an_operation_gets_further_results() -> None:
+    window, sight = Window(), Sight()
+    x, y = tj.constant(X), tj.constant(2.0 * X)
+    window.watch(x._value)
+    taped(window, sight, [x, y])
+    assert sight.holders() == [window]
+    more = tj.constant(X)
+    sight.add([more._value])
+    (node,) = window.nodes
+    assert node.results[1] is more._value
+    assert node.params["outputs"] == 2
+    assert inputs_of(node) == (x._value, y._value)
+    assert window.knows(more._value)
+
+
+def test_an_operation_nobody_holds_gets_no_results() -> None:
+    window, sight = Window(), Sight()
+    x = tj.constant(X)
+    taped(window, sight, [x, x])
+    assert sight.holders() == []
+    more = tj.constant(X)
+    sight.add([more._value])
+    assert not window.knows(more._value)
+    window.watch(x._value)
+    taped(window, sight, [x, x])
+    window.clear()
+    assert sight.holders() == []
+
+
+def test_what_takes_the_place_of_an_operation_has_its_structure() -> None:
+    """In the middle of a window, which then tells itself from others as one that held it all."""
+    x, y = tj.constant(X), tj.constant(2.0 * X)
+    window, sight, again = Window(), Sight(), Window()
+    for one in (window, again):
+        one.watch(x._value)
+    with EAGER.seen_by((window,)):
+        before = np.cos(x)
+    z = taped(window, sight, [before, y])
+    with EAGER.seen_by((window,)):
+        after = np.exp(z)
+    again.watch(before._value)
+    with EAGER.seen_by((again,)):
+        np.exp(y)
+        product = np.sin(before * y)
+    sight.unfold(again.nodes, [product._value])
+    assert names(window) == ["cos", "multiply", "sin", "identity", "exp"]
+    assert sight.holders() == []
+    assert window.knows(z._value) and window.knows(after._value)
+    window.put_in_order()
+    straight = Window()
+    straight.watch(x._value)
+    for node in window.nodes:
+        straight.hold(node, parameters_as_text(node.op, node.params))
+    assert window.words == straight.words
+    assert window.places == straight.places
+    assert window.values == straight.values

@@ -31,7 +31,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import OVERRIDE, Marker, inputs_of
+from tracejit.ops.markers import OVERRIDE, Marker, inputs_of, is_ruled
 from tracejit.ops.op import OPS, Applied, Joint
 from tracejit.passes.recompute import RECOMPUTED
 from tracejit.trace import places
@@ -142,6 +142,8 @@ class ReversePass:
     def _step(self, node: Node, active: set[Value]) -> None:
         """Hand the cotangents of a node's results on to its operands."""
         cotangents = [self._take(result) for result in node.results]
+        if self._returned(node, cotangents, active):
+            return
         if node.op.name in EXTREMA and self._is_shift(node):
             return
         self._clone_region(node.region)
@@ -178,6 +180,22 @@ class ReversePass:
                 if chosen and _like(fitting, chosen.inner):
                     self.choices[fitting._value] = chosen
                 self._add(operand, fitting)
+
+    def _returned(
+        self, node: Node, cotangents: Sequence[Tensor | None], active: set[Value]
+    ) -> bool:
+        """Hand the cotangents of what was computed again to what was computed first, where a rule
+        of the user's follows: it is for their sum. False where that is not the case."""
+        originals = self.recording.originals
+        if not originals or node.results[0] not in originals or not is_ruled(node):
+            return False
+        firsts = [originals[result] for result in node.results]
+        if not active.issuperset(first for first in firsts if first.type.is_inexact):
+            return False
+        for first, cotangent in zip(firsts, cotangents, strict=True):
+            if cotangent is not None:
+                self._add(first, cotangent)
+        return True
 
     def _is_shift(self, node: Node) -> bool:
         """Whether no result depends on this maximum, whose operand has a cotangent anyway."""
@@ -330,7 +348,7 @@ class ReversePass:
         if nodes is None:
             return
         self.recording.regions += 1
-        copy_region = self.recording.regions
+        copy_region, originals = self.recording.regions, self.recording.originals
         for node in nodes:
             if node.op.effect or self.sources.intersection(node.results):
                 continue
@@ -338,6 +356,8 @@ class ReversePass:
             operands = replace_values(node.operands, self.clones)
             copy = self.recording.copy(node, operands, where, copy_region)
             self.clones.update(zip(node.results, copy.results, strict=True))
+            for old, result in zip(node.results, copy.results, strict=True):
+                originals[result] = originals.get(old, old)
 
 
 def _like(one: Any, other: Any) -> bool:

@@ -75,9 +75,12 @@ def load_text(name: str, text: str, path: Path | None, npz: bytes | None) -> Mod
 
 
 def run(name: str, text: str, path: Path, npz: bytes | None, fix: str) -> ModuleType:
-    """`load_text` that fails with a `KernelError`: an intact kernel may meet another NumPy."""
+    """`load_text` that fails with a `KernelError`: an intact kernel may meet another NumPy.
+    MemoryError stays what it is."""
     try:
         return load_text(name, text, path, npz)
+    except MemoryError:
+        raise  # the process is at fault, not the file
     except Exception as error:
         problem = f"{path}: running it raises {type(error).__name__}: {error}"
         raise refusal(name, problem, fix) from error

@@ -20,7 +20,7 @@ class {UNRECORDED}(NotImplementedError):
 
     def __str__(self):
         decision, outcome, line = self.args
-        text = f"{{line}}: this module has no code for a decision that is {{outcome}} here. "
+        text = "%s: this module has no code for a decision that is %s here. " % (line, outcome)
         return text + "Call the function so where tracejit is installed, and save its kernel again."
 '''
 

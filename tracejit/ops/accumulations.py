@@ -12,7 +12,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
-from tracejit.ops.creation import as_array, cast
+from tracejit.ops.creation import as_array, cast, with_room
 from tracejit.ops.folds import EXTREMA, after_one, is_discrete, loop_dtype, result_dtype, steps
 from tracejit.ops.infer import strict_axis
 from tracejit.ops.op import defop, literal
@@ -37,8 +37,9 @@ def _forward(a: Any, s: Any, axis: int) -> Any:
 def _runs(x: Any, y: Any, axis: int) -> tuple[Any, Any, Any]:
     """Of a running extremum, as numbers: where x is the extremum, where it stays what it was, and
     how many elements have been equal to it by then."""
-    chosen = cast(x == y, y.dtype)
-    same = cast(y[along(axis, slice(1, None))] == y[along(axis, slice(-1))], y.dtype)
+    dtype = with_room(y).dtype
+    chosen = cast(x == y, dtype)
+    same = cast(y[along(axis, slice(1, None))] == y[along(axis, slice(-1))], dtype)
     return chosen, same, _forward(same, chosen, axis)
 
 
@@ -47,6 +48,7 @@ def _accumulate_vjp(g: Any, y: Any, x: Any, ufunc: str, axis: int, dtype: Any = 
     if ufunc in EXTREMA:
         chosen, same, ties = _runs(x, y, axis)
         return chosen * recurrence(same, g / ties, axis)
+    x, y = with_room(x), with_room(y)
     before, here = steps(ufunc, x, y, axis)
     return recurrence(before, g, axis) * after_one(here, y, axis)
 
@@ -56,6 +58,7 @@ def _accumulate_jvp(v: Any, y: Any, x: Any, ufunc: str, axis: int, dtype: Any = 
     if ufunc in EXTREMA:
         chosen, same, ties = _runs(x, y, axis)
         return _forward(same, chosen * v, axis) / ties
+    x, y = with_room(x), with_room(y)
     before, here = steps(ufunc, x, y, axis)
     return _forward(before, after_one(here, y, axis) * v, axis)
 

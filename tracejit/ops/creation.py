@@ -73,6 +73,11 @@ def known(value: Any, name: str) -> Any:
     raise TypeError(f"the shape of the result depends on {name}, whose values are not known yet")
 
 
+def with_room(x: Any) -> Any:
+    """`x`, of float16 in float32: a number of elements, or a product of many, may leave float16."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
 def size_of(size: Any) -> Any:
     """A size as it is, if it is an integer; for NumPy, True is none."""
     if isinstance(size, bool):

@@ -19,7 +19,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, in_front, size_of, spread
-from tracejit.ops.creation import as_array, cast, type_in_call
+from tracejit.ops.creation import as_array, cast, type_in_call, with_room
 from tracejit.ops.infer import broadcast_shapes, promotion_key, reduced_shape
 from tracejit.ops.op import HANDLERS, OPS, Op, defop, literal
 from tracejit.ops.reductions import (
@@ -85,7 +85,7 @@ def _part(ufunc: str, x: Any, y: Any) -> Any:
 def _shares(x: Any, y: Any, axis: Axes, mask: Any, start: Any) -> Any:
     """Equal shares for all that is the extremum y, be it an element or the first value."""
     chosen = x == y if mask is None else (x == y) & mask
-    ties = np.sum(chosen, axis=axis, dtype=y.dtype, keepdims=True)
+    ties = np.sum(chosen, axis=axis, dtype=with_room(y).dtype, keepdims=True)
     if start is None:
         return chosen / ties, None
     first = cast(y == start, y.dtype)

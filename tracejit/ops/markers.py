@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import defop
+from tracejit.ops.op import Joint, defop
 
 
 class LinearCall(NamedTuple):
@@ -41,7 +41,8 @@ class Marker:
     the gradient of each input is wanted. One that also `continues` gets as a third list what the
     inputs' cotangents are so far, and answers their sums: in the order of additions that its
     statements would have in the open. `push` takes a tangent or None per input to the tangents of
-    the results; without it forward mode transposes the rule.
+    the results; without it forward mode transposes the rule. `sight` is told which eager tapes hold
+    the operation.
 
     `linear` is there where the values were computed out of sight, by a kernel or in a region that
     is run again: it takes which inputs move and which results are wanted, and answers the call as
@@ -54,6 +55,7 @@ class Marker:
     pruned: bool = False
     continues: bool = False
     push: Callable[..., Sequence[Any]] | None = None
+    sight: Any = None
     linear: Callable[[Sequence[bool], Sequence[bool]], LinearCall] | None = None
     reads: Sequence[Any] = ()
 
@@ -103,6 +105,13 @@ OVERRIDE = defop(
 def inputs_of(node: Node) -> tuple[Value, ...]:
     """The operands that gradients flow into: of an override, those its rule answers for."""
     return node.operands[node.params["outputs"] :] if node.op is OVERRIDE else node.operands
+
+
+def is_ruled(node: Node) -> bool:
+    """Whether a rule of the user's stands for the derivative of a node."""
+    if node.op is OVERRIDE:
+        return node.params["grad"].rule not in FIXED_RULES
+    return isinstance(node.op.vjp, Joint)
 
 
 def values_of(node: Node) -> tuple[Value, ...]:

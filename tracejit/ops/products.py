@@ -414,7 +414,8 @@ def _cross_call(
     sizes = (np.shape(a)[-1], np.shape(b)[-1])
     if sizes != (3, 3):
         raise ValueError(
-            f"cross products are of 3 and 3 elements, not of {sizes[0]} and {sizes[1]}"
+            f"cross products are of 3 and 3 elements, not of {sizes[0]} and {sizes[1]}; "
+            "that of two elements is a[0] * b[1] - a[1] * b[0]"
         )
     product = cross3(a, b)
     return product if axisc == -1 else np.moveaxis(product, -1, axisc)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis, rows
-from tracejit.ops.creation import as_array, cast, is_recorded
+from tracejit.ops.creation import as_array, cast, is_recorded, with_room
 from tracejit.ops.infer import (
     normalize_axis,
     reduced_shape,
@@ -133,15 +133,15 @@ def axis_text(axis: Axes, ndim: int) -> str:
 def _share(g: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
     """g shared equally by the elements of x that are the extremum y."""
     chosen = x == expand(y, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, dtype=x.dtype, keepdims=keepdims)
+    ties = np.sum(chosen, axis=axis, dtype=with_room(x).dtype, keepdims=keepdims)
     return chosen * expand(g / ties, axis, keepdims)
 
 
 def _mean_of_chosen(v: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
     """The mean of v over the elements of x that are the extremum y."""
     chosen = x == expand(y, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, dtype=x.dtype, keepdims=keepdims)
-    return np.sum(chosen * v, axis=axis, keepdims=keepdims) / ties
+    ties = np.sum(chosen, axis=axis, dtype=with_room(x).dtype, keepdims=keepdims)
+    return np.sum(chosen * with_room(v), axis=axis, keepdims=keepdims) / ties
 
 
 def along(axis: int, part: slice) -> tuple[slice, ...]:
@@ -164,8 +164,7 @@ def _other_factors(x: Any, axis: int) -> Any:
 
 def _partials(x: Any, axis: Axes, dtype: Any) -> list[Any]:
     """Factors whose product is d prod(x, axis) / dx, one for each axis, smallest array first."""
-    if dtype is not None:
-        x = x.astype(dtype)
+    x = with_room(x if dtype is None else x.astype(dtype))
     factors = []
     for k in axis:
         factors.append(_other_factors(x, k))
@@ -312,11 +311,13 @@ def recurrence(a: Any, s: Any, axis: int) -> Any:
 
 
 def _cumprod_vjp(g: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
+    x, y = with_room(x), with_room(y)
     later = x[along(axis, slice(1, None))]
     return _after_one(y, axis, slice(-1)) * recurrence(later, g, axis)
 
 
 def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
+    x, y = with_room(x), with_room(y)
     later = x[along(axis, slice(None, 0, -1))]
     moved = np.flip(v * _after_one(y, axis, slice(-1)), axis)
     return np.flip(recurrence(later, moved, axis), axis)
@@ -325,7 +326,9 @@ def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
 cumsum = _scan(
     np.add,
     np.cumsum,
-    vjp=lambda g, y, x, axis, dtype=None: np.flip(np.cumsum(np.flip(g, axis), axis), axis),
+    vjp=lambda g, y, x, axis, dtype=None: np.flip(
+        np.cumsum(np.flip(with_room(g), axis), axis), axis
+    ),
     jvp="linear",
 )
 cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, jvp=_cumprod_jvp)

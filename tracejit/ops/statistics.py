@@ -15,8 +15,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
-from tracejit.ops.creation import as_array
-from tracejit.ops.infer import normalize_axes, normalize_axis, reduced_shape, strict_axes
+from tracejit.ops.creation import as_array, with_room
+from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axes
 from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
@@ -156,8 +156,7 @@ def _std_source(
 def _std_factors(g: Any, y: Any, x: Any, axis: Axes, ddof: float, dtype: Any) -> tuple[Any, Any]:
     """The conjugate distances to the mean, and g over y and their number, zero where y is zero:
     the number times y may overflow, for float16 the number alone."""
-    if x.dtype == np.float16:
-        y, x = y.astype(np.float32), x.astype(np.float32)
+    y, x = with_room(y), with_room(x)
     count = _count(x, axis)
     distances = x - np.sum(x, axis=axis, dtype=dtype, keepdims=True) / count
     if distances.dtype.kind == "c":
@@ -229,7 +228,9 @@ def average(
     """The weighted mean, and the sum of weights. Weights that sum to zero give nan or inf, where
     NumPy raises."""
     a = as_array(a)
-    axis = None if axis is None else normalize_axes(axis, np.ndim(a))
+    if axis is not None:  # in its order, which is that of the axes of the weights
+        axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+        axis = tuple(normalize_axis(number, np.ndim(a)) for number in axes)
     if weights is None:
         mean = np.mean(a, axis=axis, keepdims=keepdims)
         if not returned:

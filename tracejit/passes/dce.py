@@ -17,7 +17,7 @@ graph f(x: f8[3]) -> out: f8
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 
@@ -34,7 +34,7 @@ def drop_dead(graph: Graph) -> Graph:
 
 
 def needed_nodes(
-    nodes: list[Node], outputs: Iterable[Value], given: Iterable[Value] = ()
+    nodes: Sequence[Node], outputs: Iterable[Value], given: Iterable[Value] = ()
 ) -> list[Node]:
     """The nodes that `outputs` and effects need, in order, when the values `given` are there
     already: the effects that have made them are over."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracejit.ir.graph import Graph, Value, replace_values
+from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.passes.dce import needed_nodes
 
 
@@ -30,9 +30,12 @@ def extract(
     inputs: Sequence[Value],
     outputs: Sequence[Value],
     substitutes: Mapping[Value, Any] | None = None,
+    nodes: Sequence[Node] | None = None,
+    aliases: Mapping[Value, Value] | None = None,
 ) -> Graph:
     """The graph `name` that computes `outputs` from `inputs`, values of `graph`; other inputs are
-    in `substitutes`, and become constants."""
+    in `substitutes`, and become constants. Only `nodes` are taken, by default those of `graph`;
+    `aliases` maps values to inputs that stand for them, too."""
     new = Graph(name)
     new.adopt(graph)
     known: dict[Value, Value] = {}
@@ -41,7 +44,8 @@ def extract(
     for value in inputs:
         if value not in known:
             known[value] = new.add_input(value.label or value.base or value.name or "x", value.type)
-    for node in needed_nodes(graph.nodes, outputs, known):
+    known |= {value: known[same] for value, same in (aliases or {}).items()}
+    for node in needed_nodes(graph.nodes if nodes is None else nodes, outputs, known):
         if all(result in known for result in node.results):
             continue
         copy = new.copy_node(node, replace_values(node.operands, known))

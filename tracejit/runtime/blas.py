@@ -4,6 +4,9 @@ After a product on several threads those of OpenBLAS spin for 100 ms, and take t
 the threads of `tracejit.runtime.workers`. The number belongs to the whole process: the first call
 that is in sets it to one, the last that is out puts back what there was. Of other BLAS, and of an
 OpenBLAS built on OpenMP, where the number belongs to a thread, nothing is changed.
+
+Calls that overlap share one hold, whose end puts the number back. There is no lock and nothing is
+counted, so a signal handler may call a kernel at any time, and an exception may be raised at any.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+from weakref import ref
 
 import numpy as np
+
+from tracejit.runtime.holds import Hold
 
 # The OpenBLAS of NumPy's wheels, and those of distributions, with integers of 64 bits or not.
 _PREFIXES = ("scipy_openblas", "openblas")
@@ -36,30 +41,50 @@ class Blas(NamedTuple):
 
 
 class Regime:
-    """The calls that are in, which have one thread of `blas`, and the number that there was."""
+    """The number of threads of `blas`: one while a call is in. `here` is a weak reference to what
+    the calls hold that are in."""
 
     def __init__(self, blas: Blas) -> None:
         """No call is in."""
         self.blas = blas
-        self.calls = 0
-        self.before = 1
-        self._lock = Lock()
+        self.here: Callable[[], Hold | None] = ref(Hold())
+        self._back: dict[int, Callable[[], Any]] = {}
 
-    def enter(self) -> None:
-        """One call more is in."""
-        with self._lock:
-            if not self.calls:
-                self.before = self.blas.get_threads()
-                if self.before != 1:
-                    self.blas.set_threads(1)
-            self.calls += 1
+    def enter(self) -> Hold | None:
+        """The hold of a call that finds none at `here`: one of its own, or that of another which
+        has come in meanwhile. None where the number is one without it.
 
-    def leave(self) -> None:
-        """It is out."""
-        with self._lock:
-            self.calls -= 1
-            if not self.calls and self.before != 1:
-                self.blas.set_threads(self.before)
+        What puts the number back is there before the number is set. Between the look at `here`,
+        its replacement and the setting no other call comes in, as Python switches threads and runs
+        signal handlers after calls and at jumps backwards alone. If one did, it would have more
+        than one thread, or both would put back the same number.
+        """
+        here: Any
+        last = self.here
+        number = self.blas.get_threads()
+        if number == 1:
+            return self.here()
+        set_threads = self.blas.set_threads
+        for here in map(ref, (Hold(),)):
+            here().end = self._back.get(number) or self._putting_back(number)
+            if self.here is last:
+                self.here = here
+                set_threads(1)
+                return cast(Hold, here())
+            here().end = bool  # another has come in
+        return self.here() or self.enter()
+
+    def forget(self) -> None:
+        """Let nobody be in: put the number back, and let the end of the hold do nothing."""
+        here: Any = self.here
+        if here() is not None:
+            here().end()
+            here().end = bool
+        self.here = ref(Hold())
+
+    def _putting_back(self, number: int) -> Callable[[], Any]:
+        """What sets `number`: C code, where the BLAS is."""
+        return self._back.setdefault(number, functools.partial(self.blas.set_threads, number))
 
 
 # That of this process, once it is known; None where the BLAS is another.
@@ -76,18 +101,13 @@ def regime() -> Regime | None:
 
 def on_one_blas_thread(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, during whose calls NumPy's BLAS uses one thread."""
-    if regime() is None:
+    here = regime()
+    if here is None:
         return function
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        here = _regimes[0]
-        assert here is not None
-        here.enter()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            here.leave()
+        return (here.here() or here.enter(), function(*args, **kwargs))[1]
 
     return called
 
@@ -119,11 +139,9 @@ def _libraries() -> list[ctypes.PyDLL]:
 
 def _begin_in_child() -> None:
     """In a forked child, be out of the calls of threads that are not there."""
-    here = _regimes[0] if _regimes else None
-    if here is not None:
-        _regimes[0] = Regime(here.blas)
-        if here.calls and here.before != 1:
-            here.blas.set_threads(here.before)
+    for here in _regimes:
+        if here is not None:
+            here.forget()
 
 
 if hasattr(os, "register_at_fork"):

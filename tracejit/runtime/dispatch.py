@@ -19,9 +19,10 @@ import numpy as np
 from tracejit.ir.dims import size_text, symbol_of
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
-from tracejit.trace.contents import same_attributes
+from tracejit.runtime.identity import Identity, NotApart
+from tracejit.trace.capture.exactness import has_looser_equality, is_exactly
 from tracejit.trace.draws import is_generator
-from tracejit.trace.reads import is_foreign_module
+from tracejit.trace.lending import Attribute
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 
@@ -53,11 +54,12 @@ class Entry(NamedTuple):
     converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by name
     to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
     further arguments of the kernel, each an object and the path from it to the array; `captured`
-    are all arrays from outside that Python may read. `guard` decides whether captured names still
-    hold, `sizes` know the free dimensions in the types of leaves. `answers` are those of every way,
-    by its number, which stands at `which` in what the kernel returns; of all ways, where they are
-    the same. `ways` are what the kernel has joined, or more by now, `decisions` the places where it
-    parts them. `unwatched` says whether no tape has to see what Variables it reads.
+    are all arrays from outside that Python may read. `identity` says which leaves are one object,
+    where the function asks. `guard` decides whether captured names still hold, `sizes` know the
+    free dimensions in the types of leaves. `answers` are those of every way, by its number, which
+    stands at `which` in what the kernel returns; of all ways, where they are the same. `ways` are
+    what the kernel has joined, or more by now, `decisions` the places where it parts them.
+    `unwatched` says whether no tape has to see what Variables it reads.
     """
 
     signature: inspect.Signature
@@ -73,6 +75,7 @@ class Entry(NamedTuple):
     ways: Any = None
     decisions: Sequence[Any] = ()
     in_order: frozenset[str] = frozenset()
+    identity: Identity | None = None
     captured: Sequence[np.ndarray] = ()
     unwatched: Callable[[], bool] | None = None
     sizes: Sizes | None = None
@@ -90,6 +93,8 @@ class Entry(NamedTuple):
     def is_for(self, call: Call) -> bool:
         """Whether it would be, if all that is read besides is as it was."""
         if not is_alike(self.call, call):
+            return False
+        if self.identity is not None and not self.identity.is_of(call):
             return False
         pairs = zip(self.call.leaves, call.leaves, strict=True)
         numbers: dict[str, int] = {}
@@ -149,6 +154,8 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
         checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
         if leaf.name in entry.in_order:
             checks.append(f"{spelled[leaf.name]}.flags.c_contiguous")
+    if entry.identity is not None:
+        checks += entry.identity.checks(spelled, space.bind)
     if entry.sizes is not None:
         checks += [space.size_names(text) for text in entry.sizes.conditions()]
     for condition in (entry.unwatched, entry.guard):
@@ -178,6 +185,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     if written:
         arrays = [spelled[leaf.name] for leaf in entry.call.leaves if leaf.role == "array"]
         arrays += [space.bind(x) for x, _ in entry.hidden if type(x) is np.ndarray]
+        arrays += [f"{space.bind(x)}{path}" for x, path in entry.hidden if type(x) is Attribute]
         arrays += [space.bind(x) for x in entry.captured]
         groups = f"({', '.join(written)},), ({', '.join(arrays)},)"
         checks.append(f"{space.bind(check_apart)}({groups})")
@@ -258,10 +266,6 @@ def drawing(target: Callable[..., Any], generators: Sequence[Any], *args: Any) -
         raise
 
 
-class NotApart(Exception):
-    """An array that would be written to shares memory with another argument, or is read-only."""
-
-
 def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
     """True; NotApart where a kernel, which works on arrays that do not change, would not answer
     what NumPy does in place."""
@@ -281,8 +285,8 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
         return f"{first} is {value!r}"
     held = space.bind(value)
     same = f"{space.bind(type)}({text}) is {space.bind(type(value))} and {text} == {held}"
-    if has_own_equality(value):
-        same += f" and {space.bind(same_attributes)}({text}, {held})"
+    if has_looser_equality(value):
+        same += f" and {space.bind(is_exactly)}({text}, {held})"
     return f"({first} is {held} or ({same}))"
 
 
@@ -290,13 +294,7 @@ def is_same(mine: Any, other: Any) -> bool:
     """Whether a kernel for the static value `mine` is one for `other`."""
     if type(mine) is not type(other) or not mine == other:
         return False
-    return not has_own_equality(mine) or same_attributes(mine, other)
-
-
-def has_own_equality(value: Any) -> bool:
-    """Whether the user's code says which objects are equal to this one."""
-    kind: Any = type(value)
-    return kind.__eq__ is not object.__eq__ and not is_foreign_module(kind.__module__)
+    return not has_looser_equality(mine) or is_exactly(mine, other)
 
 
 def _number_check(text: str, value: Any, space: Space) -> str:

@@ -8,7 +8,13 @@ and stands in its own place in the answer, so the bits do not depend on who took
 
 Nobody waits for a worker that has not begun: where another call has it, or the system gives it no
 processor, the caller takes all tiles itself. So no call waits for one that waits for it, whatever
-the user's threads do. A tile runs in a copy of the caller's context, which holds `np.errstate`.
+the user's threads and signal handlers do. A tile runs in a copy of the caller's context, which
+holds `np.errstate`.
+
+An interruption, by a signal handler that raises or by MemoryError, leaves all as it was. A worker
+is registered, and has its part in a job, by a hold on its own stack. A call raises MemoryError
+where a tile has no answer when all are done: it may have been computed in part, in place. A worker
+that an interrupted call did not wait for writes to arrays that it holds itself.
 """
 
 from __future__ import annotations
@@ -16,9 +22,20 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+from weakref import ref
+
+from tracejit.runtime.holds import Hold
+
+SECONDS_TO_END = 0.1
+"""How long a fork waits for workers that have nothing to do."""
 
 
 def in_turn_on(threads: int) -> Callable[..., list[Any]]:
@@ -31,27 +48,35 @@ def in_turn_on(threads: int) -> Callable[..., list[Any]]:
     return in_turn
 
 
-class Ticket(NamedTuple):
-    """The right of one worker to take tiles of a job, in a context; `done` is locked until it has
-    computed its last."""
-
-    context: contextvars.Context
-    done: threading.Lock
+Tickets: TypeAlias = deque[tuple[Hold, Callable[[], None]]]
 
 
 class Job:
-    """The tiles of one call, by number: `waiting` are those that nobody has taken."""
+    """The tiles of one call, by number: `waiting` are those that nobody has taken. A worker takes
+    part by one of the `tickets`, each a hold with what is to be called. `begun` are locks, each
+    locked until its ticket is gone."""
 
     def __init__(
         self, tile: Callable[..., Any], rows: int, step: int, arrays: tuple[Any, ...]
     ) -> None:
         """All tiles of `rows` rows are waiting; no rows are one tile."""
         self.tile, self.rows, self.step, self.arrays = tile, rows, step, arrays
-        count = -(-max(rows, 1) // step)
-        self.waiting = deque(range(count))
-        self.answers: list[Any] = [None] * count
+        self.count = -(-max(rows, 1) // step)
+        self.waiting = deque(range(self.count))
+        self.answers: dict[int, Any] = {}
         self.errors: dict[int, BaseException] = {}
-        self.tickets: deque[Ticket] = deque()
+        self.tickets: Tickets = deque()
+        self.begun: list[threading.Lock] = []
+
+    def add_ticket(self) -> None:
+        """Let one worker more take part, in a copy of this context."""
+        here: Any
+        lock = locked()
+        work = partial(contextvars.copy_context().run, self.take_from_back)
+        for here in map(ref, (Hold(),)):
+            here().end = lock.release
+            self.begun.append(lock)
+            self.tickets.append((here(), work))
 
     def take_from_front(self) -> None:
         """Compute what is waiting; after one that raises nothing counts any more."""
@@ -61,13 +86,30 @@ class Job:
 
     def take_from_back(self) -> None:
         """Compute what is waiting; before one that raises another may raise, which comes first."""
-        for number in taken(self.waiting.pop):
-            self._compute(number)
+        try:
+            for number in taken(self.waiting.pop):
+                self._compute(number)
+        except BaseException as error:  # of no tile: it comes last
+            self.errors[self.count] = error
 
-    def let_go(self) -> list[Any]:
-        """What the tiles answer. A worker that has not begun yet keeps nothing of it alive."""
-        answers, self.answers, self.arrays = self.answers, [], ()
-        return answers
+    def close(self) -> None:
+        """Let nobody begin any more, and wait for those who have."""
+        self.waiting.clear()
+        self.tickets.clear()
+        wait_for(self.begun)
+
+    def result(self) -> list[Any]:
+        """What the tiles answer, in order."""
+        if self.errors:
+            error = self.errors[min(self.errors)]
+            self.errors.clear()
+            try:
+                raise error
+            finally:
+                del error  # it holds this frame
+        if len(self.answers) < self.count:
+            raise MemoryError("a thread that computed a part of this call has ended")
+        return [self.answers[number] for number in range(self.count)]
 
     def _compute(self, number: int) -> bool:
         try:
@@ -80,114 +122,86 @@ class Job:
         return True
 
 
-class Worker:
-    """A thread that helps with one job after the other."""
+class Worker(threading.Thread):
+    """A thread that helps with one job after the other, of those that are offered."""
 
-    def __init__(self, idle: deque[Worker]) -> None:
-        """Start it. Who takes it out of `idle` gives it one job; then it stands there again."""
-        self._idle = idle
-        self._job: Job | None = None
-        self._go = threading.Lock()
-        self._go.acquire()
-        self._thread = threading.Thread(target=self._run, name="tracejit worker", daemon=True)
-        self._thread.start()
+    def __init__(self, pool: Pool) -> None:
+        """One for `pool`; it registers itself when it has started."""
+        super().__init__(name="tracejit worker", daemon=True)
+        self.is_idle = False
+        self._pool = pool
 
-    def help(self, job: Job | None) -> None:
-        """Take part in a job by one of its tickets, if there still is one; end, without a job."""
-        self._job = job
-        self._go.release()
-
-    def end(self) -> None:
-        """End the thread."""
-        self.help(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        goes_on = True
-        while goes_on:
-            self._go.acquire()
-            goes_on = self._take_part()
+    def run(self) -> None:
+        """Take part while there are jobs; no more workers do than were ever asked for at once."""
+        here: Any
+        crew = self._pool.crew
+        for here in map(ref, (Hold(),)):
+            here().end = partial(crew.pop, self, None)
+            crew[self] = None
+            goes_on = self in islice(list(crew), self._pool.most)
+            while goes_on:
+                goes_on = self._take_part()
 
     def _take_part(self) -> bool:
-        """Whether there was a job. When it is done nothing of it is held here."""
-        job, self._job = self._job, None
-        if job is None:
-            return False
-        ticket = next(taken(job.tickets.pop), None)
-        if ticket is None:
-            self._idle.append(self)
-            return True
-        try:
-            ticket.context.run(job.take_from_back)
-        finally:
-            del job
-            self._idle.append(self)
-            ticket.done.release()
-        return True
+        """Whether there was an offer. When it is done nothing of the job is held here."""
+        self.is_idle = True
+        tickets = self._pool.offers.get()
+        self.is_idle = False
+        if tickets is not None:
+            help_by(tickets)
+        return tickets is not None
 
 
 class Pool:
-    """The workers of a process, each started when it is needed first."""
+    """The workers of a process, each started when it is needed first: the `crew`, in the order of
+    their registration. `most` is how many were ever asked for at once. The tickets of a job are
+    offered once for each; None ends a worker."""
 
     def __init__(self) -> None:
         """None yet."""
-        self._lock = threading.Lock()
-        self._idle: deque[Worker] = deque()
-        self._started = 0
+        self.offers: SimpleQueue[Tickets | None] = SimpleQueue()
+        self.crew: dict[Worker, None] = {}
+        self.most = 0
 
     def run(self, job: Job, threads: int) -> list[Any]:
         """What the tiles of a new job answer, computed on up to so many threads."""
-        helpers = self._helpers(min(threads, len(job.answers)) - 1)
-        tickets = [Ticket(contextvars.copy_context(), locked()) for _ in helpers]
-        job.tickets.extend(tickets)
         try:
-            for worker in helpers:
-                worker.help(job)
+            for _ in range(self._staffed(min(threads, job.count) - 1)):
+                job.add_ticket()
+                self.offers.put(job.tickets)
             job.take_from_front()
         finally:
-            job.waiting.clear()
-            unused = [ticket.done for ticket in taken(job.tickets.pop)]
-            wait_for([ticket.done for ticket in tickets if ticket.done not in unused])
-            answers = job.let_go()
-        if job.errors:
-            error = job.errors[min(job.errors)]
-            job.errors.clear()
-            try:
-                raise error
-            finally:
-                del error  # it holds this frame
-        return answers
+            job.close()
+        return job.result()
 
     def end_idle(self) -> None:
-        """End the workers that have nothing to do: they start again when they are needed."""
-        for worker in taken(self._idle.pop):
-            worker.end()
-            with self._lock:
-                self._started -= 1
+        """End the workers that have nothing to do: they start again when they are needed. One that
+        gets a job just now ends after it."""
+        idle = [worker for worker in list(self.crew) if worker.is_idle]
+        for _ in idle:
+            self.offers.put(None)
+        deadline = time.monotonic() + SECONDS_TO_END
+        for worker in idle:
+            worker.join(max(deadline - time.monotonic(), 0.0))
 
-    def _helpers(self, count: int) -> list[Worker]:
-        """Up to `count` workers that have nothing to do; there are as many as were ever asked for
-        at once."""
-        found: list[Worker] = []
-        for _ in range(count):
-            worker = next(taken(self._idle.pop), None) or self._new(count)
-            if worker is None:
-                break
-            found.append(worker)
-        return found
-
-    def _new(self, limit: int) -> Worker | None:
-        """A new worker, unless there are so many, or the system refuses a thread."""
-        with self._lock:
-            if self._started >= limit:
-                return None
-            self._started += 1
+    def _staffed(self, count: int) -> int:
+        """How many of `count` workers there are, after those were started that the system gives."""
+        self.most = max(self.most, count)
         try:
-            return Worker(self._idle)
+            for _ in range(count - len(self.crew)):
+                Worker(self).start()
         except RuntimeError:
-            with self._lock:
-                self._started -= 1
-            return None
+            return len(self.crew)
+        return count
+
+
+def help_by(tickets: Tickets) -> None:
+    """Take part in a job, if it has a ticket left."""
+    try:
+        for work in map(itemgetter(1), (tickets.pop(),)):  # the iterator holds the ticket
+            work()
+    except IndexError:
+        return  # of the deque; what is called raises nothing
 
 
 def taken(take: Callable[[], Any]) -> Iterator[Any]:

@@ -1,9 +1,20 @@
-"""Who has the processors while a kernel runs: the threads of the BLAS, or one with those of tiles.
+"""BLAS thread policy of a kernel: the threads of the BLAS, or one, for what takes most of its time.
 
-Products of matrices from a tenth of a millisecond on gain by the threads of the BLAS. Smaller ones
-and factors of small matrices lose: handing over takes as long as they do. And whoever else computes
-loses, because the threads of OpenBLAS spin for a tenth of a second after a product. So a kernel has
-one regime, for what takes most of its time.
+OpenBLAS waits until each of its threads has done its part. Where another process has the second
+processor, that is until the system takes it away: 20 ms and more for a product of 0.1 ms. And
+whoever else computes loses, because its threads spin for a tenth of a second after a product. So a
+product has several threads only where it repays the hand-over, and factors of matrices, which hand
+over once for each block of columns, where their blocks do.
+
+    what two threads save of the time of one      SAVED
+    what a hand-over costs on average             one in a hundred waits for 20 ms: 0.2 ms
+    so a product repays it from                   0.5 ms on one thread on
+
+That is SMALL_WORK in bytes: multiplications times the bytes of a number, of which a core does 300
+in a nanosecond where a product stays in the cache, and 30 where it reads a matrix once. Measured on
+two cores (AVX-512) with OpenBLAS 0.3.27 to 0.3.31, also beside two processes that compute: with two
+threads the least time of a product of 0.1 to 0.5 ms was 0.6 to 0.8 of that with one, the median or
+the 95th percentile 5 to 2,000 times it. `python -m tests.benchmarks.under_load` measures it again.
 """
 
 from __future__ import annotations
@@ -17,15 +28,18 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.contractions import work_of
 from tracejit.ops.einsum import split_subscripts
 
-LARGE_PRODUCT = 2_500_000
-"""Multiplications from which on a product gains by threads."""
-LARGE_VECTOR_PRODUCT = 1_000_000
+SMALL_WORK = 150_000_000
+"""Bytes multiplied up to which a product of matrices does not repay a hand-over."""
+SMALL_VECTOR_WORK = 15_000_000
+"""The same of a product with a vector."""
+BLOCK = 32
+"""Columns that a factorization computes between two hand-overs."""
 THREADED = 200_000
-"""Multiplications from which on OpenBLAS uses threads."""
-SMALL_FACTOR = 256
-"""Rows of a matrix up to which its factorization loses by threads."""
+"""Multiplications from which on OpenBLAS uses threads: 262,144, and 460,800 with a vector."""
 UNTHREADED_FACTOR = 64
-"""Rows up to which there are none."""
+"""Rows up to which a factorization uses none."""
+UNTHREADED_SVD = 36
+SVD = frozenset(("svd", "svdvals", "cond", "matrix_rank", "lstsq", "pinv"))
 
 # What a multiplication costs, in elements of a plain operation such as an addition.
 IN_PRODUCT = 0.1
@@ -38,7 +52,8 @@ GATHERING = ("take_at",)
 
 FACTORIZATIONS = frozenset(
     (
-        "cholesky inv lower_inverse solve det slogdet qr eigh eigvalsh svd lstsq pinv eig eigvals"
+        "cholesky cholesky_upper inv lower_inverse solve solve_vector det slogdet qr qr_r eigh "
+        "eigvalsh svd svdvals cond matrix_rank lstsq pinv eig eigvals"
     ).split()
 )
 
@@ -101,21 +116,29 @@ class Product(NamedTuple):
 def product_of(node: Node) -> Product | None:
     """The product that `node` is, if it is one."""
     if node.op.name in FACTORIZATIONS:
-        type = node.operands[0].type
-        rows = _estimated(type, slice(-1, None))
-        return Product(type.estimated_size * rows, rows > SMALL_FACTOR, rows > UNTHREADED_FACTOR)
+        return _factorization(node)
     if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
         return None
     if node.op.name == "einsum":
         return Product(_products_of_einsum(node), False, False, IN_EINSUM)
     first, second = (value.type for value in node.operands[:2])
+    result = node.results[0].type
     if min(first.ndim, second.ndim) < 2:
         count = max(first.estimated_size, second.estimated_size)
-        return Product(count, count >= LARGE_VECTOR_PRODUCT, count >= THREADED, IN_VECTOR_PRODUCT)
-    result = node.results[0].type
+        is_large = count * result.dtype.itemsize >= SMALL_VECTOR_WORK
+        return Product(count, is_large, count >= THREADED, IN_VECTOR_PRODUCT)
     count = result.estimated_size * _estimated(first, slice(-1, None))
     at_once = count // max(_estimated(result, slice(None, -2)), 1)
-    return Product(count, at_once >= LARGE_PRODUCT, at_once >= THREADED)
+    return Product(count, at_once * result.dtype.itemsize >= SMALL_WORK, at_once >= THREADED)
+
+
+def _factorization(node: Node) -> Product:
+    type = node.operands[0].type
+    rows = _estimated(type, slice(-1, None))
+    per_block = type.estimated_size * BLOCK // max(_estimated(type, slice(None, -2)), 1)
+    unthreaded = UNTHREADED_SVD if node.op.name in SVD else UNTHREADED_FACTOR
+    is_large = per_block * type.dtype.itemsize >= SMALL_WORK
+    return Product(type.estimated_size * rows, is_large, rows > unthreaded)
 
 
 def _products_of_einsum(node: Node) -> int:

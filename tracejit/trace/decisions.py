@@ -20,6 +20,8 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import AS_INTEGER, DECIDE
 from tracejit.ops.effects import CALLBACK
+from tracejit.ops.markers import IDENTITY, OVERRIDE
+from tracejit.ops.weak import SIZE
 
 
 class Hidden(NamedTuple):
@@ -38,7 +40,16 @@ class Unknown(Exception):
 
 class Failed(BaseException):
     """Computing it raised (the cause), or what it depends on can be asked only once: the call is
-    for plain Python. No `except Exception` of the user's is meant."""
+    for plain Python. No `except Exception` of the user's is meant.
+
+    `row` and `detail` tell why, as `CAUSES` in `tracejit/uncompiled.py` lists it.
+    """
+
+    def __init__(self, row: str, detail: str = "") -> None:
+        """The call is for plain Python for this reason."""
+        super().__init__(row, detail)
+        self.row = row
+        self.detail = detail
 
 
 class Prefix:
@@ -52,6 +63,14 @@ class Prefix:
         self.unknown: set[Value] = set()
         self._effects = 0
         self._generators: dict[int, Any] = {}
+
+    def note(self, known: Mapping[Value, Any]) -> None:
+        """These values were computed already."""
+        self._known.update(known)
+
+    def forget(self) -> None:
+        """Nothing is asked any more: let go of the arrays."""
+        self._known.clear()
 
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
@@ -107,13 +126,13 @@ class Prefix:
 
     def _compute(self, node: Node) -> None:
         if node.op is CALLBACK:
-            raise Failed
+            raise Failed("decision", "what a callback answers")
         operands = [self._data(value) for value in node.operands]
         try:
             with np.errstate(all="ignore"):
                 answer = node.op.evaluate(*operands, **in_numbers(node.params))
         except Exception as error:
-            raise Failed from error
+            raise Failed("prefix") from error
         answers = (answer,) if len(node.results) == 1 else answer
         self._known.update(zip(node.results, answers, strict=True))
 
@@ -130,22 +149,28 @@ class Decisions:
         self._hidden = hidden
         self._forced = forced
         self._outcomes: dict[tuple[Value, type], Any] = {}
-        self.failed = False
-        self.ended = False
+        self.failed: Failed | None = None
         self.seeds: set[Value] = set()
 
     def __len__(self) -> int:
         return len(self._outcomes)
 
+    def followed_by(
+        self, graph: Graph, hidden: Mapping[int, Hidden], known: Mapping[Value, Any], forced: Any
+    ) -> Decisions:
+        """Decisions for what is recorded after these, in a call where values are what is `known`;
+        the first have the outcomes `forced`. What was asked before is not asked again."""
+        later = Decisions(graph, hidden, [*self._outcomes.values(), *forced])
+        later._outcomes.update(self._outcomes)
+        later.prefix.note(known)
+        return later
+
     def decide(self, tensor: Any, convert: Callable[[Any], Any]) -> Any:
-        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed; Unknown for all that
-        was not asked before the recording has `ended`, as its arguments are those of one call."""
+        """`convert` of what `tensor` is, asked once. Raises Unknown or Failed."""
         kind: type = bool if convert is bool else int
         key = tensor._value, kind
         if key in self._outcomes:
             return self._outcomes[key]
-        if self.ended:
-            raise Unknown(tensor._value)
         number = len(self._outcomes)
         if number < len(self._forced) and type(self._forced[number]) is kind:
             outcome = self._forced[number]
@@ -153,14 +178,14 @@ class Decisions:
             self._forced = self._forced[:number]
             try:
                 outcome = convert(self.prefix[tensor._value])
-            except Failed:
-                self.failed = True
+            except Failed as failed:
+                self.failed = failed
                 raise
             except Unknown as unknown:
                 if unknown.args[0] not in self.seeds:
                     raise
-                self.failed = True
-                raise Failed from None
+                self.failed = Failed("decision", "a cotangent")
+                raise self.failed from None
         self._outcomes[key] = outcome
         if kind is int:
             tensor = AS_INTEGER(tensor)
@@ -177,3 +202,17 @@ class Decisions:
                 path, holder = hidden.path, hidden.holder
                 return operator.attrgetter(path[1:])(holder) if path else holder
         raise Unknown(value)
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a value is made of constants alone."""
+    pending, met = [value], {value}
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Constant):
+            continue
+        if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
+            return False
+        pending += [x for x in one.node.operands if x not in met]
+        met.update(one.node.operands)
+    return True

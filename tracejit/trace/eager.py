@@ -20,18 +20,18 @@ from tracejit.ir.graph import Graph, Held, Node, Value
 from tracejit.ir.location import Location
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.markers import FIXED_RULES, OVERRIDE
+from tracejit.ops.markers import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.trace import places
-from tracejit.trace.contents import can_change
+from tracejit.trace.capture.contents import can_change
 from tracejit.trace.memory import seal, view_of
 from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.replays import Replay, Run
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.windows import Window
+from tracejit.trace.windows import Window, parameters_as_text
 
 # The index of a value that was computed in the forward run of a recompute region.
 OUT_OF_SIGHT = -1
@@ -110,9 +110,10 @@ class Eager(threading.local, Recorder):
         count = params["outputs"]
         results = tuple([_held(v.type, snapshot(v).data) for v in values[:count]])
         marker = params["grad"]
-        fixed = marker.rule in FIXED_RULES
-        text = f"{count} {marker.name}" if fixed else "by a rule"
-        self._show(self.windows, OVERRIDE, values, params, text, results)
+        text = parameters_as_text(OVERRIDE, params)
+        node, seen = self._show(self.windows, OVERRIDE, values, params, text, results)
+        if marker.sight is not None and node is not None:
+            marker.sight.note(node, seen)
         tensors = tuple([Tensor(value, self) for value in results])
         return tensors[0] if count == 1 else tensors
 
@@ -124,17 +125,19 @@ class Eager(threading.local, Recorder):
         params: dict[str, Any],
         text: str,
         results: tuple[Value, ...],
-    ) -> None:
+    ) -> tuple[Node | None, Sequence[Window]]:
         """Hand the operation to the windows that see it; `text` is its parameters."""
         if self.hides and not self.runs:
             self._refuse_hidden(values)
         inputs = values[params["outputs"] :] if op is OVERRIDE else values
         seen = [window for window in windows if window.sees(inputs)]
-        if seen:
-            kept = tuple([snapshot(v) if v.index == BORROWED else v for v in values])
-            node = Node.of(op, kept, params, results, self._locate())
-            for window in seen:
-                window.hold(node, text)
+        if not seen:
+            return None, seen
+        kept = tuple([snapshot(v) if v.index == BORROWED else v for v in values])
+        node = Node.of(op, kept, params, results, self._locate())
+        for window in seen:
+            window.hold(node, text)
+        return node, seen
 
     def _is_reached(self, values: Sequence[Value]) -> bool:
         """Whether what is computed from `values` would be on a tape, were it not out of sight."""
@@ -183,7 +186,7 @@ class Eager(threading.local, Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         value = Held(kind, operand)

@@ -13,25 +13,33 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tracejit.trace.decisions import Decisions, Hidden
 from tracejit.trace.eager import EAGER, Eager
 from tracejit.trace.record import Recording, active
 
 
 @contextmanager
-def reopened(recording: Recording) -> Iterator[None]:
+def reopened(
+    recording: Recording, decisions: Decisions, hidden: dict[int, Hidden]
+) -> Iterator[None]:
     """Go on recording after the end, on this thread, as if the function were running; one thread at
-    a time."""
+    a time. It is another moment than the call: captured arrays and Variables are what they are now,
+    arguments in `hidden`; nodes, events and decisions are apart from those of the call."""
     outer, here = recording.reopened_by, (os.getpid(), threading.get_ident())
     if outer not in (None, here):  # by a thread that is not in this process
         recording.settle()
         outer = None
+    of_call = recording.hidden, recording.versions, recording.events, recording.decisions
+    before = recording.apart
+    recording.hidden, recording.versions, recording.events = hidden, {}, []
+    recording.decisions, recording.apart = decisions, (-len(recording.graph.nodes),)
     recording.open, recording.thread, recording.reopened_by = True, here[1], here
-    recording.decisions.ended = True
     try:
         with recording:
             yield
     finally:
-        recording.reopened_by = outer
+        recording.hidden, recording.versions, recording.events, recording.decisions = of_call
+        recording.apart, recording.reopened_by = before, outer
         if outer is None:
             recording.abandon()
 

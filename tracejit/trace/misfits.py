@@ -52,18 +52,24 @@ def call_error(
 ) -> TracejitError:
     """The user's error for a call that a handler refused with `error`."""
     called, method = function if isinstance(function, tuple) else (function, "__call__")
-    if not isinstance(error, TypeError) and _refuses(called, method, args, kwargs):
+    is_numpys = isinstance(error, IndexError) or (
+        isinstance(error, ValueError) and _refuses(called, method, args, kwargs)
+    )
+    if is_numpys:
         given = _given(recorder, args, kwargs)
         fix = f"change the operands; given: {given}." if given else "change the operands."
         row, call = shape_row(error), spelling(function)
         return fail(row, recorder.here(), call=call, problem=error, fix=fix)
+    if isinstance(error, TypeError) and _refuses(called, method, args, kwargs):
+        fix = "call it as NumPy takes it."
+        return fail("type", recorder.here(), call=spelling(function), problem=error, fix=fix)
     keyword = _KEYWORD.search(str(error))
     problem = f"the keyword {keyword[1]} is not supported" if keyword else str(error)
     problem, _, fix = _CALLED.sub("it ", problem).rpartition("; ")
     if not problem:
         problem, fix = fix, "leave it out, or compute the same from supported calls"
     return fail(
-        "unsupported-call",
+        "unsupported-call" if isinstance(error, TypeError) else "unsupported-values",
         recorder.here(),
         function=spelling(function),
         problem=problem,

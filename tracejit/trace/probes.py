@@ -17,7 +17,7 @@ import numpy as np
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ops.markers import dependent_results
-from tracejit.trace.captures import Captures
+from tracejit.trace.capture.captures import Captures
 from tracejit.trace.windows import Whole
 
 
@@ -76,8 +76,8 @@ class Probe(Whole):
         array was there before."""
         if isinstance(operand, np.ndarray):
             if self._captures is None:
-                self._captures = Captures(self._reads, limit=None)
-            if self._captures.name_of(operand) is not None:
+                self._captures = Captures(self._reads, limit=None, compares=False)
+            if self._captures.sources_of(operand):
                 return
         self.zeros.add(value)
 

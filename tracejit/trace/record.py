@@ -12,6 +12,7 @@ arrays, eager Tensors, and Variables, which have one value after another here as
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -28,8 +29,12 @@ from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
-from tracejit.trace.captures import Captures
-from tracejit.trace.decisions import Decisions, Hidden, Unknown
+from tracejit.trace.active import active as active
+from tracejit.trace.active import outside_recordings as outside_recordings
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.views import view_between
+from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown, is_constant
+from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
 from tracejit.trace.naming import Namer
 from tracejit.trace.recorder import Recorder
@@ -37,30 +42,9 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.windows import Window
 
 
-class Active(threading.local):
-    """The recordings that run on this thread, the innermost last."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self.stack: list[Recording] = []
-
-
-active = Active()
-
-
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
-
-
-@contextmanager
-def outside_recordings() -> Iterator[None]:
-    """Meanwhile what this thread computes is recorded nowhere."""
-    outer, active.stack = active.stack, []
-    try:
-        yield
-    finally:
-        active.stack = outer
 
 
 class Event(NamedTuple):
@@ -93,9 +77,11 @@ class Recording(Recorder):
         self.forward = 0
         self.exact = False
         self.keeps_apart = False
+        self.apart: tuple[int, ...] = ()
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.in_order: set[Value] = set()
         self.relied_on: set[Value] = set()
+        self.handling = Handling()
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -110,17 +96,19 @@ class Recording(Recorder):
         value = self.graph.add_input(name, type)
         if type_of(known) is type.in_numbers or type is HANDLE:
             self.decisions.given[value] = known
+        is_array = isinstance(known, np.ndarray) and not isinstance(known, Tensor)
         if type.form == "weak":
             self.known[value] = known
-        elif isinstance(known, Tensor) or not isinstance(known, np.ndarray):
-            self.in_order.add(value)
-        elif known.flags.c_contiguous:
+        elif not is_array or known.flags.c_contiguous:
             self.in_order.add(value)
         return Tensor(value, self)
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """`op` applied to Tensors, arrays and numbers: a Tensor, or a tuple of them."""
         self.check_alive()
+        handling = self.handling
+        if STATE() is not handling.state or warnings.filters is not handling.filters:
+            self._check_handling()
         values = tuple([self.lift(operand) for operand in operands])
         if self.logs:
             self.note_uses(values)
@@ -143,13 +131,20 @@ class Recording(Recorder):
             self.known[node.results[0]] = number
         else:
             node = self._emit(op, values, params, types)
-        results = node.results
-        if len(results) == 1:
-            tensor = Tensor(results[0], self)
+        if len(node.results) == 1:
+            tensor = Tensor(node.results[0], self)
             if op.alias is not None:
                 tensor._owner = view_of(tensor, op, operands, params)
             return tensor
-        return tuple(Tensor(value, self) for value in results)
+        return tuple(Tensor(value, self) for value in node.results)
+
+    def _check_handling(self) -> None:
+        """Raise Failed where the function handles floating-point errors in a way of its own."""
+        change = self.handling.change()
+        if change:
+            where = self.here()
+            self.handling.problem = change if where is None else f"{change}, at `{where.text}`"
+            raise Failed("floating", self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Whether an op on these numbers can be computed now: none depends on a draw."""
@@ -163,7 +158,7 @@ class Recording(Recorder):
         """The node in the graph, and in every window that sees it."""
         seen, tapes = self._seen(op, values, params)
         before = len(self.graph.nodes)
-        tapes = (*tapes, -before) if self.keeps_apart else tapes
+        tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
         if len(self.graph.nodes) > before:
             for window in seen:
@@ -187,6 +182,7 @@ class Recording(Recorder):
     ) -> Node:
         """A node of the graph applied to other operands, at its end and in a region of its own."""
         seen, tapes = self._seen(node.op, operands, node.params)
+        seen = [window for window in seen if window.sees(node.results)]
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
@@ -208,14 +204,26 @@ class Recording(Recorder):
             read = getattr(type(operand), "__tracejit_read__", None)
             if read is not None:
                 return self.lift(read(operand))
-            return self.lift(self.scalar_for(operand))
+            return self.lift(self.plain_operand(operand))
         if kind.dtype.kind not in "biufc" or not kind.dtype.isnative:
             raise fail("unsupported-dtype", self.here(), what="an operand", dtype=kind.dtype)
         if type(operand) is np.ndarray and self.captures is not None:
-            name = self.captures.name_of(operand)
-            if name is not None:
-                return self.hide(operand, name, kind)
+            sources = self.captures.sources_of(operand)
+            if sources:
+                return self._captured(operand, kind, sources)
         return self.graph.constant(operand)
+
+    def _captured(
+        self, array: np.ndarray, kind: ArrayType, sources: Sequence[tuple[str, np.ndarray]]
+    ) -> Value:
+        """The input for a captured array, or an operation on it for a view; `sources` are captured
+        in the same memory. A view that cannot be expressed is an input of its own."""
+        for name, source in sources:
+            view = None if source is array else view_between(source, array)
+            whole = None if view is None else type_of(source)
+            if view is not None and whole is not None:
+                return self.lift(view.of(Tensor(self.hide(source, name, whole), self)))
+        return self.hide(array, sources[0][0], kind)
 
     def _foreign(self, tensor: Tensor) -> Value:
         """The input that stands for an eager Tensor; Tensors of other recordings are refused."""
@@ -305,24 +313,10 @@ class Recording(Recorder):
         """A weak number's value, read under a guard; array data is refused."""
         if value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return self.read(value)
-        if self._is_constant(value):
+        if is_constant(value):
             return self.decisions.prefix[value]
         instead = "keep computing with NumPy, or return it and convert it outside the function."
         raise self._needed(value, call, fix or instead)
-
-    @staticmethod
-    def _is_constant(value: Value) -> bool:
-        """Whether a value is made of constants alone."""
-        pending, met = [value], {value}
-        while pending:
-            one = pending.pop()
-            if isinstance(one, Constant):
-                continue
-            if one.node is None or one.node.op.effect or one.node.op in (OVERRIDE, IDENTITY, SIZE):
-                return False
-            pending += [x for x in one.node.operands if x not in met]
-            met.update(one.node.operands)
-        return True
 
     def _needed(self, value: Value, call: str, fix: str) -> TracejitError:
         name = self.name_of(value)
@@ -340,7 +334,7 @@ class Recording(Recorder):
         """
         if convert is not bool and value.type.form == "weak" and self._knows(IDENTITY, [value]):
             return convert(self.read(value))
-        if self._is_constant(value):
+        if is_constant(value):
             return convert(self.decisions.prefix[value])
         try:
             return self.decisions.decide(Tensor(value, self), convert)

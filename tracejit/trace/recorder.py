@@ -51,7 +51,8 @@ class Recorder:
 
     `windows` are the open tapes. `logs` note the Variables that are read. `where` is the line that
     nodes are cited at instead of the running one, `in_rule` says that a rule of the user's runs:
-    its own line is meant then.
+    its own line is meant then. `originals` maps what a recompute region has computed again to what
+    it computed first.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -67,6 +68,7 @@ class Recorder:
         self.where: Location | None = None
         self.in_rule = False
         self.substitutes: Mapping[Value, Value] = {}
+        self.originals: dict[Value, Value] = {}
         self.scope = 0
         self.moment: Moment | None = None
         self.out_of_order: set[Value] = set()
@@ -385,9 +387,11 @@ class Recorder:
             )
         return value.label or value.name or "an array"
 
-    def scalar_for(self, operand: Any) -> Any:
-        """The NumPy scalar that NumPy takes a number of a subclass (IntEnum) for. Raises
-        ArgumentError for what is none."""
+    def plain_operand(self, operand: Any) -> Any:
+        """What NumPy takes an operand for: a number of a subclass (IntEnum) for a NumPy scalar, an
+        array that maps a file for an array. Raises ArgumentError for what is neither."""
+        if type(operand) is np.memmap:
+            return operand.view(np.ndarray)
         if not is_number(operand):
             raise self.not_an_array(operand)
         scalar: Any = np.asarray(operand)[()]

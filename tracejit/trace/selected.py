@@ -81,7 +81,7 @@ class Selected:
             return self._where(*args)
         if function in REDUCTIONS and args[0] is self:
             return self._reduced(function, args[1:], kwargs)
-        self.refuse(f"np.{function.__name__} of what a mask selects: ")
+        self.refuse(f"np.{function.__name__} of what a mask selects")
 
     def _where(self, condition: Any, x: Any, y: Any) -> Any:
         parts = [self._operand(one) for one in (condition, x, y)]
@@ -93,7 +93,7 @@ class Selected:
         if (args and args != (None,)) or options.pop("axis", None) is not None:
             self.refuse()
         if getattr(self.whole._recording, "exact", False):
-            self.refuse("adding in NumPy's own order: ")
+            self.refuse("adding in NumPy's own order")
         if function is np.count_nonzero:
             return np.count_nonzero(self.condition() & (self.whole != 0))
         return function(self.whole, where=self.condition(), **options)
@@ -114,33 +114,34 @@ class Selected:
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.ndarray, name) and not name.startswith("__"):
-            self.refuse(f".{name} of what a mask selects: ")
+            self.refuse(f".{name} of what a mask selects")
         raise AttributeError(f"'Selected' object has no attribute {name!r}")
 
     def refuse(self, what: str = "") -> NoReturn:
         """Raise: the call needs to know how many there are."""
+        problem, _, fix = RECORDED_MASK.rpartition("; ")
         raise fail(
             "unsupported-call",
             self.whole._recording.here(),
-            function="indexing by a recorded mask",
-            problem=what + RECORDED_MASK,
-            fix="np.where(mask, x, 0.0) keeps the shape.",
+            function=what or "indexing by a recorded mask",
+            problem=problem,
+            fix=f"{fix}.",
         )
 
     def __len__(self) -> int:
-        self.refuse("len(): ")
+        self.refuse("len() of what a mask selects")
 
     def __iter__(self) -> Any:
-        self.refuse("iteration: ")
+        self.refuse("iteration over what a mask selects")
 
     def __bool__(self) -> bool:
-        self.refuse("bool(): ")
+        self.refuse("bool() of what a mask selects")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        self.refuse("np.asarray: ")
+        self.refuse("np.asarray of what a mask selects")
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.refuse("writing into the copy that a mask selects: ")
+        self.refuse("writing into the copy that a mask selects")
 
 
 def _method(function: Any) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ import numpy as np
 from tracejit.errors import fail
 from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.trace.capture.exactness import is_exactly
 from tracejit.trace.draws import is_generator
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
@@ -106,7 +107,7 @@ class Leaf(NamedTuple):
         if self.role in ("static", "scalar", "generator"):
             # Of np.int64 and np.longlong, which are one dtype and two classes, `type` knows one.
             same = type(self.value) is type(other.value)
-            return same and (self.role != "static" or bool(self.value == other.value))
+            return same and (self.role != "static" or is_exactly(self.value, other.value))
         return True
 
 

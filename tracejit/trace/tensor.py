@@ -30,6 +30,9 @@ from tracejit.trace.writes import out_by_name, write_at, write_result
 TEXT = "the text of {}"
 
 
+INDEXING = (operator.getitem, operator.setitem)
+
+
 class Tensor(ArrayMethods):
     """An array: being recorded, it has a shape, a dtype and a place in a graph, but no numbers;
     computed eagerly, it has its numbers, which never change.
@@ -144,6 +147,10 @@ class Tensor(ArrayMethods):
         op = DIRECT.get(function)
         if op is not None and not kwargs and len(args) == function.nin:
             return self._recording.record(op, args, kwargs)
+        if function not in INDEXING:  # which looks at no class
+            for operand in (*args, *kwargs.values()):
+                if type(operand) not in PLAIN:
+                    self._refuse_subclass(operand)
         handler = handler_of(function)
         if handler is None:
             raise fail("unsupported-function", self._recording.here(), function=spelling(function))
@@ -157,6 +164,16 @@ class Tensor(ArrayMethods):
             raise call_error(self._recording, function, error, args, kwargs) from None
         except TypeError as error:
             raise call_error(self._recording, function, error, args, kwargs) from None
+
+    def _refuse_subclass(self, operand: Any) -> None:
+        """ArgumentError for an array of a subclass, as which NumPy would answer; one that maps a
+        file is an array like others."""
+        if type(operand) in (list, tuple):
+            for one in operand:
+                if type(one) not in PLAIN:
+                    self._refuse_subclass(one)
+        elif issubclass(type(operand), np.ndarray) and type(operand) is not np.memmap:
+            raise self._recording.not_an_array(operand)
 
     def __tracejit_data__(self) -> Any:
         """The numbers, where they are known and nothing differentiable; else this Tensor."""
@@ -361,3 +378,6 @@ ArrayTensor.__name__ = ScalarTensor.__name__ = Tensor.__name__  # users know one
 
 # The classes of Tensors; `type(x) in TENSORS` tells if a value of the user's is one.
 TENSORS = frozenset((ArrayTensor, ScalarTensor))
+
+# Operands of these classes are taken as they are.
+PLAIN = TENSORS | {np.ndarray, bool, int, float, complex, str, slice, type(None)}

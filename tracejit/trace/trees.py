@@ -13,24 +13,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.ir.dims import FreeShape
-from tracejit.trace.contents import ATOMS
+from tracejit.trace.capture.exactness import ATOMS, exact, exact_key, is_plain
 from tracejit.words import attribute, is_name, quoted, word_of
 
 
 class Structure(NamedTuple):
     """A container's class, its keys (dict keys, field names or positions) and the structures
     inside; a leaf has no class. `order` is how a dict lists its keys: whoever walks through the
-    dict can see it; `kinds` are their classes, unless all are str: 1 and True are one key.
+    dict can see it; `kinds` tell them from keys that are equal, as 1 and True are: their classes,
+    or their exact keys where these do not tell, and nothing where all are str.
 
     An object of a dataclass may have attributes that are no fields: their names are in `order`,
-    and the plain ones among them are in `beside`, each as (name, class, value)."""
+    and the plain ones among them are in `beside`, each as (name, exact key, value)."""
 
     cls: type | None
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     order: tuple[Any, ...] = ()
-    kinds: tuple[type, ...] = ()
-    beside: tuple[tuple[str, type, Any], ...] = ()
+    kinds: tuple[Any, ...] = ()
+    beside: tuple[tuple[str, Any, Any], ...] = ()
 
     @property
     def size(self) -> int:
@@ -90,14 +91,19 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         children.append(structure)
     made = Structure(type(value), keys, tuple(children))
     if type(value) is dict:
-        kinds = tuple(map(type, value))
-        all_str = all(kind is str for kind in kinds)
-        return leaves, made._replace(order=tuple(value), kinds=() if all_str else kinds)
+        return leaves, made._replace(order=tuple(value), kinds=_kinds(value))
     if dataclasses.is_dataclass(type(value)):
         held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in keys}
-        beside = [(name, type(x), x) for name, x in held.items() if type(x) in ATOMS]
+        beside = [(name, exact_key(x), x) for name, x in held.items() if type(x) in ATOMS]
         return leaves, made._replace(order=tuple(held), beside=tuple(beside))
     return leaves, made
+
+
+def _kinds(table: dict[Any, Any]) -> tuple[Any, ...]:
+    """What tells the keys of a dict from those that are equal to them."""
+    if all(type(key) is str for key in table):
+        return ()
+    return tuple(map(type, table)) if all(map(is_plain, table)) else tuple(exact(table))
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -124,7 +130,7 @@ def _assemble(part: Structure, values: list[Any]) -> Any:
     return _restored(part.cls, part.beside, **by_key)
 
 
-def _restored(cls: type, beside: Iterable[tuple[str, type, Any]], /, **fields: Any) -> Any:
+def _restored(cls: type, beside: Iterable[tuple[str, Any, Any]], /, **fields: Any) -> Any:
     """The NamedTuple or dataclass with these fields, and attributes `beside` them; what its
     __init__ does not take is set."""
     known = getattr(cls, "__dataclass_fields__", {})
@@ -201,17 +207,20 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
         return
     yield f"{bind(type)}({root}) is {bind(structure.cls)}"
     if structure.cls is dict:
+        plain = all(map(is_plain, structure.order))
+        if not plain:  # first, as keys of two classes may raise when they are compared
+            yield f"{bind(exact)}({root}) == {bind([*structure.kinds])}"
         yield f"{bind(tuple)}({root}) == {bind(structure.order)}"
-        if structure.kinds:
+        if plain and structure.kinds:
             yield f"{bind(tuple)}({bind(map)}({bind(type)}, {root})) == {bind(structure.kinds)}"
     elif structure.cls in (list, tuple):
         yield f"{bind(len)}({root}) == {len(structure.keys)}"
     elif structure.cls.__dictoffset__ and dataclasses.is_dataclass(structure.cls):
         names = {*structure.keys, *structure.order}
         yield f"{root}.__dict__.keys() <= {bind(names)}"
-        for name, kind, value in structure.beside:
+        for name, key, _ in structure.beside:
             found = f"{bind(getattr)}({root}, {quoted(name)}, {bind(LEAF)})"
-            yield f"{bind(type)}({found}) is {bind(kind)} and {found} == {bind(value)}"
+            yield f"{bind(exact_key)}({found}) == {bind(key)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
         yield from conditions(child, _step(structure, root, key, bind), bind)
 

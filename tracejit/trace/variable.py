@@ -24,6 +24,7 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.writes import targets_of
+from tracejit.words import a
 
 _serials = count()
 
@@ -228,7 +229,7 @@ class Variable(ArrayContainer):
             self._refuse_value("lists of different lengths")
         known = type_of(data)
         if known is None or known.dtype.kind not in "biufc":
-            self._refuse_value(f"a {type(value).__name__}")
+            self._refuse_value(a(type(value).__name__))
         return data
 
     def _refuse_value(self, got: str) -> NoReturn:

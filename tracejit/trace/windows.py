@@ -7,11 +7,14 @@ was watched, or computed from what was watched, at that moment. What a window ho
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Held, Node, Value
+from tracejit.ops.markers import FIXED_RULES, IDENTITY, OVERRIDE, inputs_of
+from tracejit.ops.op import Op
 
 _numbers = count(1)
 
@@ -26,12 +29,14 @@ class Window:
     __slots__ = (
         "__weakref__",
         "accessed",
+        "is_in_order",
         "known",
         "nodes",
         "number",
         "numbers",
         "places",
         "reads",
+        "stands",
         "values",
         "watched",
         "words",
@@ -53,6 +58,8 @@ class Window:
         self.places: dict[Value, int] = {}
         self.values: list[Value] = []
         self.numbers: list[Any] = []
+        self.is_in_order = True
+        self.stands: dict[Sight, Node] = {}
 
     def watch(self, value: Value) -> None:
         """Record what is computed from `value` from now on."""
@@ -120,6 +127,32 @@ class Window:
             if connects and value.type.is_inexact:
                 self.known.add(value)
 
+    def replace(self, node: Node, nodes: Sequence[Node]) -> None:
+        """Hold those of `nodes` that this window sees in the place of `node`."""
+        place = next(k for k, one in enumerate(self.nodes) if one is node)
+        self.known.difference_update(node.results)
+        seen = [one for one in nodes if self.sees(inputs_of(one)) and self._connect(one)]
+        self.nodes[place : place + 1] = seen
+        self.is_in_order = False
+
+    def _connect(self, node: Node) -> bool:
+        """Know what a node computes of what is known."""
+        if node.op.vjp != ():
+            self.known.update(value for value in node.results if value.type.is_inexact)
+        if node.op is OVERRIDE and node.params["grad"].sight is not None:
+            node.params["grad"].sight.note(node, [self])
+        return True
+
+    def put_in_order(self) -> None:
+        """Take note of the structure once more, after nodes were replaced."""
+        if not self.is_in_order:
+            nodes, self.nodes = self.nodes, []
+            self.words, self.places, self.values, self.numbers = [], {}, [], []
+            for node in nodes:
+                self.hold(node, parameters_as_text(node.op, node.params))
+            nodes[:], self.nodes = self.nodes, nodes
+            self.is_in_order = True
+
     def place(self, value: Value) -> int:
         """The place of `value`, a new one if it was not met before."""
         known = self.places.get(value)
@@ -129,6 +162,63 @@ class Window:
             if value.type.form == "weak":
                 self.numbers.append(value.data or repr(value.data))
         return known
+
+
+def parameters_as_text(op: Op, params: dict[str, Any]) -> str:
+    """The parameters of an operation as they tell windows of different structure from each
+    other."""
+    if op is not OVERRIDE:
+        return repr(params) if params else ""
+    marker = params["grad"]
+    return f"{params['outputs']} {marker.name}" if marker.rule in FIXED_RULES else "by a rule"
+
+
+class Sight:
+    """An operation on eager tapes that stands for many: its node, and the windows that hold it.
+
+    What it has computed on the way and something else reads becomes a result of it, so that all
+    cotangents of a value meet in one rule.
+    """
+
+    def __init__(self) -> None:
+        """Seen by nobody yet."""
+        self._windows: list[weakref.ref[Window]] = []
+
+    def note(self, node: Node, windows: Sequence[Window]) -> None:
+        """The operation is `node`, and `windows` hold it, too."""
+        for window in windows:
+            window.stands[self] = node
+            self._windows.append(weakref.ref(window))
+
+    def holders(self) -> list[Window]:
+        """The windows that hold it still."""
+        windows = [reference() for reference in self._windows]
+        return [window for window in windows if window is not None and self in window.stands]
+
+    def unfold(self, nodes: Sequence[Node], again: Sequence[Value]) -> None:
+        """Let `nodes`, which have computed the results once more, as `again`, stand in the place of
+        the operation, so that a rule of the user's among them gets the sum of all cotangents."""
+        for window in self.holders():
+            node = window.stands.pop(self)
+            pairs = enumerate(zip(again, node.results, strict=True))
+            links = [
+                Node.of(IDENTITY, (value,), {"number": k}, (result,), node.where)
+                for k, (value, result) in pairs
+            ]
+            window.replace(node, [*nodes, *links])
+
+    def add(self, values: Sequence[Value]) -> None:
+        """Let `values` be results, too."""
+        holders = self.holders()
+        for node in {id(one): one for one in (x.stands[self] for x in holders)}.values():
+            count = node.params["outputs"]
+            own = [Held(value.type, value.data) for value in values]
+            node.operands = (*node.operands[:count], *own, *node.operands[count:])
+            node.params = node.params | {"outputs": count + len(values)}
+            node.results += tuple(values)
+        for window in holders:
+            if not window.known.isdisjoint(window.stands[self].results):
+                window.known.update(value for value in values if value.type.is_inexact)
 
 
 class Whole(Window):

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.trace.reads import (
+from tracejit.trace.capture.reads import (
     LOOKUPS,
     is_foreign,
     is_foreign_module,
     is_installed,
     is_tool,
-    is_users_object,
     keeps_elements,
     module_names,
     reads_of,
@@ -104,8 +103,6 @@ def test_whose_code_is_whose() -> None:
         True, True, False, False,
     ]  # fmt: skip
     assert not is_installed(own)
-    assert is_users_object(Own())
-    assert not is_users_object(random.Random())
     classes = (collections.UserDict, collections.ChainMap, collections.abc.Mapping, dict, Own)
     assert list(map(keeps_elements, classes)) == [True, True, False, False, False]
 

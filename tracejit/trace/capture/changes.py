@@ -1,8 +1,8 @@
 """What a guard found different, in the user's words: the global scale was 2.0 and is 3.0.
 
-A guard is a list of conditions on Python expressions (`trace/captures.py`). `changes` evaluates
-them one by one, long after the kernel was made and never on a call that fits, and spells the
-expressions as the user would: globals, closure variables, attributes, elements.
+A guard is a list of conditions on Python expressions (`trace/capture/guards.py`). `changes`
+evaluates them one by one, long after the kernel was made and never on a call that fits, and spells
+the expressions as the user would: globals, closure variables, attributes, elements.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import numpy as np
 
 from tracejit.ir.types import type_of
 from tracejit.parsing import parse
-from tracejit.trace.contents import ATOMS, SAMPLE_ABOVE
+from tracejit.trace.capture.ambient import Ambient
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.words import a
 
 LONGEST = 40
 GONE = "gone"
-# Conditions that say which object a name of the guard's is, and which arrays are compared.
+# A condition that says which object a name of the guard's is.
 IDENTITY = re.compile(r"(?P<place>.+) is (?P<name>_\d+)")
-COMPARISON = re.compile(r"_same\((?P<name>_\d+), _\d+\)")
+# Functions whose answer is about their argument.
+SUBJECTS = ("repr", "len", "list", "type", "_exact", "_kinds", "_kept")
 AS_IT_WAS = "as it was"
 CONTENTS = "of other contents"
 
@@ -36,14 +39,17 @@ class Change(NamedTuple):
     was: str
     now: str
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it is an iterator, which answers another element each time."""
+        return self is AN_ITERATOR
+
 
 class Compared(NamedTuple):
-    """An array whose contents a guard compares: how it is called, its bytes, and whether all of
-    them are compared."""
+    """An array whose contents a guard compares: how it is called, and its bytes."""
 
     what: str
     bytes: int
-    whole: bool
 
 
 AN_ITERATOR = Change("an iterator", "at one element", "at another")
@@ -95,15 +101,6 @@ def described(value: Any) -> str:
     return a(kind.__name__)
 
 
-def a(noun: str) -> str:
-    """A noun with its article.
-
-    >>> a("float"), a("int")
-    ('a float', 'an int')
-    """
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
 def told_apart(was: Any, now: Any) -> tuple[str, str]:
     """Two values in words that differ."""
     first, second = described(was), described(now)
@@ -120,6 +117,7 @@ class Spelling:
         self.space: dict[str, Any] = getattr(guard, "__globals__", {})
         self.checks: tuple[str, ...] = getattr(guard, "checks", ())
         self.labels = labels
+        self._compared: tuple[str, ...] = getattr(guard, "compared", ())
         self._cells = dict(_cells(self.space.values()))
         self._places: dict[str, str] = {}
         for found in filter(None, map(IDENTITY.fullmatch, self.checks)):
@@ -137,6 +135,10 @@ class Spelling:
                 return AN_ITERATOR
             case ast.Call(args=[ast.Name() as place, _]):
                 return Change(self.spell(place), AS_IT_WAS, CONTENTS)
+            case ast.Compare(left=ast.Name(), comparators=[ast.Name(id=name) as place]) if (
+                name in self._compared
+            ):
+                return Change(self.spell(place), AS_IT_WAS, CONTENTS)
             case ast.Compare(left=left, comparators=[right]):
                 return Change(self.spell(_subject(left)), *self._values(left, right))
             case ast.BoolOp(values=[ast.Compare(comparators=[kind]), ast.Compare() as test]):
@@ -148,9 +150,8 @@ class Spelling:
 
     def compared(self) -> Iterator[Compared]:
         """The arrays whose contents are compared."""
-        for found in filter(None, map(COMPARISON.fullmatch, self.checks)):
-            size = int(self.space[found["name"]].nbytes)
-            yield Compared(self._named(found["name"]), size, size <= SAMPLE_ABOVE)
+        for name in self._compared:
+            yield Compared(self._named(name), int(self.space[name].nbytes))
 
     def spell(self, place: ast.expr) -> str:
         """An expression over the guard's names as the user would write it."""
@@ -175,6 +176,10 @@ class Spelling:
                 return f"{self.spell(held)}[{ast.unparse(key)}]"
             case ast.Attribute(value=held, attr="__dict__"):
                 return self.spell(held)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="read")) if isinstance(
+                self.space.get(name), Ambient
+            ):
+                return str(self.space[name].label)
             case ast.Attribute(value=held, attr=word):
                 return f"{self.spell(held)}.{word}"
         return self._text(place)
@@ -197,9 +202,12 @@ class Spelling:
                 return told_apart(number, self._value(_subject(left)))
             case ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(attr="__dict__")]):
                 return f"of {was} attributes", f"of {now} attributes"
-            case ast.Call(func=ast.Name(id="list"), args=[ast.Attribute(attr="__dict__")]):
+            case (
+                ast.Call(func=ast.Name(id="list"), args=[ast.Attribute(attr="__dict__")])
+                | ast.Call(func=ast.Name(id="_kept"))
+            ):
                 return f"of the attributes {_listed(was)}", f"of the attributes {_listed(now)}"
-            case ast.Call(func=ast.Name(id="_exact")):
+            case ast.Call(func=ast.Name(id="_exact" | "_kinds")):
                 return AS_IT_WAS, "of other elements"
             case ast.Call(func=ast.Name(id="len")):
                 return f"of length {was}", f"of length {now}"
@@ -255,7 +263,7 @@ def _cells(things: Iterable[Any]) -> Iterator[tuple[int, str]]:
 def _subject(place: ast.expr) -> ast.expr:
     """What a condition is about: len(x) and x.shape are about x."""
     match place:
-        case ast.Call(func=ast.Name(id="repr" | "len" | "list" | "type" | "_exact"), args=[inner]):
+        case ast.Call(func=ast.Name(id=word), args=[inner]) if word in SUBJECTS:
             return inner
         case ast.Call(func=ast.Attribute(value=inner, attr="tobytes")):
             return inner

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tracejit.trace.guards import Guard
+from tracejit.trace.capture.guards import Guard
 
 
 def test_no_condition_is_no_guard() -> None:

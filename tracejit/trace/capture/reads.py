@@ -7,17 +7,21 @@ import functools
 import importlib.util
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.trace.capture.handed_over import handed_over
 from tracejit.trace.places import PACKAGE
 
 # What tests are run by stands in the way of an `assert`, and is not what the function reads.
 TESTERS = frozenset(("_pytest", "pytest", "pluggy", "hypothesis"))
-TOOLS = TESTERS | {"scipy"}
+# Their objects are read by what they keep, not by their code.
+LIBRARIES = frozenset(("pandas", "xarray", "sklearn"))
+TOOLS = TESTERS | LIBRARIES | {"scipy"}
 LOOKUPS = frozenset(("getattr", "hasattr", "vars", "attrgetter", "__dict__"))
 MISSES = LOOKUPS | {"dir", "AttributeError"}
 NAMESPACES = frozenset(("globals", "eval", "exec"))
@@ -25,12 +29,15 @@ ENVIRONMENT = frozenset(("environ", "environb", "getenv", "getenvb"))
 MAKERS = frozenset(("type", "__class__"))
 TAKERS = frozenset(("watch", "gradients", "ForwardAccumulator"))
 ATTRIBUTE_TESTS = frozenset(("hasattr", "getattr"))
+IDENTITY_TESTS = frozenset(("is_", "is_not"))
 SHOWERS = frozenset(("str", "repr", "format", "ascii", "__str__", "__repr__", "__format__"))
 # What is read of functions and classes beside what they are for.
 LABELS = frozenset(("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"))
 _SHOWING = frozenset(
     ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "CONVERT_VALUE", "BUILD_STRING")
 )
+CLOSURE = "closure "  # before the names of variables of a closure
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT")
 # What functions are in a class as; a function itself may be one, too.
 METHODS = (
     property,
@@ -55,7 +62,9 @@ class Reads(NamedTuple):
     """What code reads: names of globals, of attributes, and of modules that it imports, each with
     the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
     them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
-    attribute by name: but of self."""
+    attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
+    `compared` are the names and attributes that follow on `is`,
+    None among them for what has no such name. `cells` are variables of its closure."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -63,6 +72,9 @@ class Reads(NamedTuple):
     shows: bool
     matches: bool
     asks_type: bool
+    compared: frozenset[tuple[str, ...] | None]
+    asks_attribute: bool
+    cells: frozenset[str] = frozenset()
 
     def uses(self, words: frozenset[str]) -> bool:
         """Whether one of these words is read, as a global name or an attribute."""
@@ -70,17 +82,36 @@ class Reads(NamedTuple):
 
 
 @functools.lru_cache(4096)
-def reads_of(code: CodeType) -> Reads:
-    """What `code` and the functions inside it read."""
+def callbacks_of(code: CodeType) -> frozenset[tuple[str, ...]]:
+    """The names under which `code`, and the functions inside it, call what may be tj.callback."""
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    own = frozenset(one.callee for one in handed_over(code))
+    return own.union(*map(callbacks_of, inner))
+
+
+@functools.lru_cache(4096)
+def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
+    """What `code` and the functions inside it read; where they are not wanted, without what is only
+    read `by_callbacks`."""
+    handed = [] if by_callbacks else handed_over(code)
+    passed_over = frozenset[int]().union(*[one.offsets for one in handed])
+    lambdas = [one.code for one in handed if one.code is not None]
     names: set[str] = set()
     attributes: set[str] = set()
     modules: set[tuple[str, int]] = set()
-    shows = matches = asks_type = False
+    compared: set[tuple[str, ...] | None] = set()
+    cells: set[str] = set()
+    shows = matches = asks_type = asks_attribute = False
     before: list[Any] = [None, None]
+    last: tuple[str, ...] | None = None
     for instruction in dis.get_instructions(code):
         name, value = instruction.opname, instruction.argval
+        if instruction.offset in passed_over:
+            continue
         if name in ("LOAD_GLOBAL", "LOAD_NAME"):
             names.add(value)
+        elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
+            cells.add(value)
         elif name in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"):
             attributes.add(value)
         elif name == "IMPORT_NAME":
@@ -88,6 +119,9 @@ def reads_of(code: CodeType) -> Reads:
         elif name == "MATCH_CLASS":
             matches = True
             attributes.update(before[-1] or ())
+        if name == "IS_OP" and last != ():
+            compared.add(last)
+        last = _spelled(name, value, last)
         shows |= name in _SHOWING or (name.startswith("BINARY_") and "%" in instruction.argrepr)
         first = value[0] if isinstance(value, tuple) and value else value
         if name.startswith("LOAD_") and first != "self":
@@ -95,19 +129,54 @@ def reads_of(code: CodeType) -> Reads:
             asks_type |= before[-1] in ATTRIBUTE_TESTS and name.startswith(
                 ("LOAD_FAST", "LOAD_DEREF")
             )
+        asks_attribute |= name in ("LOAD_ATTR", "LOAD_METHOD") and before == ["type", "self"]
         before = [before[-1], value]
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner = reads_of(constant)
+        if isinstance(constant, CodeType) and constant not in lambdas:
+            inner = reads_of(constant, by_callbacks)
+            cells |= inner.cells & frozenset(code.co_freevars)
             names |= inner.names
             attributes |= inner.attributes
             modules |= inner.modules
             shows |= inner.shows
             matches |= inner.matches
             asks_type |= inner.asks_type
+            asks_attribute |= inner.asks_attribute
+            compared |= inner.compared
+    # What a cell of this very code holds is a local variable.
+    own = {CLOSURE + cell for cell in code.co_cellvars}
+    compared = {None if path is not None and path[0] in own else path for path in compared}
     found = frozenset(names), frozenset(attributes), frozenset(modules)
-    reads = Reads(*found, shows, matches, asks_type)
+    reads = Reads(*found, shows, matches, asks_type, frozenset(compared), asks_attribute)
+    reads = reads._replace(cells=frozenset(cells))
+    if "id" in names or reads.uses(IDENTITY_TESTS):
+        reads = reads._replace(compared=reads.compared | {None})
     return reads._replace(shows=shows or reads.uses(SHOWERS))
+
+
+def _spelled(
+    instruction: str, value: Any, before: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """The name and attributes that reach what an instruction loads; empty for a constant, None for
+    what has none. `before` is that of the instruction before."""
+    if instruction in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return (value,)
+    if instruction == "LOAD_DEREF":
+        return (CLOSURE + value,)
+    if instruction in ("LOAD_ATTR", "LOAD_METHOD") and before:
+        return (*before, value)
+    return () if instruction.startswith(_CONSTANTS) else None
+
+
+def value_of(path: tuple[str, ...] | None, names: Mapping[str, Any]) -> Any:
+    """What this name and its attributes are, among these names: classes and modules are looked
+    into. None where that is not known."""
+    if path is None:
+        return None
+    value = names.get(path[0])
+    for word in path[1:]:
+        value = vars(value).get(word) if isinstance(value, (type, ModuleType)) else None
+    return value
 
 
 def module_names(reads: Reads, package: str) -> list[str]:
@@ -142,6 +211,13 @@ def is_foreign_module(name: str) -> bool:
     return is_foreign(filename) if filename else name in sys.stdlib_module_names
 
 
+def module_name(thing: Any) -> str:
+    """The name of the module that a class or function says it is from; some of those written in C
+    say something else there."""
+    name = thing.__module__
+    return name if isinstance(name, str) else "builtins"
+
+
 def is_tool(function: Any) -> bool:
     """Whether a function is a library's, whose names nobody rebinds."""
     if not isinstance(function, FunctionType):
@@ -150,15 +226,10 @@ def is_tool(function: Any) -> bool:
     return is_foreign(function.__code__.co_filename) or module.partition(".")[0] in TOOLS
 
 
-def is_users_object(value: Any) -> bool:
-    """Whether a value is an object of a class of the user's, with attributes."""
-    return hasattr(value, "__dict__") and not is_foreign_module(type(value).__module__)
-
-
 def keeps_elements(cls: type) -> bool:
     """Whether objects of a foreign class (UserDict, ChainMap) are containers, which keep in
     attributes what is read by index."""
-    if cls.__module__ in _ABSTRACT or not is_foreign_module(cls.__module__):
+    if module_name(cls) in _ABSTRACT or not is_foreign_module(module_name(cls)):
         return False
     return "__getitem__" in vars(cls) or "__iter__" in vars(cls)
 
@@ -167,7 +238,7 @@ def answers_once(cls: type) -> bool:
     """Whether objects of a foreign class answer something else each time, and nobody knows what:
     iterators, generators, files, queues."""
     methods = ("__next__", "get_nowait", "recv")
-    return any(hasattr(cls, name) for name in methods) and is_foreign_module(cls.__module__)
+    return any(hasattr(cls, name) for name in methods) and is_foreign_module(module_name(cls))
 
 
 def functions_in(method: Any) -> list[Any]:

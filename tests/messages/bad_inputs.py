@@ -1,0 +1,211 @@
+"""Bad inputs, each the way a user would meet it: what they get is kept in messages.txt."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+import tracejit as tj
+
+X = np.array([1.0, 2.0, 3.0])
+A = np.eye(3)
+KEPT: list[Any] = []
+
+
+def compiled(f: Callable[..., Any]) -> Any:
+    """A function without files."""
+    return tj.function(f, cache=False)
+
+
+def local_array(x: Any) -> Any:
+    weights = np.ones((4, 2))
+    return x @ weights
+
+
+def solver(x: Any) -> Any:
+    @tj.custom_gradient
+    def root(a: Any) -> Any:
+        found = scipy.optimize.minimize(lambda t: np.sum((t**3 - a) ** 2), np.ones(3))
+        return np.asarray(found.x), lambda dy: dy
+
+    return root(x)
+
+
+def fill_zeros(x: Any) -> Any:
+    out = np.zeros(3)
+    out[0] = x[0]
+    return out
+
+
+def keep(x: Any) -> Any:
+    KEPT.append(x * 2.0)
+    return x
+
+
+def kept_tensor() -> Any:
+    compiled(keep)(X)
+    return KEPT[-1] + 1.0
+
+
+def rule(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss whose custom gradient has the rule `answer`."""
+
+    @tj.custom_gradient
+    def double(a: Any) -> Any:
+        return a * 2.0, answer
+
+    return lambda x: np.sum(double(x))
+
+
+def no_pair(x: Any) -> Any:
+    @tj.custom_gradient
+    def double(a: Any) -> Any:
+        return a * 2.0
+
+    return np.sum(double(x))
+
+
+def rounded(x: Any) -> Any:
+    return tj.grad_pass_through(lambda a: np.sum(a))(x)
+
+
+def watched_array() -> Any:
+    with tj.GradientTape() as tape:
+        tape.watch(X)
+
+
+def tape_used_twice() -> Any:
+    tape, x = tj.GradientTape(), tj.constant(X)
+    with tape:
+        tape.watch(x)
+        y = x * x
+    tape.gradient(y, x)
+    tape.gradient(y, x)
+
+
+def tape_of_arrays() -> Any:
+    with tj.GradientTape() as tape:
+        y = X * X
+    tape.gradient(y, X)
+
+
+def variable_in_place() -> Any:
+    v = tj.Variable(X)
+    v += 1.0
+    return v
+
+
+def variable_element() -> Any:
+    v = tj.Variable(X)
+    v[0] = 1.0
+
+
+BAD_INPUTS: dict[str, Callable[[], Any]] = {
+    # Shapes, axes and indices
+    "add shapes": lambda: compiled(lambda x: x + np.ones(4))(X),
+    "matmul shapes": lambda: compiled(local_array)(X),
+    "sum axis": lambda: compiled(lambda x: np.sum(x, axis=3))(X),
+    "sum axis of a bool": lambda: compiled(lambda x: np.sum(x, axis=True))(X),
+    "reshape": lambda: compiled(lambda x: np.reshape(x, (2, 2)))(X),
+    "concatenate": lambda: compiled(lambda x: np.concatenate([x, np.ones((2, 2))]))(X),
+    "stack": lambda: compiled(lambda x: np.stack([x, x[:2]]))(X),
+    "einsum": lambda: compiled(lambda x: np.einsum("ij,jk->ik", x, x))(X),
+    "index": lambda: compiled(lambda x: x[5])(X),
+    "too many indices": lambda: compiled(lambda x: x[0, 0])(X),
+    "float index": lambda: compiled(lambda x: x[1.5])(X),
+    "array of floats as index": lambda: compiled(lambda x: x[x])(X),
+    "solve": lambda: compiled(lambda a: np.linalg.solve(a, np.ones(4)))(A),
+    "inverse of no square": lambda: compiled(np.linalg.inv)(np.ones((2, 3))),
+    "cross product": lambda: compiled(np.cross)(np.ones(2), np.ones(2)),
+    "interp": lambda: compiled(lambda x: np.interp(x, x, np.ones(2)))(X),
+    "broadcast_to": lambda: compiled(lambda x: np.broadcast_to(x, (2, 4)))(X),
+    "length of a scalar": lambda: compiled(lambda x: len(np.sum(x)))(X),
+    # Python asks for values
+    "float": lambda: compiled(lambda x: float(x[0]))(X),
+    "complex": lambda: compiled(lambda x: complex(x[0]))(X),
+    "item": lambda: compiled(lambda x: x[0].item())(X),
+    "tolist": lambda: compiled(lambda x: x.tolist())(X),
+    "asarray": lambda: compiled(lambda x: np.asarray(x) * 1.0)(X),
+    "array of a list": lambda: compiled(lambda x: np.array([x[0], x[1]]))(X),
+    "math.sin": lambda: compiled(lambda x: math.sin(x[0]))(X),
+    "math.fsum": lambda: compiled(lambda x: math.fsum(x))(X),
+    "truth of an array": lambda: compiled(lambda x: x if x > 0 else -x)(X),
+    "and": lambda: compiled(lambda x: (x > 0) and (x < 2))(X),
+    "range of an array": lambda: compiled(lambda x: [x for _ in range(x)])(X),
+    "f-string": lambda: compiled(lambda x: f"{x[0]:.2f}")(X),
+    "str": lambda: compiled(lambda x: {"1.0": x}.get(str(x[0])))(X),
+    "type": lambda: compiled(lambda x: x if type(x) is np.ndarray else -x)(X),
+    "json": lambda: compiled(lambda x: json.dumps({"loss": x}))(X),
+    "pickle": lambda: compiled(lambda x: pickle.dumps(x))(X),
+    "np.vectorize": lambda: compiled(lambda x: np.vectorize(lambda t: abs(t))(x))(X),
+    "np.fromiter": lambda: compiled(lambda x: np.fromiter((t for t in x), float))(X),
+    "a solver": lambda: compiled(solver)(X),
+    "expm": lambda: compiled(lambda x: scipy.linalg.expm(x * A))(X),
+    # Sizes that depend on data, and what is not recorded
+    "where with one argument": lambda: compiled(lambda x: np.where(x > 1))(X),
+    "nonzero": lambda: compiled(np.nonzero)(X),
+    "unique": lambda: compiled(np.unique)(X),
+    "a mask as result": lambda: compiled(lambda x: x[x > 1])(X),
+    "packbits": lambda: compiled(lambda x: np.packbits(x > 1))(X),
+    "where= without out=": lambda: compiled(lambda x: np.exp(x, where=x > 0))(X),
+    "dtype of text": lambda: compiled(lambda x: x.astype("U3"))(X),
+    "dtype of a sum": lambda: compiled(lambda x: np.sum(x, dtype=str))(X),
+    "np.random": lambda: compiled(lambda x: x + np.random.normal(size=3))(X),  # noqa: NPY002
+    "a misspelled attribute": lambda: compiled(lambda x: x.foo)(X),
+    "an attribute to set": lambda: compiled(lambda x: setattr(x, "foo", 1))(X),
+    # Writing
+    "writing into zeros": lambda: compiled(fill_zeros)(X),
+    "out= of a plain array": lambda: compiled(lambda x: np.exp(x, out=np.zeros(3)))(X),
+    "assigning a Variable's element": variable_element,
+    "adding to a Variable": variable_in_place,
+    "assigning another shape": lambda: tj.Variable(X).assign(np.ones(4)),
+    "a Tensor that was kept": kept_tensor,
+    # Arguments and results
+    "text in arithmetic": lambda: compiled(lambda x: x + "a")(X),
+    "objects": lambda: compiled(lambda x: x)(np.array([object()])),
+    "an array of text": lambda: compiled(lambda x: x)(np.array(["a"])),
+    "a generator": lambda: compiled(lambda x: x)(i for i in range(3)),
+    "no function": lambda: tj.function(3),
+    "a missing argument": lambda: compiled(lambda x, y: x)(X),
+    "an unknown argument": lambda: compiled(lambda x: x)(X, z=1),
+    "an unknown option": lambda: tj.function(lambda x: x, exakt=True),
+    "no threads": lambda: tj.function(lambda x: x, threads=0),
+    "no spec": lambda: tj.function(lambda x: x, input_signature=[np.float64]),
+    "a size that is needed": lambda: compiled(lambda x: x / len(x)).kernel(tj.TensorSpec((None,))),
+    "a branch without a call": lambda: compiled(lambda x: x if x[0] > 0 else -x).kernel(
+        tj.TensorSpec((3,))
+    ),
+    "a constant of text": lambda: tj.constant("a"),
+    "a file that is not there": lambda: tj.load("no_such_kernel.py"),
+    # Transforms
+    "gradient of an array": lambda: tj.grad(lambda x: x * 2.0)(X),
+    "gradient by integers": lambda: tj.grad(lambda x: np.sum(x * 2))(np.arange(3)),
+    "gradient of a complex number": lambda: tj.grad(lambda x: np.sum(x * 1j))(X),
+    "gradient by no argument": lambda: tj.grad(lambda x: np.sum(x), argnums=2)(X),
+    "gradient by a wrong name": lambda: tj.grad(lambda x: np.sum(x), argnames="y")(X),
+    "gradient of None": lambda: tj.grad(lambda x: None)(X),
+    "gradient of a dict": lambda: tj.grad(lambda x: {"loss": np.sum(x)})(X),
+    "tangent of another shape": lambda: tj.jvp(lambda x: np.sum(x), (X,), (np.ones(4),)),
+    "hessian of an array": lambda: tj.hessian(lambda x: x)(X),
+    "batches of two sizes": lambda: tj.vmap(lambda x, y: x + y)(np.ones(3), np.ones(4)),
+    "a branch under vmap": lambda: tj.vmap(lambda x: x if x > 0 else -x)(X),
+    # Markers, tapes and rules
+    "two gradients for one": lambda: tj.grad(rule(lambda dy: (dy, dy)))(X),
+    "a gradient of another shape": lambda: tj.grad(rule(lambda dy: np.ones(2)))(X),
+    "a gradient of text": lambda: tj.grad(rule(lambda dy: "dy"))(X),
+    "a custom gradient without a rule": lambda: tj.grad(no_pair)(X),
+    "jvp of a clipping rule": lambda: tj.jvp(rule(lambda dy: np.clip(dy, -1, 1)), (X,), (X,)),
+    "grad_pass_through of a sum": lambda: tj.grad(lambda x: np.sum(rounded(x)))(X),
+    "a rule for a lambda": lambda: tj.register_gradient(lambda x: x),
+    "a second rule": lambda: tj.register_gradient(np.sin)(lambda op, dy: dy),
+    "watching an array": watched_array,
+    "a tape used twice": tape_used_twice,
+    "a tape asked for arrays": tape_of_arrays,
+}

@@ -1,0 +1,51 @@
+"""What bad inputs get: the messages in messages.txt, reviewed as prose.
+
+After a change that is meant to alter messages:
+
+    python -m tests.messages.test_messages    writes the file again; git shows what became of it
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.messages.bad_inputs import BAD_INPUTS
+
+FILE = Path(__file__).with_name("messages.txt")
+# NumPy and Python word some errors otherwise from version to version, and carets need 3.11.
+LINE = re.compile(r"\b(\w+\.py):\d+ ")
+CARETS = re.compile(r"^ +\^+\n", re.MULTILINE)
+
+
+def message_of(name: str) -> str:
+    """The error that a bad input gets, without line numbers and carets."""
+    try:
+        answer = BAD_INPUTS[name]()
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        text = text.replace(str(Path.cwd()), "")
+        return CARETS.sub("", LINE.sub(r"\1 ", text)).strip()
+    raise AssertionError(f"{name} is not refused: {answer!r}")
+
+
+def kept() -> dict[str, str]:
+    """The messages in the file, by the name of their input."""
+    parts = FILE.read_text().split("\n\n\n")
+    return {part.partition("\n")[0].strip("[]"): part.partition("\n")[2].strip() for part in parts}
+
+
+def test_the_file_has_the_message_of_every_input() -> None:
+    assert list(kept()) == list(BAD_INPUTS)
+    assert len(BAD_INPUTS) >= 80
+
+
+@pytest.mark.parametrize("name", BAD_INPUTS)
+def test_a_bad_input_gets_its_message(name: str) -> None:
+    assert message_of(name) == kept()[name]
+
+
+if __name__ == "__main__":
+    FILE.write_text("\n\n\n".join(f"[{name}]\n{message_of(name)}" for name in BAD_INPUTS) + "\n")

@@ -1,0 +1,29 @@
+"""The recordings that run, each on its thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Active(threading.local):
+    """The recordings that run on this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.stack: list[Any] = []
+
+
+active = Active()
+
+
+@contextmanager
+def outside_recordings() -> Iterator[None]:
+    """Meanwhile what this thread computes is recorded nowhere."""
+    outer, active.stack = active.stack, []
+    try:
+        yield
+    finally:
+        active.stack = outer

@@ -1,0 +1,201 @@
+"""What a function reads besides its arguments, and the guard that notices when it changes.
+
+From the function, code reaches outward by name: globals and closure cells, the functions they
+hold, attributes of objects and modules, elements of containers. `Captures` walks all that is
+reachable by names that occur in the code, and writes one guard: numbers and strings by type and
+value, other objects by identity, containers by length, keys and elements, arrays by identity and
+contents, functions and classes by what they are made of. A guard that fails makes the function
+record again, so a kernel is never stale.
+
+A captured array that is an operand becomes a hidden argument of the kernel, read at each call,
+and a view of it an operation on that (`views.py`).
+What NumPy computes from a captured array before that is a constant of the kernel; the comparison
+of contents protects it: of all elements, at the speed of memory. Arrays that nobody can write to
+are not compared.
+
+Attributes are those whose names the code spells; where it looks names up (`getattr`, `vars`), all
+of them. What an iterator will answer nobody knows: a function that reaches one has kernels for one
+call each. Not seen: what C code, modules and properties of foreign packages or the clock answer.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import io
+import operator
+import re
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.capture.ambient import ambient_states
+from tracejit.trace.capture.buffers import visit_buffer
+from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
+from tracejit.trace.capture.containers import visit_array, visit_container
+from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
+from tracejit.trace.capture.freezing import Frozen
+from tracejit.trace.capture.functions import visit_function, visit_memory
+from tracejit.trace.capture.operands import REACHING
+from tracejit.trace.capture.reads import answers_once
+from tracejit.trace.capture.walk import LEAVES, Lend, Walk
+from tracejit.trace.draws import is_random, refusing_draws
+
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+PARTIALS = (functools.partial, functools.partialmethod)
+_MEMORY = type(functools.lru_cache(int))
+
+
+class Captures(Walk):
+    """Everything reachable from some functions and objects, as checks and captured arrays."""
+
+    def __init__(
+        self,
+        roots: Iterable[Any],
+        limit: int | None = LEAVES,
+        compares: bool = True,
+        freezes: bool = False,
+        recorded: frozenset[str] = frozenset(),
+        lend: Lend | None = None,
+    ) -> None:
+        """Walk from `roots`: the function, the objects among its arguments, and the classes of
+        containers among them. Containers of more than `limit` elements in all are refused, or,
+        where it is None, not walked. Contents are copied only for a guard that `compares` them;
+        where it `freezes`, arrays are made read-only instead, if they can be. `recorded` are the
+        parameters of the first root that are recorded arrays; `lend` says which attributes the
+        kernel will read anew.
+        """
+        super().__init__(roots, limit, lend)
+        self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
+        self.frozen = Frozen() if freezes else None
+        self.recorded = recorded
+        before = None
+        while before != (found := [*map(len, (self.words, self.later_words, self.habits))]):
+            before = found
+            self.begin()
+            for root in self.roots:
+                self.visit(root, self.bind(root), "an argument", check=False)
+        for state in ambient_states(self.names | self.words, self.modules, self.does("show")):
+            self.check(f"{self.bind(state)}.read() == {self.bind(state.read())}")
+        if self.frozen is not None:
+            self.bind(self.frozen)
+        self.operands = self._only_operands()
+        if compares:
+            self.conditions.copy_contents(but=self.operands)
+
+    def does(self, habit: str) -> bool:
+        """Whether code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
+        `id`), or "take gradients"."""
+        return habit in self.habits
+
+    def refusing_draws(self, function: str) -> AbstractContextManager[None]:
+        """Raise UnsupportedError if meanwhile a random generator in reach was drawn from."""
+        return refusing_draws(function, self.generators)
+
+    def sources_of(self, array: np.ndarray) -> Sequence[tuple[str, np.ndarray]]:
+        """The captured arrays, with their names, that `array` may be a view of: itself, or those
+        in the same memory. Nothing where it shows no captured memory."""
+        if id(array) in self.arrays:
+            return (self.arrays[id(array)],)
+        if self._by_memory is None:
+            self._by_memory = {}
+            for name, one in self.arrays.values():
+                self._by_memory.setdefault(id(memory_of(one)), []).append((name, one))
+        return self._by_memory.get(id(memory_of(array)), ())
+
+    def _only_operands(self) -> dict[int, np.ndarray]:
+        """The large arrays, by id, that the code does nothing with but combine them with recorded
+        arrays."""
+        if self.times_at_root != 1 or not REACHING.isdisjoint(self.names | self.words):
+            return {}
+        found = {key: array for key, (_, array) in self.arrays.items() if is_large(array)}
+        return {
+            key: array
+            for key, array in found.items()
+            if all(self.only_operands.get(place, False) for place in self.places.get(key, {""}))
+        }
+
+    def settle(self, constants: Iterable[Any]) -> None:
+        """Compare operands all the same where one of the `constants` of the recording may have been
+        made of one: an array of as many elements as they have at least."""
+        if any(isinstance(one, np.ndarray) and one.size >= FEW for one in constants):
+            self.operands = {}
+        self.conditions.copy_contents(but=self.operands)
+
+    def agree(self, other: Captures) -> None:
+        """Compare as well what `other` does: constants of its recording are in the same kernel."""
+        self.operands = {key: x for key, x in self.operands.items() if key in other.operands}
+        self.conditions.copy_contents(but=self.operands)
+
+    def guard(self) -> Callable[[], bool] | None:
+        """One function that says whether everything is as it was; None where nothing was
+        captured. Its attribute `checks` lists the conditions."""
+        return self.conditions.compiled()
+
+    def inside(self, value: Any, held: str, name: str) -> None:
+        """Add the checks for what is inside of `value`, an object that the expression `held` is."""
+        kind = type(value)
+        if hasattr(kind, "__tracejit_record__"):
+            self.labels[id(value)] = name
+        elif issubclass(kind, np.ndarray):
+            visit_array(self, value, held, name)
+        elif is_random(value):
+            self.generators[name] = value
+        elif hasattr(kind, "numpy_generator"):
+            self.generators[name] = value.numpy_generator
+        elif kind is FunctionType:
+            visit_function(self, value)
+        elif kind is MethodType:
+            for part in (value.__self__, value.__func__):
+                self.visit(part, self.bind(part), name, check=False)
+        elif kind in (BuiltinMethodType, MethodWrapperType):
+            if not isinstance(value.__self__, (ModuleType, type)):
+                self.visit(value.__self__, f"{held}.__self__", name, check=False)
+        elif isinstance(value, PARTIALS):
+            for part in ("func", "args", "keywords"):
+                self.visit(getattr(value, part), f"{held}.{part}", part)
+        elif isinstance(value, (operator.attrgetter, operator.methodcaller)):
+            self.words.update(re.findall(r"\w+", repr(value)))
+        elif kind is _MEMORY:
+            visit_memory(self, value, held, name)
+        elif isinstance(value, weakref.ref):
+            # Not bound: whatever is referred to may go.
+            self.check(f"({held}() is None) is {value() is None}")
+            self.inside(value(), f"{held}()", name)
+        elif kind is contextvars.ContextVar:
+            try:
+                now = value.get()
+            except LookupError:
+                self.visit(None, f"{held}.get(None)", name)
+            else:
+                self.visit(now, f"{held}.get()", name)
+        elif isinstance(value, CONTAINERS):
+            visit_container(self, value, held, name)
+            if kind not in CONTAINERS:
+                visit_instance(self, value, held)
+        elif kind in VIEWS:
+            visit_container(self, value.mapping, self.bind(value.mapping), name)
+        elif kind is ModuleType:
+            visit_module(self, value, held)
+        elif isinstance(value, type):
+            visit_class(self, value)
+        elif is_buffer(value):
+            visit_buffer(self, value, held, name)
+        elif answers_once(kind):
+            if not isinstance(value, io.IOBase) or value.readable():
+                self.check("False")
+        else:
+            visit_instance(self, value, held)

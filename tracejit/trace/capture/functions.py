@@ -1,0 +1,200 @@
+"""What functions reach: the globals and modules that their code names, closures and defaults, and
+what a cache of answers holds."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from types import BuiltinMethodType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tracejit.trace.capture.contents import Memory, is_large
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.guards import is_empty
+from tracejit.trace.capture.operands import arrays_read
+from tracejit.trace.capture.reads import (
+    CLOSURE,
+    ENVIRONMENT,
+    LOOKUPS,
+    MAKERS,
+    MISSES,
+    NAMESPACES,
+    TAKERS,
+    Reads,
+    callbacks_of,
+    is_foreign_module,
+    is_installed,
+    is_tool,
+    module_names,
+    reads_of,
+    value_of,
+)
+from tracejit.trace.capture.walk import Walk
+from tracejit.trace.draws import is_random
+from tracejit.words import quoted
+
+CALLBACKS = "tracejit.callbacks"
+
+
+def visit_function(walk: Walk, function: FunctionType) -> None:
+    """What a function is made of and reads: code, defaults, variables of its closure, globals."""
+    wrapped = vars(function).get("__wrapped__")
+    held = walk.bind(function)
+    if wrapped is not None:
+        walk.visit(wrapped, f"{held}.__wrapped__", "function", check=False)
+    if isinstance(vars(function).get("registry"), MappingProxyType):  # of singledispatch
+        registry = vars(function)["registry"]
+        walk.visit(registry, f"{held}.registry", "function", check=False)
+    if is_tool(function) and (wrapped is None or is_tool(wrapped)):
+        return
+    for word in sorted(walk.spelled(vars(function))):
+        walk.visit(vars(function)[word], f"{held}.__dict__[{quoted(word)}]", word)
+    walk.visit_labels(function, held)
+    if not is_installed(function):
+        walk.check(f"{held}.__code__ is {walk.bind(function.__code__)}")
+        if "miss" in walk.habits:
+            walk.check(f"len({held}.__dict__) == {len(vars(function))}")
+    _visit_defaults(walk, function, held)
+    reads = _now_read(function)
+    _visit_globals(walk, function, reads)
+    _note_operands(walk, function)
+    free = function.__code__.co_freevars
+    for word, cell in zip(free, function.__closure__ or (), strict=True):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # the variable is bound later, or not at all
+            walk.check(f"_empty({walk.bind(cell)})")
+            continue
+        inside = word in reads.cells or reads is reads_of(function.__code__)
+        walk.visit(value, f"{walk.bind(cell)}.cell_contents", word, inside=inside)
+
+
+def _now_read(function: FunctionType) -> Reads:
+    """What the code of a function reads while it runs: not what it only hands to tj.callback."""
+    code = function.__code__
+    names = callbacks_of(code)
+    known = {**vars(builtins), **function.__globals__} if names else {}
+    found = (value_of(path, known) for path in names)
+    if names and all(getattr(one, "__module__", "") == CALLBACKS for one in found):
+        return reads_of(code, by_callbacks=False)
+    return reads_of(code)
+
+
+def _note_operands(walk: Walk, function: FunctionType) -> None:
+    """Which arrays that a function names are only operands of recorded arrays in it."""
+    code, space = function.__code__, function.__globals__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    places = {
+        word: f"{walk.bind(space)}[{quoted(word)}]" for word in code.co_names if word in space
+    }
+    places |= {word: f"{walk.bind(cell)}.cell_contents" for word, cell in cells.items()}
+    reads = reads_of(code)
+    places |= {word: f"{walk.bind(space)}[{quoted(word)}]" for word in reads.names & space.keys()}
+
+    def resolve(word: str) -> Any:
+        if word in cells:
+            return None if is_empty(cells[word]) else cells[word].cell_contents
+        return space[word] if word in space else vars(builtins).get(word)
+
+    if not any(is_large(resolve(word)) for word in places):
+        return
+    is_root = function is walk.root
+    read = arrays_read(code, walk.recorded if is_root else frozenset(), resolve)
+    for word, place in places.items():
+        walk.only_operands[place] = walk.only_operands.get(place, True) and word not in read
+
+
+def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
+    """The names that the code of a function reads, and the modules that it imports."""
+    space, whole = function.__globals__, reads_of(function.__code__)
+    walk.words |= reads.attributes
+    walk.later_words |= whole.attributes - reads.attributes
+    walk.names |= reads.names
+    installed = is_installed(function)
+    known = {**vars(builtins), **space, **_closure_of(function)} if reads.compared else {}
+    asks = any(_is_recorded(path, known) for path in reads.compared)
+    habits = {"take gradients": reads.uses(TAKERS), "ask identity": asks}
+    if not installed:
+        habits |= {
+            "look up": reads.uses(LOOKUPS),
+            "miss": reads.uses(MISSES),
+            "show": reads.shows,
+            "match": reads.matches,
+            "make": reads.uses(MAKERS),
+            "ask type": reads.asks_type,
+            "ask attribute": reads.asks_attribute,
+        }
+    walk.habits.update(habit for habit, has in habits.items() if has)
+    held, names = walk.bind(space), reads.names & space.keys()
+    for word in sorted(names):
+        walk.visit(space[word], f"{held}[{quoted(word)}]", word)
+    for word in sorted((whole.names - names) & space.keys()):
+        walk.visit(space[word], f"{held}[{quoted(word)}]", word, inside=False)
+    if NAMESPACES & reads.names and not installed:
+        before, walk.limit = (walk.limit, walk.leaves), None
+        for word in sorted(word for word in space if word[:2] != "__" and word not in names):
+            walk.visit(space[word], f"{held}[{quoted(word)}]", word)
+        walk.limit, walk.leaves = before
+    absent = reads.names - names
+    builtin = space.get("__builtins__", {})
+    builtin = vars(builtin) if isinstance(builtin, ModuleType) else builtin
+    for word in sorted(absent & builtin.keys()):
+        if not isinstance(builtin[word], (BuiltinMethodType, type)):
+            walk.visit(builtin[word], f"{walk.bind(builtin)}[{quoted(word)}]", word)
+    if absent and not installed:
+        walk.conditions.check_absent(absent, held)
+    if reads.uses(ENVIRONMENT):
+        environment = vars(os.environ)["_data"]
+        walk.check(f"{walk.bind(environment)} == {walk.bind(dict(environment))}")
+    for name in module_names(reads, space.get("__package__") or ""):
+        walk.modules.add(name)
+        if not is_foreign_module(name):
+            walk.visit(sys.modules.get(name), f"_modules.get({name!r})", name)
+
+
+def _is_recorded(path: tuple[str, ...] | None, known: Mapping[str, Any]) -> bool:
+    """Whether a name and its attributes may be what is something else while it is recorded."""
+    value = value_of(path, known)
+    is_array = value is None or isinstance(value, (np.ndarray, np.generic)) or is_random(value)
+    return is_array or hasattr(type(value), "numpy_generator")
+
+
+def _closure_of(function: FunctionType) -> dict[str, Any]:
+    """The variables of its closure that are bound, as `Reads.compared` spells them."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found = {}
+    for word, cell in cells:
+        with suppress(ValueError):
+            found[CLOSURE + word] = cell.cell_contents
+    return found
+
+
+def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
+    """The defaults of a helper; those of the function itself are arguments."""
+    code, values = function.__code__, function.__defaults__
+    if values is not None:
+        walk.check(f"{held}.__defaults__ is {walk.bind(values)}")
+    if function is walk.root:
+        for name, value in (function.__kwdefaults__ or {}).items():
+            walk.check(f"{held}.__kwdefaults__[{name!r}] is {walk.bind(value)}")
+        return
+    names = code.co_varnames[code.co_argcount - len(values or ()) :]
+    for name, value in zip(names, values or (), strict=False):
+        walk.visit(value, walk.bind(value), name, check=False)
+    if function.__kwdefaults__ is not None:
+        walk.visit(function.__kwdefaults__, f"{held}.__kwdefaults__", "default")
+
+
+def visit_memory(walk: Walk, function: Any, held: str, name: str) -> None:
+    """A function under lru_cache, and what it remembers: it answers that again."""
+    walk.visit(function.__wrapped__, f"{held}.__wrapped__", name, check=False)
+    memory = Memory(function)
+    walk.check(f"_remembers({held}, {walk.bind(memory)})")
+    for answer in memory.answers:
+        if type(answer) not in ATOMS:
+            walk.visit(answer, walk.bind(answer), name, check=False)

@@ -1,0 +1,140 @@
+"""The state of a walk over all that a function reaches, and the steps that every kind of object
+shares: how what is met becomes conditions of a guard."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tracejit.errors import fail
+from tracejit.trace.capture.ambient import module_of
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.freezing import Frozen
+from tracejit.trace.capture.guards import Guard
+from tracejit.trace.capture.reads import LABELS
+
+LEAVES = 1000
+# What is one object to who hands it over: the methods of these classes do not change.
+OPAQUE = (list, dict, set, deque, FunctionType)
+# Who calls these reads and writes attributes past their class.
+UNSEEN = frozenset(("__getattribute__", "__setattr__", "__delattr__"))
+Lend = Callable[[Any, str, Any, bool], Any]
+
+
+class Walk:
+    """A walk from some functions and objects outward, with the guard that it writes."""
+
+    def __init__(
+        self, roots: Iterable[Any], limit: int | None = LEAVES, lend: Lend | None = None
+    ) -> None:
+        """Start at `roots`. Containers of more than `limit` elements in all are refused, or, where
+        it is None, not walked. `lend` says which attributes the kernel will read anew.
+
+        `arrays` are the arrays found, `labels` the names of Tensors and Variables, by id. `words`
+        are the attributes that the code spells, `later_words` those that only callbacks do, `names`
+        its globals, `modules` those that objects come from, `habits` what the code does that asks
+        for more checks. `recorded` are the parameters of `root`, the function that is first, that
+        are recorded arrays, `only_operands` says of places where arrays are held whether they are
+        only combined with such.
+        """
+        self.roots = list(roots)
+        self.root = getattr(self.roots[0], "__func__", self.roots[0]) if self.roots else None
+        self.limit = limit
+        self.arrays: dict[int, tuple[str, np.ndarray]] = {}
+        self.labels: dict[int, str] = {}
+        self.lend = lend
+        self.words: set[str] = set()
+        self.later_words: set[str] = set()
+        self.names: set[str] = set()
+        self.modules: set[str] = set()
+        self.habits: set[str] = set()
+        self.frozen: Frozen | None = None
+        self.recorded: frozenset[str] = frozenset()
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was found, but for the words and habits of the code."""
+        self.arrays.clear()
+        self.labels.clear()
+        self.generators: dict[str, Any] = {}
+        self.conditions = Guard()
+        self.bind = self.conditions.bind
+        self.check = self.conditions.check
+        self.visited: set[int] = set()
+        self.lent: dict[tuple[int, str], tuple[str, Any]] = {}
+        self.attributes: list[tuple[Any, str, Any]] = []
+        self.leaves = 0
+        self.times_at_root = 0
+        self.places: dict[int, set[str]] = {}
+        self.only_operands: dict[str, bool] = {}
+
+    def visit(
+        self, value: Any, place: str, name: str, check: bool = True, inside: bool = True
+    ) -> None:
+        """Add the checks for `value`, which is read again by the expression `place`; of a container
+        or a function only for which it is, where what is `inside` is not read."""
+        kind = type(value)
+        if kind in ATOMS or issubclass(kind, np.generic):
+            if check:
+                self.conditions.check_plain(value, place)
+            return
+        if check:
+            self.conditions.check_identity(value, place)
+        if not inside and kind in OPAQUE:
+            return
+        if kind is np.ndarray:
+            self.places.setdefault(id(value), set()).add(place)
+        elif value is self.root:
+            self.times_at_root += 1
+        if id(value) in self.visited:
+            return
+        self.visited.add(id(value))
+        self.modules.add(module_of(value))
+        if kind is FunctionType:
+            self.names.add(value.__name__)
+        self.inside(value, self.bind(value), name)
+
+    def visit_attribute(self, holder: Any, word: str, value: Any, place: str) -> None:
+        """Add the checks for an attribute in the `__dict__` of an object, or what it has to be to
+        be lent to the recording."""
+        asks = not self.habits.isdisjoint(("ask type", "ask attribute"))
+        if self.lend is not None and not asks and not self.words & UNSEEN:
+            self.attributes.append((holder, word, value))
+            found = self.lend(holder, word, value, "ask identity" in self.habits)
+            if found is not None:
+                self.lent[id(holder), word] = place, found
+                for condition in found.conditions(place, self.bind):
+                    self.check(condition)
+                return
+        self.visit(value, place, word)
+
+    def inside(self, value: Any, held: str, name: str) -> None:
+        """Add the checks for what is inside of `value`, an object that the expression `held` is."""
+        raise NotImplementedError
+
+    def count(self, elements: int, container: Any, name: str) -> bool:
+        """Whether a container is walked: refuse it where there is a limit."""
+        self.leaves += elements
+        if self.limit is None:
+            return self.leaves <= LEAVES
+        if self.leaves > self.limit:
+            what = f"the captured container {name}"
+            kind = f"{type(container).__name__} of more than {LEAVES} elements"
+            fix = "pass what is needed of it as an argument."
+            raise fail("not-an-array", None, what=what, article="a", kind=kind, fix=fix)
+        return True
+
+    def spelled(self, names: Collection[str]) -> set[str]:
+        """Those of some attributes that the code reads."""
+        if "look up" in self.habits:
+            return {name for name in names if not name.startswith("__")}
+        return self.words.intersection(names)
+
+    def visit_labels(self, value: Any, held: str) -> None:
+        """What a function or class is called, where the code asks for that."""
+        for word in sorted(self.words & LABELS):
+            self.visit(getattr(value, word, None), f"getattr({held}, {word!r}, None)", word)
