@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
+from tracejit.rules import RULES_FOR_NUMPY
 from tracejit.trace.eager import EAGER
 
 # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.
@@ -46,6 +47,14 @@ def no_open_tape() -> Iterator[None]:
     """No test leaves a tape open."""
     yield
     assert EAGER.windows == ()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def rules_of_one_module() -> Iterator[None]:
+    """No recording reads what the rules of another module's tests read."""
+    before = list(RULES_FOR_NUMPY)
+    yield
+    RULES_FOR_NUMPY[:] = before
 
 
 def pytest_collection_finish() -> None:

@@ -857,7 +857,7 @@ def test_a_rule_must_be_callable() -> None:
         (lambda x: x[x == 1.0], None, r"returned shape \(1,\)"),
         (lambda x: "text", None, "returned a str"),
         (lambda x: None, None, "returned a NoneType"),
-        (lambda x: np.array([x, None], object), None, "returned a ndarray"),
+        (lambda x: np.array([x, None], object), None, "returned an ndarray"),
     ],
 )
 def test_what_a_primitive_returns_is_checked(f: Any, result: Any, problem: str) -> None:

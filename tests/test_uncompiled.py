@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit import joined
 from tracejit.errors import TracejitWarning
 from tracejit.trace.record import current_recording
 from tracejit.uncompiled import CAUSES, SECOND, cause_of
@@ -303,7 +304,17 @@ def test_clearing_forgets() -> None:
 
 def test_every_cause_is_triggered() -> None:
     rows = {"overlap" if one is container else one.__name__ for one in WAYS}
-    assert rows | {"ways", "reads", "floating"} == set(CAUSES)  # tests/trace/test_floating.py
+    # Floating-point errors have tests of their own in tests/trace/test_floating.py.
+    assert rows | {"ways", "long", "reads", "floating"} == set(CAUSES)
+
+
+def test_code_that_is_too_long_is_not_told_to_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joined, "MAX_NODES", 3)
+    f = tj.function(lambda x: x * 2.0 if x[0] > 0 else x * 3.0, name="f", cache=False)
+    f(X)
+    with pytest.warns(tj.TracejitWarning, match="more than 50,000 operations") as said:
+        f(-X)
+    assert "max_paths" not in str(said[0].message)
 
 
 def test_threads_that_change_what_is_read_are_told() -> None:

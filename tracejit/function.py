@@ -214,7 +214,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             if following is None:
                 return MISS
             found = following
-        raise Failed("ways", str(len(found.entry.ways)))
+        raise found.entry.ways.failed()
 
     def _other_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that takes a way through the function which its kernel has not recorded. MISS
@@ -227,7 +227,6 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         call = self._take_apart(arguments, space)
         seen = self._shelf.calls
         tried = [one for one in reversed(self._shelf.made) if one.entry.fits(call)]
-        ways = 0
         for _ in range(self.options.max_paths):
             onto: Entry | None = None
             outcomes: list[Any] = []
@@ -238,13 +237,12 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
                 if parting is not None and onto is None:
                     onto, outcomes = one.entry, parting
             if onto is not None and onto.ways.is_full(self.options.max_paths):
-                ways = len(onto.ways)
-                break
+                raise onto.ways.failed()
             found = self._specialise_in_turn(call, space, seen, onto, outcomes)
             if found is None:
                 return MISS
             seen, tried = self._shelf.calls, [found]
-        raise Failed("ways", str(ways))
+        raise Failed("ways", str(self.options.max_paths))
 
     def _inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """The call as part of the recording that runs already."""

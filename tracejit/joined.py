@@ -17,7 +17,7 @@ from tracejit.runtime.dispatch import Answers, Entry
 from tracejit.runtime.notes import KERNELS
 from tracejit.runtime.turns import Mutex
 from tracejit.specialise import RecordedCall
-from tracejit.trace.decisions import Hidden
+from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.lending import Attribute
 from tracejit.trace.record import Recording
 from tracejit.traced import is_unrecorded
@@ -128,9 +128,18 @@ class Ways:
             return self
         return others
 
+    @property
+    def is_long(self) -> bool:
+        """Whether their code is too long for more, however many are allowed."""
+        return self.tree.size > MAX_NODES
+
     def is_full(self, most: int) -> bool:
         """Whether no more are joined."""
-        return len(self.ways) >= most or self.tree.size > MAX_NODES
+        return len(self.ways) >= most or self.is_long
+
+    def failed(self) -> Failed:
+        """What a call raises that takes yet another."""
+        return Failed("long" if self.is_long else "ways", str(len(self.ways)))
 
     def join(self, way: Way) -> None:
         """Add a way. Raises Misfit where it does not begin as the others do."""

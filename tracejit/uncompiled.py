@@ -12,7 +12,7 @@ import warnings
 from typing import NamedTuple
 
 from tracejit.errors import TracejitWarning
-from tracejit.joined import raised_by_kernel
+from tracejit.joined import MAX_NODES, raised_by_kernel
 from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import line_in_kernel
 from tracejit.runtime.turns import Mutex
@@ -90,6 +90,13 @@ CAUSES = {
         AS_PYTHON,
         "{detail}, and a kernel, which computes other operations, would meet other errors",
         "let errors be ignored, and test the values, np.any(x == 0).",
+        patience=1,
+    ),
+    "long": Cause(
+        AS_PYTHON,
+        f"the call takes a way through the function that is none of the {{detail}} recorded, whose "
+        f"code has more than {MAX_NODES:,} operations",
+        "choose between arrays with np.where(condition, a, b).",
         patience=1,
     ),
     "ways": Cause(

@@ -396,3 +396,15 @@ def test_a_view_has_the_name_of_what_was_captured() -> None:
     part = base[1:]
     (source,) = Captures([lambda: part]).sources_of(base)  # whose memory it shares
     assert source[1] is part
+
+
+def test_an_attribute_that_is_named_as_pythons_own_are_is_seen() -> None:
+    class Settings:
+        """Attributes by any name."""
+
+    settings = Settings()
+    setattr(settings, "__file__", 2.0)  # noqa: B010
+    scale = tj.function(lambda x: x * getattr(settings, "__file__"), cache=False)  # noqa: B009
+    assert scale(np.ones(1))[0] == 2.0
+    setattr(settings, "__file__", 3.0)  # noqa: B010
+    assert scale(np.ones(1))[0] == 3.0

@@ -24,6 +24,12 @@ OPAQUE = (list, dict, set, deque, FunctionType)
 UNSEEN = frozenset(("__getattribute__", "__setattr__", "__delattr__"))
 Lend = Callable[[Any, str, Any, bool], Any]
 
+# What every object, class or module has: no data of the user's.
+_OF_EVERY_OBJECT = {name for name in dir(type) if name.startswith("__")} | set(
+    """__weakref__ __slots__ __builtins__ __loader__ __spec__ __cached__ __package__
+    __path__""".split()
+)
+
 
 class Walk:
     """A walk from some functions and objects outward, with the guard that it writes."""
@@ -131,7 +137,7 @@ class Walk:
     def spelled(self, names: Collection[str]) -> set[str]:
         """Those of some attributes that the code reads."""
         if "look up" in self.habits:
-            return {name for name in names if not name.startswith("__")}
+            return {name for name in names if name not in _OF_EVERY_OBJECT}
         return self.words.intersection(names)
 
     def visit_labels(self, value: Any, held: str) -> None:
