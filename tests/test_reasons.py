@@ -338,3 +338,13 @@ def test_every_sentence_is_whole() -> None:
         for text in sentence:
             text.format(**words)
     assert READS[-1][0] == ""
+
+
+def test_the_line_that_needs_a_size_is_told() -> None:
+    @tj.function(cache=False)
+    def total(x: Any) -> Any:
+        return sum(x[k] for k in range(len(x)))
+
+    for size in (3, 4):
+        total(np.ones(size))
+    assert "return sum(x[k] for k in range(len(x)))" in total.explain()

@@ -29,6 +29,7 @@ from tracejit.trace.decisions import Failed
 from tracejit.trace.lending import changes_by_others
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
+from tracejit.trace.shapes import Shapes
 from tracejit.trace.signature import Call, bind_arguments, static_names, take_apart
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import map_tree
@@ -224,6 +225,7 @@ class Explained:
     python: Callable[..., Any]
     signature: inspect.Signature
     request: Request
+    _shapes: Shapes
     options: Any
     is_derived: bool
     is_held = True  # by the user, who can ask it
@@ -350,7 +352,7 @@ def explained(specialise: S) -> S:
         if known is not None and known not in shelf.kernels:
             self._history.move(known, kernel)
         else:
-            reason = settled(reason, entry, shelf.holds(entry))
+            reason = settled(reason, entry, shelf.holds(entry), self._shapes.fixed)
             self._history.add(kernel, reason)
         if changes_by_others() == others:
             self._note_uncompiled(entry, kernel, reason)

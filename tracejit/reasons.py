@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tracejit.errors import Where
@@ -20,6 +21,7 @@ from tracejit.runtime.shelf import Made
 from tracejit.sentences import READS, SENTENCES
 from tracejit.specialise import RecordedCall
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
+from tracejit.trace.shapes import Place
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.sparse import is_like_matrix
 from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
@@ -140,14 +142,17 @@ def read_otherwise(entry: Entry) -> list[Difference]:
     return [Difference("contents" if one.now == CONTENTS else "captured", *one) for one in found]
 
 
-def settled(reason: Reason, entry: Entry, lasting: bool) -> Reason:
+def settled(
+    reason: Reason, entry: Entry, lasting: bool, fixed: Mapping[Place, Any] = MappingProxyType({})
+) -> Reason:
     """`reason`, now that `entry` was made: what Python has read is known, and, where the kernel is
-    not `lasting`, what the function itself has changed."""
+    not `lasting`, what the function itself has changed. `fixed` are the dimensions that cannot be
+    free, with the line that needs the number."""
     found = []
     for one in reason.differences:
         leaf = next((x for x in entry.call.leaves if words_of(x) == one.what), None)
         if one.row == "shape" and leaf is not None:
-            one = _sized(one, leaf)
+            one = _sized(one, leaf, fixed)
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
             one = _read(one, _readers(entry)[leaf.name])
         elif one.row == "dynamic" and leaf is not None and leaf.name in entry.fixed:
@@ -172,7 +177,7 @@ def _lent(one: Difference, entry: Entry) -> Difference:
     return one._replace(row="lent") if is_lent else one
 
 
-def _sized(one: Difference, leaf: Leaf) -> Difference:
+def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Place, Any]) -> Difference:
     """A difference in shape, now that it is known which dimensions are free."""
     axes = _free_axes(leaf.type)
     if axes:
@@ -180,8 +185,12 @@ def _sized(one: Difference, leaf: Leaf) -> Difference:
     if leaf.type is not None and any(size < SMALLEST for size in leaf.type.shape):
         text = "Sizes 0 and 1 have kernels of their own: they broadcast and reduce otherwise"
         return one._replace(detail=text)
+    places = [why for place, why in fixed.items() if place.path == leaf.path]
+    found = [getattr(why, "where", why) for why in places]
+    line = next((_reading(where)[0] for where in found if type(where) is Where), "")
+    detail = f"Every size of {one.what} has a kernel of its own: the function needs the number"
     return one._replace(
-        detail=f"Every size of {one.what} has a kernel of its own: the function needs the number",
+        detail=detail + line,
         fix="write x.shape[0] for len(x), -1, *_like and reductions; np.arange(n) and its kin of "
         "tracejit.numpy; or pass arrays of one shape.",
     )

@@ -206,13 +206,13 @@ class Spelling:
                 ast.Call(func=ast.Name(id="list"), args=[ast.Attribute(attr="__dict__")])
                 | ast.Call(func=ast.Name(id="_kept"))
             ):
-                return f"of the attributes {_listed(was)}", f"of the attributes {_listed(now)}"
+                return _parted("attributes", was, now)
             case ast.Call(func=ast.Name(id="_exact" | "_kinds")):
                 return AS_IT_WAS, "of other elements"
             case ast.Call(func=ast.Name(id="len")):
                 return f"of length {was}", f"of length {now}"
             case ast.Call(func=ast.Name(id="list")):
-                return f"of the keys {_listed(was)}", f"of the keys {_listed(now)}"
+                return _parted("keys", was, now)
             case ast.Attribute(attr="dtype"):
                 return f"of dtype {was}", f"of dtype {now}"
             case ast.Attribute(attr="shape"):
@@ -270,6 +270,20 @@ def _subject(place: ast.expr) -> ast.expr:
         case ast.Attribute(value=ast.Name() as inner, attr="dtype" | "shape"):
             return inner
     return place
+
+
+def _parted(noun: str, was: Any, now: Any) -> tuple[str, str]:
+    """Two lists of keys, shortened to those that are not in both where they are long.
+
+    >>> _parted("keys", ["a"], ["a", "b"])
+    ("of the keys 'a'", "of the keys 'a', 'b'")
+    """
+    whole = max(len(", ".join(map(described, keys))) for keys in (was, now)) <= LONGEST
+    if whole or set(was) == set(now):
+        return f"of the {noun} {_listed(was)}", f"of the {noun} {_listed(now)}"
+    new, gone = ([key for key in one if key not in two] for one, two in ((now, was), (was, now)))
+    told = [f"{_listed(keys)} {word}" for keys, word in ((new, "new"), (gone, "gone")) if keys]
+    return f"of {len(was)} {noun}", f"of {len(now)} {noun}, {' and '.join(told)}"
 
 
 def _listed(keys: Any) -> str:
