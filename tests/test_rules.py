@@ -85,7 +85,7 @@ def test_inputs_are_the_arrays_among_the_leaves_of_the_arguments() -> None:
     assert [type(leaf) for leaf in rule.arrays] == [
         np.ndarray,
         np.ndarray,
-        tj.Tensor,
+        type(T),
         tj.Variable,
         np.ndarray,
     ]
@@ -252,7 +252,7 @@ def test_real_gradients_of_any_precision_fit(wanted: Any, given: Any) -> None:
         (lambda g: g * 1j, RuleTypeError, "returned a complex gradient c16[3] for x"),
         (lambda g: 1j, RuleTypeError, "returned a complex gradient"),
         (lambda g: "text", RuleTypeError, "returned a str for x, which is float64"),
-        (lambda g: object(), RuleTypeError, "returned a object for x, which is float64"),
+        (lambda g: object(), RuleTypeError, "returned an object for x, which is float64"),
     ],
 )
 def test_an_answer_that_does_not_fit(answer: Any, kind: type, text: str) -> None:

@@ -22,6 +22,7 @@ from tracejit.errors import (
 )
 from tracejit.targets import UnconnectedGradients, wants_zeros
 from tracejit.trace.eager import EAGER
+from tracejit.words import a
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
@@ -286,7 +287,7 @@ def test_errors_name_the_call_the_argument_and_the_line() -> None:
     for call, text in cases:
         error = refusal(TapeArgumentError, call)
         assert text in str(error)
-        assert "got a ndarray" in str(error) or "got an ndarray" in str(error)
+        assert "got an ndarray" in str(error) or "got an ndarray" in str(error)
         assert "tj.constant(...)" in str(error)
         assert error.where.text.strip().startswith("(lambda: tape.")
 
@@ -303,7 +304,7 @@ def test_gradients_names_its_arguments() -> None:
 def test_watching_what_is_no_tensor_names_the_fix_and_the_line(given: Any) -> None:
     with tj.GradientTape() as tape:
         error = refusal(WatchError, lambda: tape.watch([tj.constant(1.0), given]))
-    assert f"was given a {type(given).__name__}" in str(error)
+    assert f"was given {a(type(given).__name__)}" in str(error)
     assert "x = tj.constant(x)" in str(error)
     assert "tape.watch(" in error.where.text
 

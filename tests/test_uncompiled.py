@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import warnings
@@ -305,7 +306,18 @@ def test_clearing_forgets() -> None:
 def test_every_cause_is_triggered() -> None:
     rows = {"overlap" if one is container else one.__name__ for one in WAYS}
     # Floating-point errors have tests of their own in tests/trace/test_floating.py.
-    assert rows | {"ways", "long", "reads", "floating"} == set(CAUSES)
+    assert rows | {"ways", "long", "reads", "floating", "warned"} == set(CAUSES)
+
+
+def test_a_kernel_that_only_warns_is_told_by_explain_alone() -> None:
+    f = tj.function(lambda x: np.sum(np.log(x)) * 0.0, name="f", cache=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for _ in range(3):
+            with contextlib.suppress(RuntimeWarning):
+                f(np.zeros(2))
+    assert cause_of(RuntimeWarning("divide by zero"))[0] == "warned"
+    assert "report" not in f.explain()
 
 
 def test_code_that_is_too_long_is_not_told_to_allow_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.shelf import Made, Shelf
 from tracejit.specialise import Asked, Run
+from tracejit.strict import is_mistake, is_strict
 from tracejit.switch import OPEN, is_disabled, is_open, way_out
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
@@ -300,6 +301,8 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
             raise error.__cause__ from None
         except Exception as error:
             problem = error
+            if is_strict() and is_mistake(error):
+                raise
         for leaf in call.leaves:
             self._shapes.check_spec(leaf, None)
         made = self._specialise(call, space, onto, forced)

@@ -4,6 +4,8 @@ A call whose kernel or recording raises is made again by Python, whose answer is
 meant for errors of the user's program, which Python raises again and the program may catch. An
 error that Python does not raise anywhere in the second run is a mistake in generated code or in the
 recorder. Strict mode watches the second run and raises StrictError for it. Tests run under it.
+Likewise a recording with free dimensions that fails is made again without them; strict mode lets an
+error through that is tracejit's own.
 
 Floating-point errors and warnings do not count: a kernel may meet them in another place than
 NumPy does.
@@ -18,7 +20,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from tracejit.errors import fail
+from tracejit.errors import GraphError, TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 
@@ -28,6 +30,16 @@ NOT_PROMISED = (FloatingPointError, Warning)
 def is_strict() -> bool:
     """Tell if TRACEJIT_STRICT=1 is set."""
     return os.environ.get("TRACEJIT_STRICT") == "1"
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Tell if an error is one of tracejit's own, which nothing in a user's program explains."""
+    if isinstance(error, TracejitError):
+        return isinstance(error, GraphError)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGE)
 
 
 @contextmanager

@@ -115,7 +115,8 @@ class GradientTape:
         Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
         """
         recorder = self._recording("watch")
-        for leaf in flatten(tensor)[0]:
+        leaves, structure = flatten(tensor)
+        for leaf in [*leaves, *[set()] * structure.has(set)]:
             if type(leaf) is Variable:
                 self._window.watch_variable(leaf, recorder.version(leaf))
             elif type(leaf) in TENSORS and leaf.type.form != "weak":

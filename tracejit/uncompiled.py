@@ -8,6 +8,7 @@ has a row for every way into Python.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import NamedTuple
 
@@ -52,6 +53,13 @@ CAUSES = {
         "the kernel raised {detail}, where Python goes on",
         "test for it before the call, or choose with np.where(condition, a, b). If nothing in the "
         "function catches that error, please report it: it is one of tracejit.",
+    ),
+    "warned": Cause(
+        AS_PYTHON,
+        "the kernel raised {detail}, as the filters of warnings say, where Python goes on: a "
+        "kernel computes other operations, which may warn in other places",
+        "let the warnings of floating-point numbers be warnings.",
+        patience=sys.maxsize,
     ),
     "recording": Cause(
         AS_PYTHON,
@@ -172,6 +180,8 @@ def cause_of(error: BaseException) -> tuple[str, str, str]:
     if isinstance(error, Failed):
         cause = error.__cause__
         return error.row, error.detail if cause is None else _spelled(cause), ""
+    if isinstance(error, Warning):
+        return "warned", _spelled(error), ""
     if raised_by_kernel(error):
         line = line_in_kernel(error)
         return "kernel", _spelled(error) + (f" ({line})" if line else ""), ""

@@ -290,7 +290,7 @@ def test_what_python_goes_by_is_recorded(call: Callable[[Any], Any], what: str) 
 
     def f(x: Any) -> Any:
         decided = call(x)
-        return x * (sum(decided) if type(decided) is range else decided)
+        return x * (sum(decided) if isinstance(decided, range) else decided)
 
     compiled = tj.function(f)
     for x in map(np.array, (1.5, -1.5, 3.0, 1.5) if what[:5] != "using" else (1.5, 2.5, 1.5)):

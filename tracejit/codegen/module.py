@@ -25,7 +25,7 @@ from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
-from tracejit.codegen.sizes import free_names, size_lines, size_names
+from tracejit.codegen.sizes import free_names, size_lines, size_names, words_of
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
 from tracejit.ir.dims import spelled
@@ -167,7 +167,7 @@ def render(
     if lines:
         head += ["#", *lines]
     called = [value.name for value in facts.arguments] + [body.name for body in (*tiles, *bodies)]
-    check_names((facts.name, *called, *constants.names, *imports, *names.values()))
+    check_names((facts.name, *called, *constants.names, *imports, *words_of(names)))
     text = to_source("\n".join([*head, *functions]))
     text = text.replace(_SIGNATURE, f"SIGNATURE = {signature(facts, names)}", 1)
     text = f'"""{in_docstring(header(facts, names))}"""\n{text}'
@@ -372,7 +372,7 @@ def _written(
     if plan.results or not (plan.leaves or body.sliced):
         lines.append("return " + _returned(body, spell))
     imports |= spell.imports
-    check_names(names.values())
+    check_names(words_of(names))
     lines[unpacked_lines:unpacked_lines] = size_lines(lines, free, plan, names)
     return _Written(parameters, lines, names)
 

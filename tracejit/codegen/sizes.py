@@ -19,6 +19,14 @@ def free_names(sizes: Sizes | None) -> set[str]:
     return set() if sizes is None else {sizes.symbols[index].name for index in sizes.free()}
 
 
+def words_of(names: Mapping[Value, str]) -> list[str]:
+    """What values are called, without those that are free dimensions or computed from some: an
+    expression is their name."""
+    return [
+        name for value, name in names.items() if value.node is None or value.node.op is not SIZE
+    ]
+
+
 def size_names(plan: Plan) -> dict[Value, str]:
     """The sizes that a body hands on or is handed, by their own names."""
     found = {}

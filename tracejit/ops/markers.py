@@ -12,7 +12,7 @@ differentiates by, so that the same array read another way is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
@@ -57,7 +57,7 @@ class Marker:
     push: Callable[..., Sequence[Any]] | None = None
     sight: Any = None
     linear: Callable[[Sequence[bool], Sequence[bool]], LinearCall] | None = None
-    reads: Sequence[Any] = ()
+    reads: Sequence[Any] = field(default=(), repr=False)
 
     @property
     def __name__(self) -> str:

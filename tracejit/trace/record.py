@@ -88,6 +88,7 @@ class Recording(Recorder):
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
+        self.handling = Handling()  # it may go on at another moment than it was made at
         active.stack.append(self)
         return self
 

@@ -53,6 +53,10 @@ class Structure(NamedTuple):
         """The number of leaves."""
         return 1 if self.cls is None else sum(child.size for child in self.children)
 
+    def has(self, cls: type) -> bool:
+        """Whether a container of this class is in it, or is it."""
+        return self.cls is cls or any(child.has(cls) for child in self.children)
+
     def classes(self) -> list[type]:
         """The classes of the containers that are the user's own, and what makes the missing values
         of a defaultdict."""

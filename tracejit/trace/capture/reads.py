@@ -163,6 +163,8 @@ def _spelled(
         return (value,)
     if instruction == "LOAD_DEREF":
         return (CLOSURE + value,)
+    if value == "__class__":
+        return ()
     if instruction in ("LOAD_ATTR", "LOAD_METHOD") and before:
         return (*before, value)
     return () if instruction.startswith(_CONSTANTS) else None
