@@ -319,7 +319,7 @@ def _is_floating(leaf: Any) -> bool:
 
 
 def _moves(y: Any) -> bool:
-    """Whether a result has a derivative."""
+    """Tell if a result has a derivative."""
     return y.type.is_inexact if type(y) in TENSORS else _is_floating(y)
 
 

@@ -281,7 +281,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
         return {name: "static" if name in chosen else "wanted" for name in self._static}
 
     def _is_switched_off(self) -> bool:
-        """Whether calls are made by Python itself."""
+        """Tell if calls are made by Python itself."""
         raise NotImplementedError
 
     def _foreseen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ def input_keys(recording: Recording) -> list[Any]:
 
 
 def raised_by_kernel(error: BaseException) -> bool:
-    """Whether an error comes out of a kernel that was called, not out of a recording."""
+    """Tell if an error comes out of a kernel that was called, not out of a recording."""
     trace = error.__traceback__
     while trace is not None:
         if str(trace.tb_frame.f_globals.get("__name__", "")).startswith(KERNELS):
@@ -130,11 +130,11 @@ class Ways:
 
     @property
     def is_long(self) -> bool:
-        """Whether their code is too long for more, however many are allowed."""
+        """Tell if their code is too long for more, however many are allowed."""
         return self.tree.size > MAX_NODES
 
     def is_full(self, most: int) -> bool:
-        """Whether no more are joined."""
+        """Tell if no more are joined."""
         return len(self.ways) >= most or self.is_long
 
     def failed(self) -> Failed:
@@ -154,7 +154,7 @@ class Ways:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all ways answer in the same way, so that nobody need know which was taken."""
+        """Tell if all ways answer in the same way, so that nobody need know which was taken."""
         first = self.ways[0].finished
         if len(self.ways) == 1:
             return True
@@ -184,7 +184,7 @@ class Ways:
         return list(self._hidden.values())
 
     def read_variables(self) -> bool:
-        """Whether any reads a Variable or an eager Tensor, which a tape may have to see."""
+        """Tell if any reads a Variable or an eager Tensor, which a tape may have to see."""
         return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:

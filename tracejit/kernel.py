@@ -224,7 +224,7 @@ def share_constants(module: ModuleType, graph: Graph) -> None:
 
 
 def is_shared(data: Any) -> bool:
-    """Whether it is a large array of numbers in C order."""
+    """Tell if it is a large array of numbers in C order."""
     if not isinstance(data, np.ndarray) or data.nbytes < SHARED_BYTES:
         return False
     return bool(data.flags.c_contiguous and data.dtype.kind in "biufc")

@@ -26,7 +26,7 @@ FEW_NODES = 400
 
 
 def is_long(parts: Mapping[int, Partition]) -> bool:
-    """Whether the reverse passes are better written as one."""
+    """Tell if the reverse passes are better written as one."""
     lengths = [len(part.backward) for part in parts.values()]
     return len(lengths) > 1 and sum(lengths) > max(FEW_NODES, 2 * max(lengths))
 

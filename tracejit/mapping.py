@@ -97,7 +97,7 @@ def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> 
 
 
 def _is_fixed(leaf: Any) -> bool:
-    """Whether a leaf is no array or number, and so the same for all elements."""
+    """Tell if a leaf is no array or number, and so the same for all elements."""
     return type(leaf) not in TENSORS and type_of(leaf) is None
 
 

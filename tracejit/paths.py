@@ -352,7 +352,7 @@ def _arguments(values: Sequence[Tensor], suffix: str, directions: Sequence[Any])
 
 
 def _is_residual(value: Value) -> bool:
-    """Whether a value on the way can be a result of the call, too."""
+    """Tell if a value on the way can be a result of the call, too."""
     return value.type.is_inexact and value.type.form != "weak"
 
 

@@ -51,7 +51,7 @@ def shown(error: TracejitError) -> BaseException:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether code of tracejit has raised `error`."""
+    """Tell if code of tracejit has raised `error`."""
     innermost = error.__traceback__
     while innermost is not None and innermost.tb_next is not None:
         innermost = innermost.tb_next
@@ -151,7 +151,7 @@ class Recovering:
     def _can_fall_back(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
-        """Whether a call that raised is made again by Python itself: where a kernel raised, or a
+        """Tell if a call that raised is made again by Python itself: where a kernel raised, or a
         recording with effects, none of which has taken place."""
         if current_recording() is not None or isinstance(error, CommitFailed):
             return False
@@ -184,11 +184,11 @@ class Recovering:
 
     @property
     def _must_record(self) -> bool:
-        """Whether calls cannot be made by Python itself: those of most transforms."""
+        """Tell if calls cannot be made by Python itself: those of most transforms."""
         return self.is_derived and not self.request.transform
 
     def _is_switched_off(self) -> bool:
-        """Whether calls are made by Python itself, gradients by eager Tensors."""
+        """Tell if calls are made by Python itself, gradients by eager Tensors."""
         if current_recording() is not None or not switch.way_out():
             return False
         return not self._must_record
@@ -237,7 +237,7 @@ class Recovering:
         return found if taped else map_tree(plain_leaf, found)
 
     def _takes_gradients_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the function takes gradients by its arguments itself: what recordings know, or
+        """Tell if the function takes gradients by its arguments itself: what recordings know, or
         what its code spells."""
         if self._takes_gradients is None:
             try:

@@ -106,7 +106,7 @@ class Finished(NamedTuple):
         return Answers(outputs, commits), (*self.group, -1)
 
     def answers_like(self, other: Finished) -> bool:
-        """Whether the user's results are built as those of `other` are, and that is all."""
+        """Tell if the user's results are built as those of `other` are, and that is all."""
         if self.commits or other.commits or len(self.outputs) != len(other.outputs):
             return False
         return all(map(_alike, self.outputs, other.outputs))
@@ -183,7 +183,7 @@ def finish(
 
 
 def _alike(one: Output, other: Output) -> bool:
-    """Whether two outputs are built alike: fixed parts are the same objects, or equal numbers and
+    """Tell if two outputs are built alike: fixed parts are the same objects, or equal numbers and
     strings of one type."""
     if one.structure != other.structure:
         return False

@@ -25,13 +25,13 @@ def leaf_type(leaf: Any) -> ArrayType | None:
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether a leaf is an input or output of a custom op: an array, not a Python number."""
+    """Tell if a leaf is an input or output of a custom op: an array, not a Python number."""
     known = leaf_type(leaf)
     return known is not None and known.form != "weak"
 
 
 def has_cotangent(leaf: Any) -> bool:
-    """Whether an output of a custom op becomes a Tensor: an array or a float; a Python int or bool
+    """Tell if an output of a custom op becomes a Tensor: an array or a float; a Python int or bool
     stays what it is."""
     known = leaf_type(leaf)
     return known is not None and (known.form != "weak" or known.is_inexact)
@@ -89,7 +89,7 @@ class Rule:
         self.takes_variables = self._takes_variables()
 
     def _takes_variables(self) -> bool:
-        """Whether the rule is handed `variables`."""
+        """Tell if the rule is handed `variables`."""
         parameters = signature_of(self.rule).parameters
         kinds = [parameter.kind for parameter in parameters.values()]
         wanted = parameters.get("variables")

@@ -89,7 +89,7 @@ class RecordedCall(NamedTuple):
         return sizes if sizes is not None and sizes.free() else None
 
     def takes_what(self, other: RecordedCall) -> bool:
-        """Whether its kernel takes the same calls, but for the decisions in them."""
+        """Tell if its kernel takes the same calls, but for the decisions in them."""
         same = self.fixed.keys() == other.fixed.keys() and all(
             repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
         )
@@ -352,7 +352,7 @@ class Run:
         )
 
     def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
-        """Whether nothing but these attributes is other than before: the next run has them lent.
+        """Tell if nothing but these attributes is other than before: the next run has them lent.
         Otherwise they keep what they were assigned, for nothing takes place twice.
 
         Raises Failed where one holds neither a number nor an array of its own.
@@ -400,7 +400,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
-    """Whether code that this call may reach takes gradients by its own arrays."""
+    """Tell if code that this call may reach takes gradients by its own arrays."""
     return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
 
 

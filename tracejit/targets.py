@@ -35,7 +35,7 @@ class UnconnectedGradients(enum.Enum):
 
 
 def wants_zeros(unconnected_gradients: Any) -> bool:
-    """Whether zeros stand for what is unconnected."""
+    """Tell if zeros stand for what is unconnected."""
     if unconnected_gradients is UnconnectedGradients.NONE:
         return False
     try:

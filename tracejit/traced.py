@@ -262,7 +262,7 @@ class TracedCall:
 
 
 def is_unrecorded(error: BaseException) -> bool:
-    """Whether a kernel has met a decision that fell as it did in no recording."""
+    """Tell if a kernel has met a decision that fell as it did in no recording."""
     return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
 
 

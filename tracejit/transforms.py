@@ -186,7 +186,7 @@ def _split(
 
 
 def _is_plain(leaves: Sequence[Any]) -> bool:
-    """Whether no tape and no recording is to see what is computed from the leaves."""
+    """Tell if no tape and no recording is to see what is computed from the leaves."""
     if current_recording() is not None or EAGER.is_watched:
         return False
     return not any(type(leaf) in {Variable, *TENSORS} for leaf in leaves)

@@ -36,7 +36,7 @@ SUSPECTS = {
 
 
 def is_on() -> bool:
-    """Whether TRACEJIT_CHECK=1 asks for two recordings."""
+    """Tell if TRACEJIT_CHECK=1 asks for two recordings."""
     return os.environ.get("TRACEJIT_CHECK") == "1"
 
 

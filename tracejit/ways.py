@@ -133,7 +133,7 @@ def repeating(
 
 
 def is_for_halves(graph: Graph, tiling: Tiling) -> bool:
-    """Whether a third text of `graph`, with both halves in one, would cost more than it saves.
+    """Tell if a third text of `graph`, with both halves in one, would cost more than it saves.
 
     It saves the tuple of residuals and a few products with a cotangent of one; among thousands of
     statements that is a few hundredths of a call at most, and generating and compiling it would be

@@ -89,7 +89,7 @@ class Choice(NamedTuple):
         return Choice(np.logical_and(*masks), True, mine.inner)
 
     def has_the_mask_of(self, other: Choice) -> bool:
-        """Whether both are zero in the same places."""
+        """Tell if both are zero in the same places."""
         same = self.mask._value is other.mask._value and self.positive == other.positive
         return same and _like(self.inner, other.inner)
 
@@ -198,7 +198,7 @@ class ReversePass:
         return True
 
     def _is_shift(self, node: Node) -> bool:
-        """Whether no result depends on this maximum, whose operand has a cotangent anyway."""
+        """Tell if no result depends on this maximum, whose operand has a cotangent anyway."""
         if node.operands[0] not in self.cotangents:
             return False
         self.followers = self.followers or followers_of(self.nodes)
@@ -361,7 +361,7 @@ class ReversePass:
 
 
 def _like(one: Any, other: Any) -> bool:
-    """Whether two cotangents have one shape and dtype."""
+    """Tell if two cotangents have one shape and dtype."""
     return bool(one.shape == other.shape and one.dtype == other.dtype)
 
 

@@ -79,7 +79,7 @@ class LinearMap:
         self.obstacle = next(self._obstacles(), "")
 
     def _reaches(self, node: Node) -> bool:
-        """Whether a node depends on the xs; its results are then noted."""
+        """Tell if a node depends on the xs; its results are then noted."""
         results = dependent_results(node, self.dependent)
         self.dependent.update(results)
         return bool(results)
@@ -164,7 +164,7 @@ def word_for(op: Op) -> Any:
 
 
 def is_own_tangent(node: Node, place: int) -> bool:
-    """Whether the op's rule for the operand at `place`, given that operand for its tangent, answers
+    """Tell if the op's rule for the operand at `place`, given that operand for its tangent, answers
     with the op itself: found by recording both apart, where equal nodes are one."""
     rule = node.op.jvp_rule(place)
     if rule is None or len(node.results) > 1:
@@ -192,7 +192,7 @@ class Origins:
         self._zeros = zeros
 
     def is_zero(self, value: Value) -> bool:
-        """Whether a value is known to be zero everywhere: zeros, and what linear ops make of
+        """Tell if a value is known to be zero everywhere: zeros, and what linear ops make of
         them."""
         pending = [value]
         seen: set[Value] = set()
@@ -222,7 +222,7 @@ class Origins:
         return None
 
     def _is_constant_zero(self, value: Value) -> bool:
-        """Whether a value is a constant, of the text and not of this call's data, that is zero."""
+        """Tell if a value is a constant, of the text and not of this call's data, that is zero."""
         if isinstance(value, Constant) or (value.type.form == "weak" and value.data is not None):
             return not np.any(value.data)
         return value in self._zeros

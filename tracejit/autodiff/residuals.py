@@ -293,7 +293,7 @@ def _cheap(node: Node) -> int | None:
 
 
 def _is_repeatable(node: Node) -> bool:
-    """Whether `node` computes the same whenever it runs, and may run twice."""
+    """Tell if `node` computes the same whenever it runs, and may run twice."""
     if node.op.effect or node.op is SIZE or node.region or OPS.get(node.op.name) is not node.op:
         return False
     values = (*node.operands, *node.results)

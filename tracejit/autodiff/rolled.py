@@ -71,7 +71,7 @@ def roll_up(graph: Graph) -> Graph:
 
 
 def _may_have_copies(graph: Graph) -> bool:
-    """Whether several parts are taken of one array."""
+    """Tell if several parts are taken of one array."""
     taken = Counter(node.operands[0] for node in graph.nodes if node.op.name == "getitem")
     return any(count >= COPIES for count in taken.values())
 
@@ -247,7 +247,7 @@ class _Rolling:
 
 
 def _are_alike(nodes: Sequence[Node], values: Sequence[Value]) -> bool:
-    """Whether these nodes apply one small operation that can be batched to operands that differ."""
+    """Tell if these nodes apply one small operation that can be batched to operands that differ."""
     first, value = nodes[0], values[0]
     return (
         all(node.op is first.op and not node.region for node in nodes)

@@ -45,7 +45,7 @@ Move = Callable[[Node, Moved], Motion | None]
 def has_no_effect(
     extremum: Node, followers: Mapping[Value, Sequence[tuple[int, Node]]], ends: Collection[Value]
 ) -> bool:
-    """Whether none of `ends` depends on the result of `extremum`, a maximum or minimum along axes.
+    """Tell if none of `ends` depends on the result of `extremum`, a maximum or minimum along axes.
 
     `followers` are the nodes that read a value, with their numbers in program order.
     """

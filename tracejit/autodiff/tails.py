@@ -88,7 +88,7 @@ class Match:
         self._theirs = {value for node in others for value in node.results}
 
     def node(self, one: Node, other: Node) -> bool:
-        """Whether two nodes do the same, and fit what was seen before."""
+        """Tell if two nodes do the same, and fit what was seen before."""
         if one.op is not other.op or one.op.effect or len(one.operands) != len(other.operands):
             return False
         if one.params.keys() != other.params.keys() or any(

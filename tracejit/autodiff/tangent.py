@@ -100,7 +100,7 @@ class ForwardPass:
 
     @staticmethod
     def _is_ruled(node: Node) -> bool:
-        """Whether a rule of the user's stands for the derivative."""
+        """Tell if a rule of the user's stands for the derivative."""
         return node.op is OVERRIDE or isinstance(node.op.vjp, Joint)
 
     def _place(self, node: Node) -> Where | None:

@@ -96,7 +96,7 @@ def sweep(folder: Folder, limit: int | None) -> None:
 
 
 def is_turn(folder: Folder) -> bool:
-    """Whether a day has gone by since the last sweep; True for one process alone."""
+    """Tell if a day has gone by since the last sweep; True for one process alone."""
     status = folder.status(SWEPT)
     if status is not None:
         if _is_recent(status):

@@ -231,7 +231,7 @@ def distrust_of_above(status: os.stat_result, descriptor: int, owner_of_root: in
 
 
 def is_private_group(group: int, descriptor: int) -> bool:
-    """Whether a group that can write to what `descriptor` holds is this user alone.
+    """Tell if a group that can write to what `descriptor` holds is this user alone.
 
     Many systems give each user such a group, and a umask by which it can write to what the user
     makes. An access list shows as rights of the group, too, so there must be none.
@@ -269,7 +269,7 @@ def _writable_by_others(status: os.stat_result) -> str:
 
 
 def _has_access_list(descriptor: int) -> bool:
-    """Whether a file or folder gives rights by name, to users or groups, or cannot be asked."""
+    """Tell if a file or folder gives rights by name, to users or groups, or cannot be asked."""
     if not hasattr(os, "getxattr"):
         return False
     try:

@@ -267,7 +267,7 @@ class Store:
                 eviction.sweep(folder, size_limit())
 
     def _is_there(self, name: str, sealed: str) -> bool:
-        """Whether another process has written this very kernel."""
+        """Tell if another process has written this very kernel."""
         with suppress(Unusable), self._held() as folder:
             return self._verified(folder, name, None)[0] == sealed
         return False

@@ -79,7 +79,7 @@ class _Reader:
         return token
 
     def _comes(self, token: str) -> bool:
-        """Whether `token` is next, which is then read."""
+        """Tell if `token` is next, which is then read."""
         if self.tokens[self.place] != token:
             return False
         self.place += 1
@@ -207,7 +207,7 @@ def _held(part: _Part, least: int = _COMPARISON) -> str:
 
 
 def _is_as_written(constant: str) -> bool:
-    """Whether Python writes a constant so."""
+    """Tell if Python writes a constant so."""
     if constant in _CONSTANTS:
         return True
     kind = int if constant.isdigit() else complex if constant.endswith("j") else float

@@ -117,7 +117,7 @@ class Constants:
 
 
 def is_identity(data: Any) -> bool:
-    """Whether an array is an identity matrix of floats or truth values, to the bit."""
+    """Tell if an array is an identity matrix of floats or truth values, to the bit."""
     if data.ndim != 2 or data.shape[0] != data.shape[1] or data.dtype.kind not in "fb":
         return False
     if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
@@ -183,7 +183,7 @@ def _is_floating(dtype: np.dtype[Any]) -> bool:
 
 
 def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether `number` becomes one of `dtype` in the one way there is, without a warning."""
+    """Tell if `number` becomes one of `dtype` in the one way there is, without a warning."""
     largest = LARGEST[dtype.itemsize]
     if type(number) is int:
         return abs(number) <= min(EXACT_INT, largest)

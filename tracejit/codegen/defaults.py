@@ -20,7 +20,7 @@ ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 
 
 def may_be_python(plan: Plan, value: Value) -> bool:
-    """Whether a body computes the same with a Python number in place of `value`."""
+    """Tell if a body computes the same with a Python number in place of `value`."""
     if _is_mixed(plan):
         return False
     readers: dict[Value, list[Node]] = defaultdict(list)
@@ -40,7 +40,7 @@ def may_be_python(plan: Plan, value: Value) -> bool:
 
 
 def _takes_python(node: Node, is_number: bool) -> bool:
-    """Whether a node takes a Python number; `is_number` where its operands are nothing else."""
+    """Tell if a node takes a Python number; `is_number` where its operands are nothing else."""
     if node.op is TILES:
         return True
     if node.op is LEAVE or node.op.statements is not None or not node.op.source:
@@ -57,7 +57,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _is_mixed(plan: Plan) -> bool:
-    """Whether a Python number in place of a scalar could take another dtype: where there are
+    """Tell if a Python number in place of a scalar could take another dtype: where there are
     several floating dtypes."""
     values = (
         v for node in (*plan.statements, *plan.inlined) for v in (*node.operands, *node.results)

@@ -238,7 +238,7 @@ def import_lines(imports: Mapping[str, str]) -> list[str]:
 
 
 def _numbers_suffice(node: Node) -> bool:
-    """Whether the scalar constants of a node may be written as Python numbers: where NumPy then
+    """Tell if the scalar constants of a node may be written as Python numbers: where NumPy then
     computes the same in the same dtype."""
     scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
     if not scalars:

@@ -176,7 +176,7 @@ def render(
 
 
 def _runs_on_floats(body: Body, count: int) -> bool:
-    """Whether `body`, of `count`, keeps nothing for another and is faster on Python floats."""
+    """Tell if `body`, of `count`, keeps nothing for another and is faster on Python floats."""
     keeps = body.name == "forward" and count > 1
     return body.unpacked is None and not body.defaults and not keeps and pays(body.plan)
 

@@ -36,7 +36,7 @@ class Operation(Protocol):
 
     @property
     def effect(self) -> bool:
-        """Whether a node must stay even when nothing uses its results, once per occurrence."""
+        """Tell if a node must stay even when nothing uses its results, once per occurrence."""
 
     def result_types(
         self, operands: Sequence[ArrayType], params: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Value:
 
     @property
     def is_named(self) -> bool:
-        """Whether the user named it, or it is the cotangent or tangent of something the user
+        """Tell if the user named it, or it is the cotangent or tangent of something the user
         named."""
         if self.label:
             return True
@@ -192,7 +192,7 @@ class Branches(NamedTuple):
     decisions: tuple[Decision, ...] = ()
 
     def precedes(self, first: int, second: int) -> bool:
-        """Whether every way through segment `second` comes through `first`, or it is the same."""
+        """Tell if every way through segment `second` comes through `first`, or it is the same."""
         return first == second or not self.ends or first < second < self.ends[first]
 
 

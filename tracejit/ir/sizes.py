@@ -133,7 +133,7 @@ class Sizes:
         return [f"{self.symbols[k].name} > {(self.symbols[k].least or 0) - 1}" for k in self.free()]
 
     def hold(self, numbers: Mapping[str, int]) -> bool:
-        """Whether the conditions hold of these numbers, by the names of the symbols."""
+        """Tell if the conditions hold of these numbers, by the names of the symbols."""
         return all(eval(text, {}, dict(numbers)) for text in self.conditions())
 
     def assign_names(self, taken: Iterable[str]) -> None:
@@ -194,7 +194,7 @@ class Sizes:
         return self.reason(other) if type(other) is Dim else self.reasons.get(index)
 
     def are_equal(self, left: Any, right: Any) -> bool:
-        """Whether two sizes are equal."""
+        """Tell if two sizes are equal."""
         difference = self.resolved(left - right)
         if type(difference) is not Dim:
             return bool(difference == 0)
@@ -205,7 +205,7 @@ class Sizes:
         return self._ask("==", difference, difference.number == 0, (left, right))
 
     def is_less(self, left: Any, right: Any) -> bool:
-        """Whether `left` is smaller than `right`."""
+        """Tell if `left` is smaller than `right`."""
         difference = self.resolved(right - left)
         if type(difference) is not Dim:
             return bool(difference > 0)
@@ -232,7 +232,7 @@ class Sizes:
         return answer
 
     def _solved_by(self, difference: Dim) -> bool:
-        """Whether a difference being zero pins a symbol down, or makes one of two."""
+        """Tell if a difference being zero pins a symbol down, or makes one of two."""
         terms = dict(difference.key)
         rest = terms.pop((), 0)
         if any(len(one) != 1 or self.symbols[one[0]].definition for one in terms):
@@ -251,7 +251,7 @@ class Sizes:
         return False
 
     def _bounded_by(self, relation: str, difference: Dim, answer: bool) -> bool:
-        """Whether what was answered says no more than how large one symbol is at least."""
+        """Tell if what was answered says no more than how large one symbol is at least."""
         terms = dict(difference.key)
         rest = terms.pop((), 0)
         if len(terms) != 1:
@@ -392,7 +392,7 @@ class Sizes:
 
 
 def _is_free_name(name: str, used: set[str]) -> bool:
-    """Whether a size may be called `name` in generated code."""
+    """Tell if a size may be called `name` in generated code."""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or name in used:
         return False
     taken = hasattr(np, name) or hasattr(builtins, name) or name in MODULE_NAMES

@@ -58,9 +58,9 @@ class ArrayType:
     dtype: np.dtype[Any]
     form: Form
     is_inexact: bool
-    """Whether values are floating or complex, so that derivatives exist."""
+    """Tell if values are floating or complex, so that derivatives exist."""
     is_real: bool
-    """Whether values are float32 or float64 scalars, or arrays with axes of such: arithmetic on
+    """Tell if values are float32 or float64 scalars, or arrays with axes of such: arithmetic on
     them gives the same type again."""
     sizes: Sizes | None
     """What knows the free dimensions of the shape; None where every size is a number."""
@@ -183,7 +183,7 @@ def type_of(value: object) -> ArrayType | None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a Python number of a subclass: an IntEnum, a float with attributes. NumPy
+    """Tell if a value is a Python number of a subclass: an IntEnum, a float with attributes. NumPy
     takes it for a NumPy scalar, not for a weak number.
 
     >>> is_number(np.float64(1.0)), is_number(1.0), is_number(type("F", (float,), {})(1.0))

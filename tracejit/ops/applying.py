@@ -169,7 +169,7 @@ def _chosen(y: Any, x: Any, condition: Any, call: Callable[[Any], Any]) -> Any:
 
 
 def _is_plain_number(value: Any) -> bool:
-    """Whether a Python number stands for `value` next to any array of its dtype."""
+    """Tell if a Python number stands for `value` next to any array of its dtype."""
     return not is_recorded(value) and value.dtype.kind in "fc" and bool(np.isfinite(value))
 
 
@@ -187,7 +187,7 @@ def _require_elementwise(piece: Any, given: Any, other: Any, longer: Any) -> Non
 
 
 def _is_same_formula(piece: Any, given: Any, other: Any, longer: Any) -> bool:
-    """Whether two results are the same elementwise formula, each of what was given."""
+    """Tell if two results are the same elementwise formula, each of what was given."""
     if is_recorded(piece) != is_recorded(other):
         return False
     if not is_recorded(piece):

@@ -27,7 +27,7 @@ from tracejit.ops.op import defop
 
 
 def may_raise(node: Node) -> bool:
-    """Whether NumPy raises an error for some numbers of these types: functions of matrices do, and
+    """Tell if NumPy raises an error for some numbers of these types: functions of matrices do, and
     elements by indices that are recorded."""
     if node.op.name in ("getitem", "take", "take_along_axis"):
         return any(not isinstance(index, Constant) for index in node.operands[1:])

@@ -135,12 +135,12 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 def _allclose_call(
     a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether isclose holds everywhere, as Python reads it."""
+    """Tell if isclose holds everywhere, as Python reads it."""
     return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
 
 
 def _array_equal_call(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have one shape and the same elements, as Python reads it."""
+    """Tell if two arrays have one shape and the same elements, as Python reads it."""
     a1, a2 = as_array(a1), as_array(a2)
     if np.shape(a1) != np.shape(a2):
         return False
@@ -151,7 +151,7 @@ def _array_equal_call(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def _array_equiv_call(a1: Any, a2: Any) -> bool:
-    """Whether two arrays have the same elements once broadcast, as Python reads it."""
+    """Tell if two arrays have the same elements once broadcast, as Python reads it."""
     a1, a2 = as_array(a1), as_array(a2)
     try:
         broadcast_shapes(np.shape(a1), np.shape(a2))

@@ -204,7 +204,7 @@ NO_VECTORS = Missing("the vectors of svd with full_matrices=True")
 
 
 def _has_free_vectors(a: Any, full: bool) -> bool:
-    """Whether there are vectors that belong to no value: these are any basis, and move as they
+    """Tell if there are vectors that belong to no value: these are any basis, and move as they
     like."""
     return full and a.shape[-2] != a.shape[-1]
 

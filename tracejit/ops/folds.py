@@ -303,7 +303,7 @@ def reduce_call(
 
 
 def is_discrete(name: str) -> bool:
-    """Whether no derivative comes through: the first element of a floor_divide may be all of it."""
+    """Tell if no derivative comes through: the first element of a floor_divide may be all of it."""
     return OPS[name].vjp == () and name != "floor_divide"
 
 

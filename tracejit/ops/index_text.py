@@ -93,7 +93,7 @@ def added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, 
 
 
 def is_added_flat(value: ArrayType, rows: ArrayType, shape: Shape, index: Index) -> bool:
-    """Whether many rows are added up in an array made flat, which zeros alone are sure to be."""
+    """Tell if many rows are added up in an array made flat, which zeros alone are sure to be."""
     if index != ("{1}",) or not all(type(size) is int for size in shape[1:]):
         return False
     is_slow = math.prod(shape[1:]) > 1 and value.estimated_size >= MANY_ELEMENTS

@@ -108,7 +108,7 @@ def inputs_of(node: Node) -> tuple[Value, ...]:
 
 
 def is_ruled(node: Node) -> bool:
-    """Whether a rule of the user's stands for the derivative of a node."""
+    """Tell if a rule of the user's stands for the derivative of a node."""
     if node.op is OVERRIDE:
         return node.params["grad"].rule not in FIXED_RULES
     return isinstance(node.op.vjp, Joint)

@@ -263,7 +263,7 @@ def literal(value: Any) -> str:
 
 
 def is_literal(value: Any) -> bool:
-    """Whether Python reads the text of `value` as `value`: what an object of the user's says of
+    """Tell if Python reads the text of `value` as `value`: what an object of the user's says of
     itself never becomes code."""
     kind = type(value)
     if kind in (tuple, list, FreeShape):

@@ -60,7 +60,7 @@ def _method(name: str) -> Callable[..., str]:
 
 
 def _is_fortran(order: str) -> bool:
-    """Whether the first axis changes fastest; an order that asks how an array lies in memory is
+    """Tell if the first axis changes fastest; an order that asks how an array lies in memory is
     refused."""
     if order not in ("C", "F"):
         raise TypeError(f"order={order!r} depends on how the array lies in memory")

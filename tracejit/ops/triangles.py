@@ -18,7 +18,7 @@ LEAST_BLOCKS = 3
 
 
 def pays_in_blocks(size: int) -> bool:
-    """Whether a matrix of so many rows is gone through by blocks."""
+    """Tell if a matrix of so many rows is gone through by blocks."""
     return size >= LEAST_BLOCKS * BLOCK_ROWS
 
 

@@ -49,12 +49,12 @@ def inner_sums(sums: Iterable[Node], is_inner: Callable[[Value, Node], bool]) ->
 
 
 def is_step(value: Value, reader: Node) -> bool:
-    """Whether a value without a name is computed beside its reader."""
+    """Tell if a value without a name is computed beside its reader."""
     return not value.label and is_beside(value, reader)
 
 
 def is_beside(value: Value, reader: Node) -> bool:
-    """Whether a value is computed in the same part of the function as its reader."""
+    """Tell if a value is computed in the same part of the function as its reader."""
     node = value.node
     return (
         node is not None

@@ -129,7 +129,7 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
 
 
 def is_nonnegative(value: Value, depth: int = 6) -> bool:
-    """Whether a value is known to have no element below zero, nor -0.0; it may have nan."""
+    """Tell if a value is known to have no element below zero, nor -0.0; it may have nan."""
     if isinstance(value, Constant):
         number = number_of(value)
         return number is not None and math.copysign(1.0, number) > 0
@@ -148,7 +148,7 @@ def is_nonnegative(value: Value, depth: int = 6) -> bool:
 
 
 def is_positive(value: Value) -> bool:
-    """Whether a value is a constant above zero."""
+    """Tell if a value is a constant above zero."""
     number = number_of(value)
     return number is not None and number > 0
 

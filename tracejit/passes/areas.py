@@ -51,7 +51,7 @@ def area_of(index: Iterable[Any], shape: Sequence[Any]) -> Area | None:
 
 
 def has_area(part: Part) -> bool:
-    """Whether a value fills its area, and is not spread over it."""
+    """Tell if a value fills its area, and is not spread over it."""
     shape = tuple(last - first for first, last in part.area)
     return part.value.type.sizes is None and part.value.type.shape == shape
 

@@ -118,7 +118,7 @@ def _is_zero(value: Value) -> bool:
 
 
 def _is_truth(value: Value, depth: int = 0) -> bool:
-    """Whether all of an array is known to have the bits of 0 or 1."""
+    """Tell if all of an array is known to have the bits of 0 or 1."""
     node = value.node
     if node is None or node.op.name in TRUTHS:
         return node is not None
@@ -131,7 +131,7 @@ def _is_truth(value: Value, depth: int = 0) -> bool:
 
 
 def _has_bits(condition: Value, x: Value, result: Value) -> bool:
-    """Whether a condition consists of ones and zeros, and `x` of numbers as the result does."""
+    """Tell if a condition consists of ones and zeros, and `x` of numbers as the result does."""
     if not _is_truth(condition):
         return False
     if result.type.estimated_size < LEAST_ELEMENTS or x.type.dtype != result.type.dtype:

@@ -147,7 +147,7 @@ class _Sums:
         return Summed(0, frozenset(((value, axes),)), False, make)
 
     def _is_inner(self, value: Value, made: Node) -> bool:
-        """Whether nothing but the sum needs a value that is linear in others."""
+        """Tell if nothing but the sum needs a value that is linear in others."""
         place = made.region, made.segment, made.tapes
         return (
             made.op.name in LINEAR
@@ -259,7 +259,7 @@ class _Sums:
 
 
 def is_same_along(scale: Value, axes: Axes, ndim: int) -> bool:
-    """Whether `scale`, spread over `ndim` dimensions, is the same all along `axes`."""
+    """Tell if `scale`, spread over `ndim` dimensions, is the same all along `axes`."""
     missing = ndim - scale.type.ndim
     return all(axis < missing or scale.type.shape[axis - missing] == 1 for axis in axes)
 

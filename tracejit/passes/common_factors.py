@@ -275,7 +275,7 @@ class _Search:
         return 1.0 / least if least else math.inf
 
     def _is_safe(self, factors: Counter[Factor], like: Value) -> bool:
-        """Whether no product of some of the factors is much larger than one of them, and all are
+        """Tell if no product of some of the factors is much larger than one of them, and all are
         of the dtype of `like`. What is one over a small number is not."""
         product, unlimited = 1.0, 0
         for factor, count in factors.items():
@@ -289,7 +289,7 @@ class _Search:
         return unlimited <= 1 and product <= LARGEST
 
     def _bounds(self, factor: Value, step: Value, node: Node) -> bool:
-        """Whether a step has all factors of `factor`, and besides these nothing that makes it much
+        """Tell if a step has all factors of `factor`, and besides these nothing that makes it much
         larger: where the factor underflows, so does the step."""
         number, factors = self._factors(step, node)
         divisor, others = self._factors(factor, node)
@@ -384,7 +384,7 @@ class _Rewriting:
         return _product(new, node, self.known[first], self._without(new, second, factor))
 
     def _has_factor(self, value: Value, factor: Factor) -> bool:
-        """Whether a value, if it is one of the steps, has a factor."""
+        """Tell if a value, if it is one of the steps, has a factor."""
         pending = [value]
         while pending:
             one = pending.pop()
@@ -414,7 +414,7 @@ def _product(new: Graph, node: Node, first: Value, second: Value) -> Value:
 
 
 def _has_products(node: Node) -> bool:
-    """Whether two terms of a sum may be products."""
+    """Tell if two terms of a sum may be products."""
     names = [value.node.op.name if value.node else "" for value in node.operands]
     return names[0] in SUMS or names[1] in SUMS or (names[0] in PRODUCTS and names[1] in PRODUCTS)
 
@@ -441,7 +441,7 @@ def _spelled(value: Value, node: Node) -> Product:
 
 
 def _is_product(factor: Factor, terms: list[Term]) -> bool:
-    """Whether it is looked for all factors of a factor in other terms."""
+    """Tell if it is looked for all factors of a factor in other terms."""
     is_for_it = not factor.divides and len(terms) <= MOST_TERMS
     return is_for_it and made_by(factor.value, "multiply") is not None
 

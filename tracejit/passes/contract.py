@@ -67,7 +67,7 @@ def contract(graph: Graph) -> Graph:
 
 
 def _is_open(node: Node, operands: Sequence[Value]) -> bool:
-    """Whether factors are of the same floating-point dtype, and none is empty."""
+    """Tell if factors are of the same floating-point dtype, and none is empty."""
     dtype = node.results[0].type.dtype
     if dtype not in FLOATING:
         return False

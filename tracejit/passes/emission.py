@@ -106,7 +106,7 @@ def note_of(node: Node) -> str:
 
 
 def has_constant(values: Iterable[Value]) -> bool:
-    """Whether one of `values` is a constant."""
+    """Tell if one of `values` is a constant."""
     for value in values:
         if isinstance(value, Constant):
             return True
@@ -126,13 +126,13 @@ def number_of(value: Value) -> float | None:
 
 
 def is_real(value: Value) -> bool:
-    """Whether a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
+    """Tell if a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
     them gives the same type again."""
     return value.type.is_real
 
 
 def is_spread(value: Value, shape: Shape) -> bool:
-    """Whether an array of several elements is spread over one of `shape`."""
+    """Tell if an array of several elements is spread over one of `shape`."""
     return value.type.size > 1 and value.type.shape != shape
 
 

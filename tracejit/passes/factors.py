@@ -133,7 +133,7 @@ class _Gathering:
                 self.factored.add(node.results[0])
 
     def _has_factor(self, node: Node) -> bool:
-        """Whether there may be a factor in the expression of `node`."""
+        """Tell if there may be a factor in the expression of `node`."""
         if node.op.name == "negative" or not self.factored.isdisjoint(node.operands):
             return True
         return node.op.name in SCALING and has_constant(node.operands)
@@ -171,7 +171,7 @@ class _Gathering:
         return None
 
     def _is_apart(self, node: Node, operands: tuple[Value, ...]) -> bool:
-        """Whether `node` multiplies by a number what others read, too: nothing is cheaper."""
+        """Tell if `node` multiplies by a number what others read, too: nothing is cheaper."""
         number, value = number_of(operands[0]), operands[1]
         if number is None:
             number, value = number_of(operands[1]), operands[0]
@@ -243,7 +243,7 @@ class _Gathering:
     # Terms
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
-        """Whether a value is nothing but a step on the way to its only reader."""
+        """Tell if a value is nothing but a step on the way to its only reader."""
         node = value.node
         return (
             node is not None

@@ -190,7 +190,7 @@ class _Search:
         return Inset(base, area, None if inside is None else inside.value, others)
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
-        """Whether nothing but `reader`, in the same part of the function, needs `value`."""
+        """Tell if nothing but `reader`, in the same part of the function, needs `value`."""
         node = value.node
         if node is None or self.uses[value] > 1 or node in self.kept:
             return False

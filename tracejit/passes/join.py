@@ -202,7 +202,7 @@ class Tree:
 
 
 def _same(node: Node, operands: tuple[Value, ...], other: Node) -> bool:
-    """Whether a node applied to these operands is the other one, but for the outcome."""
+    """Tell if a node applied to these operands is the other one, but for the outcome."""
     if node.op is not other.op or operands != other.operands or node.region != other.region:
         return False
     if node.op is DECIDE or node.params is other.params:

@@ -159,7 +159,7 @@ class Layout:
             self._enter_result(node, Rows(shape, rows.lengths))
 
     def is_laid_out(self, value: Value) -> bool:
-        """Whether a value is computed of parts, rather than a part or a whole array."""
+        """Tell if a value is computed of parts, rather than a part or a whole array."""
         return value in self._groups
 
     def _group(self, value: Value) -> Value:
@@ -169,7 +169,7 @@ class Layout:
         return value
 
     def _is_strided(self, node: Node) -> bool:
-        """Whether NumPy goes through arrays row by row; what is multiplied by the cotangent of the
+        """Tell if NumPy goes through arrays row by row; what is multiplied by the cotangent of the
         result may be multiplied by the number 1."""
         if node.op.name not in ARITHMETIC:
             return False

@@ -107,7 +107,7 @@ class _Collecting:
         return node.op.name in SUMS and node not in self.kept and is_real(node.results[0])
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
-        """Whether nothing but `reader` reads a value."""
+        """Tell if nothing but `reader` reads a value."""
         return self.readers[value] <= 1 and is_step(value, reader)
 
     # Taking apart
@@ -185,5 +185,5 @@ def _multiple(value: Value) -> tuple[float, Value] | None:
 
 
 def _is_like(factor: Value, base: Value, reader: Node) -> bool:
-    """Whether a factor of `base` may be taken apart with it."""
+    """Tell if a factor of `base` may be taken apart with it."""
     return factor.type.dtype == base.type.dtype and is_beside(factor, reader)

@@ -87,7 +87,7 @@ def put_long_axis_last(graph: Graph) -> Graph:
 
 
 def is_tall(type: ArrayType) -> bool:
-    """Whether an array is of many short rows, or of stacks of them."""
+    """Tell if an array is of many short rows, or of stacks of them."""
     if type.sizes is not None or type.ndim < 2 or type.form != "array":
         return False
     if type.dtype not in FLOATING and type.dtype.kind != "b":
@@ -107,7 +107,7 @@ def _axes(ndim: int) -> tuple[int, ...]:
 
 
 def is_turn(node: Node) -> bool:
-    """Whether a node swaps the last two axes."""
+    """Tell if a node swaps the last two axes."""
     if node.op.name != "transpose":
         return False
     axes: tuple[int, ...] = node.params["axes"]
@@ -115,7 +115,7 @@ def is_turn(node: Node) -> bool:
 
 
 def _is_leading(node: Node) -> bool:
-    """Whether a reduction is one over axes before the last two."""
+    """Tell if a reduction is one over axes before the last two."""
     axis: tuple[int, ...] = node.params["axis"]
     return max(axis) < node.operands[0].type.ndim - 2
 
@@ -125,7 +125,7 @@ def _is_product(node: Node) -> bool:
 
 
 def _is_matrix_product(node: Node) -> bool:
-    """Whether a node is a product of matrices, or of stacks of them."""
+    """Tell if a node is a product of matrices, or of stacks of them."""
     ndims = {value.type.ndim for value in node.operands}
     if node.op.name == "dot_matrix":
         return ndims == {2}
@@ -203,7 +203,7 @@ class _Groups:
         return {value for value in self.parents if self._group(value) in good}
 
     def reads_turned(self, node: Node, place: int) -> bool:
-        """Whether a node that is not turned itself can read a turned operand."""
+        """Tell if a node that is not turned itself can read a turned operand."""
         if node in self.kept:
             return False
         if is_turn(node) or _is_plain_reduction(node):
@@ -215,7 +215,7 @@ class _Groups:
         return node.operands[1 - place].type.ndim == 1
 
     def _can_turn(self, node: Node) -> bool:
-        """Whether the result of a node can be computed turned."""
+        """Tell if the result of a node can be computed turned."""
         if len(node.results) != 1 or node in self.kept or not is_tall(node.results[0].type):
             return False
         type = node.results[0].type

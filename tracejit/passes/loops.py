@@ -100,7 +100,7 @@ def bytes_of(*values: Value) -> int:
 
 
 def _is_small(node: Node) -> bool:
-    """Whether calls weigh more than arithmetic in a product or sum of floating-point arrays."""
+    """Tell if calls weigh more than arithmetic in a product or sum of floating-point arrays."""
     types = [value.type for value in (*node.operands, *node.results)]
     if any(type.sizes is not None or type.dtype.kind != "f" for type in types):
         return False
@@ -153,7 +153,7 @@ def _product_group(node: Node) -> Hashable:
 
 
 def _is_worth_it(node: Node, count: int) -> bool:
-    """Whether at least half of the steps are used, and all products together are no burden."""
+    """Tell if at least half of the steps are used, and all products together are no burden."""
     step = step_of(node.operands[0])
     assert step is not None
     length = step.whole.type.shape[step.axis]

@@ -81,7 +81,7 @@ def tiled_rows(graph: Graph) -> set[Any]:
 
 
 def is_tiled(value: Value) -> bool:
-    """Whether a value is an array so large that tiles go through its rows."""
+    """Tell if a value is an array so large that tiles go through its rows."""
     type = value.type
     if type.sizes is not None or not type.shape:
         return False
@@ -252,14 +252,14 @@ class _Sum:
         )
 
     def _is_small_stack(self) -> bool:
-        """Whether what is summed are matrices for one thread of the BLAS, without tiles."""
+        """Tell if what is summed are matrices for one thread of the BLAS, without tiles."""
         type = self.x.type
         if type.size > STACK_ELEMENTS or type.shape[0] in self.tiled:
             return False
         return type.shape[-2] * type.shape[-1] <= BLAS_ELEMENTS
 
     def _reach(self, axis: int, length: int) -> bool:
-        """Whether both factors have so many elements along an axis."""
+        """Tell if both factors have so many elements along an axis."""
         assert self.spread is not None
         shapes = [factor.type.shape for factor in self.spread]
         return all(len(shape) >= -axis and shape[axis] == length for shape in shapes)

@@ -69,7 +69,7 @@ def least_of(value: Value, depth: int = 6) -> float:
 
 
 def is_nonpositive(value: Value, depth: int = 6) -> bool:
-    """Whether no number in a value is known to be above zero."""
+    """Tell if no number in a value is known to be above zero."""
     number = number_of(value)
     if number is not None:
         return number <= 0

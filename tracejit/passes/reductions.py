@@ -63,7 +63,7 @@ def arrange_reductions(graph: Graph) -> Graph:
 
 
 def _is_open(node: Node, x: Value) -> bool:
-    """Whether a reduction is one of an array that is in C order, as far as is known, and neither
+    """Tell if a reduction is one of an array that is in C order, as far as is known, and neither
     small nor large."""
     type = x.type
     if type.sizes is not None or not type.shape or type.dtype not in FLOATING:

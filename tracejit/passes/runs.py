@@ -78,7 +78,7 @@ def _axes(node: Node) -> int:
 
 
 def _lies_along(own: Shape, shape: Shape, axes: int) -> bool:
-    """Whether an operand has the last `axes` of `shape` itself."""
+    """Tell if an operand has the last `axes` of `shape` itself."""
     return own[-axes:] == shape[-axes:]
 
 

@@ -66,7 +66,7 @@ def scatter_into_sums(graph: Graph) -> Graph:
 
 
 def _may_move(term: Value, node: Node) -> bool:
-    """Whether a term of the sum `node` is scattered, and may as well be so into the rest of it."""
+    """Tell if a term of the sum `node` is scattered, and may as well be so into the rest of it."""
     scatter = made_by(term, *SCATTERS)
     if scatter is None or scatter.region != node.region or scatter.tapes != node.tapes:
         return False

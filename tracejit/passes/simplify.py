@@ -101,7 +101,7 @@ def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -
 
 
 def _may_be_spread(value: Value) -> bool:
-    """Whether a value may be made of another by broadcasting or by a cast."""
+    """Tell if a value may be made of another by broadcasting or by a cast."""
     if value.node is None:
         return value.data is not None and value.type.form == "array"
     return value.node.op.name in SPREADING

@@ -81,14 +81,14 @@ def _is_small(value: Value) -> bool:
 
 
 def _is_at_most_one(value: Value) -> bool:
-    """Whether a value is an exponential of what is nowhere above zero."""
+    """Tell if a value is an exponential of what is nowhere above zero."""
     made = made_by(value, "exp")
     power = made and made_by(made.operands[0], "negative")
     return power is not None and is_nonnegative(power.operands[0])
 
 
 def _is_one_more(value: Value, than: Value) -> bool:
-    """Whether `value` is `than` and 1."""
+    """Tell if `value` is `than` and 1."""
     made = made_by(value, "add")
     if made is None or than not in made.operands or value.type is not than.type:
         return False
@@ -96,7 +96,7 @@ def _is_one_more(value: Value, than: Value) -> bool:
 
 
 def _is_alike(known: Node, made: Node, node: Node) -> bool:
-    """Whether three nodes are in one part of the function, and arrays of one type."""
+    """Tell if three nodes are in one part of the function, and arrays of one type."""
     nodes = known, made, node
     if len({(one.region, one.segment, one.tapes) for one in nodes}) > 1:
         return False

@@ -80,7 +80,7 @@ def _groups(graph: Graph) -> dict[Node, list[Node]]:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether a node solves for one matrix, and columns of its dtype."""
+    """Tell if a node solves for one matrix, and columns of its dtype."""
     matrix = node.operands[0].type
     return matrix.ndim == 2 and all(
         value.type.ndim <= 2
@@ -92,7 +92,7 @@ def _is_plain(node: Node) -> bool:
 
 
 def _is_ready(node: Node, number: int, numbers: Mapping[Node, int]) -> bool:
-    """Whether the right side is there before node `number`, or a view of what is."""
+    """Tell if the right side is there before node `number`, or a view of what is."""
     return all(_is_there(value, number, numbers) for value in node.operands[1:])
 
 

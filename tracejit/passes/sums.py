@@ -98,12 +98,12 @@ def take_sums_apart(graph: Graph) -> Graph:
 
 
 def is_full(node: Node) -> bool:
-    """Whether a sum is one number of all elements."""
+    """Tell if a sum is one number of all elements."""
     if node.op.name != "sum" or node.results[0].type.shape:
         return False
     return is_real(node.results[0]) and is_plain(node)
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a sum is one of an array of the same dtype, without more ado."""
+    """Tell if a sum is one of an array of the same dtype, without more ado."""
     return is_real(node.operands[0]) and node.params.keys() <= {"axis", "keepdims"}

@@ -51,7 +51,7 @@ def cost(type: ArrayType) -> int:
 
 
 def fits(value: Value, node: Node) -> bool:
-    """Whether a value has the dtype of the result of `node`, so that a factor of either is one of
+    """Tell if a value has the dtype of the result of `node`, so that a factor of either is one of
     the other."""
     type, result = value.type, node.results[0].type
     return type.is_real and (type is result or type.dtype == result.dtype)

@@ -72,7 +72,7 @@ def _turned(value: Value) -> Value | None:
 
 
 def _is_turned(one: Value, other: Value) -> bool:
-    """Whether two values are each other's transpose."""
+    """Tell if two values are each other's transpose."""
     return _turned(one) is other or _turned(other) is one
 
 
@@ -172,7 +172,7 @@ class _Terms:
 
 
 def _are_symmetric(terms: Sequence[Term]) -> bool:
-    """Whether the sum of the terms is symmetric, each by itself or with another one."""
+    """Tell if the sum of the terms is symmetric, each by itself or with another one."""
     left: Counter[Term] = Counter()
     right: Counter[Term] = Counter()
     for sign, first, second in terms:

@@ -107,7 +107,7 @@ class _Rewriting:
 
 
 def _is_square(node: Node) -> bool:
-    """Whether a node makes the squares of an array that has no name."""
+    """Tell if a node makes the squares of an array that has no name."""
     if node.op.name != "multiply" or node.operands[0] is not node.operands[1]:
         return False
     value = node.results[0]

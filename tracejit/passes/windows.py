@@ -81,7 +81,7 @@ def _slice(value: Value) -> Part | None:
 
 
 def _follows(before: Part | None, after: Part | None) -> bool:
-    """Whether a part lies one place after another along the last axis but one."""
+    """Tell if a part lies one place after another along the last axis but one."""
     if before is None or after is None or before.value is not after.value:
         return False
     *others, (first, last), channels = before.area

@@ -87,11 +87,11 @@ class Entry(NamedTuple):
         return [*self.decisions[number].outcomes(), outcome]
 
     def fits(self, call: Call) -> bool:
-        """Whether a call like `call`, some of whose arrays may be specs, would be taken now."""
+        """Tell if a call like `call`, some of whose arrays may be specs, would be taken now."""
         return self.is_for(call) and (self.guard is None or self.guard())
 
     def is_for(self, call: Call) -> bool:
-        """Whether it would be, if all that is read besides is as it was."""
+        """Tell if it would be, if all that is read besides is as it was."""
         if not is_alike(self.call, call):
             return False
         if self.identity is not None and not self.identity.is_of(call):
@@ -202,7 +202,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
 
 
 def lies_in_order(value: Any) -> bool:
-    """Whether an array lies in C order, as one that is only specified does."""
+    """Tell if an array lies in C order, as one that is only specified does."""
     return type(value) is not np.ndarray or value.flags.c_contiguous
 
 
@@ -302,7 +302,7 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
 
 
 def is_same(mine: Any, other: Any) -> bool:
-    """Whether a kernel for the static value `mine` is one for `other`."""
+    """Tell if a kernel for the static value `mine` is one for `other`."""
     if type(mine) is not type(other) or not mine == other:
         return False
     return not has_looser_equality(mine) or is_exactly(mine, other)

@@ -41,7 +41,7 @@ class Identity(NamedTuple):
         return {name: group[0] for group in self.groups for name in group[1:]}
 
     def is_of(self, call: Call) -> bool:
-        """Whether the same leaves of `call` are one object each, and none is captured."""
+        """Tell if the same leaves of `call` are one object each, and none is captured."""
         given = {id(leaf.value) for leaf in call.leaves}
         return groups_of(call) == self.groups and given.isdisjoint(self.captured)
 
@@ -95,6 +95,6 @@ def identity_of(
 
 
 def _is_given(value: Any) -> bool:
-    """Whether a value is an object of the user's, and none that only describes one."""
+    """Tell if a value is an object of the user's, and none that only describes one."""
     known = isinstance(value, (np.ndarray, np.generic)) or is_generator(value)
     return known or hasattr(type(value), "numpy_generator")

@@ -30,7 +30,7 @@ def threads_of(option: int | None) -> int:
 
 
 def is_number_of_threads(given: Any) -> bool:
-    """Whether there can be so many threads."""
+    """Tell if there can be so many threads."""
     return type(given) is int and given > 0
 
 

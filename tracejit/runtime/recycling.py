@@ -56,7 +56,7 @@ def _unheld(arrays: tuple[np.ndarray, ...], shape: Any, dtype: np.dtype) -> np.n
 
 
 def _is_as_new(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bool:
-    """Whether whoever held it left an array as `np.empty` makes it."""
+    """Tell if whoever held it left an array as `np.empty` makes it."""
     flags = array.flags
     return array.shape == shape and array.dtype == dtype and flags.c_contiguous and flags.writeable
 

@@ -81,7 +81,7 @@ class Shelf:
             return new
 
     def holds(self, entry: Entry) -> bool:
-        """Whether no other has taken the place of `entry`."""
+        """Tell if no other has taken the place of `entry`."""
         return any(one.entry is entry for one in self.made)
 
     def add(self, kernel: Kernel) -> None:

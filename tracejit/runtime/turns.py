@@ -30,7 +30,7 @@ class Turn:
         self.fixed = {name: repr(number) for name, number in fixed.items()}
 
     def stands_before(self, other: Turn) -> bool:
-        """Whether another thread of this process has the turn at the same call."""
+        """Tell if another thread of this process has the turn at the same call."""
         return (
             self.process == other.process
             and self.thread != other.thread

@@ -143,7 +143,7 @@ class Worker(threading.Thread):
                 goes_on = self._take_part()
 
     def _take_part(self) -> bool:
-        """Whether there was an offer. When it is done nothing of the job is held here."""
+        """Tell if there was an offer. When it is done nothing of the job is held here."""
         self.is_idle = True
         tickets = self._pool.offers.get()
         self.is_idle = False

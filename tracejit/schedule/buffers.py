@@ -39,7 +39,7 @@ class Storages:
         self._root[value] = self.root(operand)
 
     def is_ours(self, value: Value) -> bool:
-        """Whether the body allocated the memory of `value`."""
+        """Tell if the body allocated the memory of `value`."""
         root = self.root(value)
         return root not in self._foreign and not isinstance(root, Constant)
 
@@ -82,7 +82,7 @@ def overwritten_operands(
 
 
 def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bool:
-    """Whether `value` takes all of the memory of `root`, in whatever shape, as what is overwritten
+    """Tell if `value` takes all of the memory of `root`, in whatever shape, as what is overwritten
     does."""
     while value is not root and value.node not in overwrites:
         assert value.node is not None
@@ -93,7 +93,7 @@ def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bo
 
 
 def _may_overwrite(node: Node) -> bool:
-    """Whether a statement writes into a buffer where there is one: not for small arrays."""
+    """Tell if a statement writes into a buffer where there is one: not for small arrays."""
     if not node.op.inplace or len(node.results) != 1 or node.op.name in APART:
         return False
     type = node.results[0].type
@@ -118,7 +118,7 @@ def shared_results(storages: Storages, results: Sequence[Value], kept: Sequence[
 
 
 def _is_strided_view(value: Value) -> bool:
-    """Whether `value` shows only a part of its storage, or in another order."""
+    """Tell if `value` shows only a part of its storage, or in another order."""
     while value.node is not None and value.node.op.alias is not None:
         if value.node.op.name not in FLATTENING:
             return True

@@ -196,7 +196,7 @@ class Cuts:
         return self._rows_of(node, -1, [None, -1])
 
     def _is_small(self, node: Node) -> bool:
-        """Whether a product takes little for each element that it reads and makes."""
+        """Tell if a product takes little for each element that it reads and makes."""
         product = product_of(node)
         if product is None or any(value.type.dtype.kind != "f" for value in node.operands):
             return False
@@ -225,7 +225,7 @@ class Cuts:
 
 
 def is_computed(value: Value) -> bool:
-    """Whether a value, or what it is a view of, is made by a computation."""
+    """Tell if a value, or what it is a view of, is made by a computation."""
     while value.node is not None and value.node.op.alias is not None:
         value = value.node.operands[value.node.op.alias]
     return value.node is not None

@@ -64,7 +64,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
 
 
 def _is_updated(node: Node, user: Node) -> bool:
-    """Whether `node` makes an array of its own that `user` may update in place."""
+    """Tell if `node` makes an array of its own that `user` may update in place."""
     return node.op.alias is None and user.operands[0] is node.results[0]
 
 
@@ -100,7 +100,7 @@ def _misses_update(
     places: Mapping[Node, int],
     updates: Mapping[Value, Sequence[int]],
 ) -> bool:
-    """Whether what `node` reads is updated before `user`, so that the update could not be in place
+    """Tell if what `node` reads is updated before `user`, so that the update could not be in place
     if `node` were written there."""
     if node.results[0].type.form == "array" and node.op.alias is not None:
         return False
@@ -128,11 +128,11 @@ def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
 
 
 def _ends_line(node: Node, user: Node) -> bool:
-    """Whether a reduction to a small result is used in the same statement of the user's."""
+    """Tell if a reduction to a small result is used in the same statement of the user's."""
     return node.results[0].type.estimated_size < INLINE_BELOW and node.where == user.where
 
 
 def _is_small(node: Node) -> bool:
-    """Whether no array of INLINE_BELOW elements or more is made or read."""
+    """Tell if no array of INLINE_BELOW elements or more is made or read."""
     arrays = [v for v in (*node.operands, *node.results) if not isinstance(v, Constant)]
     return max([value.type.estimated_size for value in arrays], default=0) < INLINE_BELOW

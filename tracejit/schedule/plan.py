@@ -122,7 +122,7 @@ def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[No
 
 
 def _only_shows(node: Node) -> bool:
-    """Whether a node is a view, and nothing that may raise an error."""
+    """Tell if a node is a view, and nothing that may raise an error."""
     return node.op.alias is not None and not may_raise(node)
 
 

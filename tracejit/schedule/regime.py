@@ -59,7 +59,7 @@ FACTORIZATIONS = frozenset(
 
 
 def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> bool:
-    """Whether a kernel of these nodes is better off with one thread of the BLAS. Those `in_tiles`
+    """Tell if a kernel of these nodes is better off with one thread of the BLAS. Those `in_tiles`
     have the threads of the tiles."""
     products = {node: product_of(node) for node in nodes}
     found = [product for product in products.values() if product is not None]

@@ -181,7 +181,7 @@ class SweepBody:
 
 
 def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
-    """Whether the sum of short rows is wanted: NumPy adds them up one by one."""
+    """Tell if the sum of short rows is wanted: NumPy adds them up one by one."""
     is_plain = params == {"axis": (0,)} and type.ndim == 2 and type.dtype.kind == "f"
     return is_plain and type.estimated_size <= SHORT_ROW * estimated(type.shape[:1])
 
@@ -196,7 +196,7 @@ def ones_of(node: Node, cut: Cut) -> Value | None:
 
 
 def is_ones(value: Value) -> bool:
-    """Whether a value is an array of nothing but ones."""
+    """Tell if a value is an array of nothing but ones."""
     return isinstance(value, Constant) and bool(np.all(value.data == 1.0))
 
 

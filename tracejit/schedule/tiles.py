@@ -64,7 +64,7 @@ class Tiling:
 
     @property
     def is_for_one_blas_thread(self) -> bool:
-        """Whether the functions of the module are better off with one thread of the BLAS."""
+        """Tell if the functions of the module are better off with one thread of the BLAS."""
         return self._enabled and is_for_one_blas_thread(self._nodes, self._in_tiles)
 
     def of(
@@ -124,7 +124,7 @@ class _Sweeps:
         self._postpone()
 
     def _cuts(self, value: Value, reader: Node) -> bool:
-        """Whether a reader cuts a value."""
+        """Tell if a reader cuts a value."""
         return reader in self.cut and value in self.cut[reader].operands
 
     def _makes_rows(self, node: Node) -> bool:
@@ -174,7 +174,7 @@ class _Sweeps:
         return self.levels[reader] - (not self._cuts(value, reader))
 
     def _is_stored(self, value: Value, reader: Node, level: int) -> bool:
-        """Whether `value` is an array that is there in sweep `level` without `reader`."""
+        """Tell if `value` is an array that is there in sweep `level` without `reader`."""
         if value.node is None or value.node not in self.cut:
             return True
         others = [one for one in self.readers[value] if one is not reader]
@@ -303,7 +303,7 @@ class _Sweeps:
         return step, unit
 
     def _may_be_one(self, step: int) -> bool:
-        """Whether a tile of `step` rows, or the last, may have a single row of several."""
+        """Tell if a tile of `step` rows, or the last, may have a single row of several."""
         return type(self.rows) is not int or (self.rows > step and self.rows % step == 1 % step)
 
     def _row_bytes_at_once(self, chain: Sequence[Node]) -> int:

@@ -14,7 +14,7 @@ from tracejit.errors import fail
 
 
 def is_random(value: Any) -> bool:
-    """Whether `value` is a random generator: Python's, or NumPy's, which imports np.random on first
+    """Tell if `value` is a random generator: Python's, or NumPy's, which imports np.random on first
     use."""
     if isinstance(value, getattr(sys.modules.get("random"), "Random", ())):
         return True
@@ -25,7 +25,7 @@ def is_random(value: Any) -> bool:
 
 
 def is_generator(value: Any) -> bool:
-    """Whether `value` is a Generator of NumPy's."""
+    """Tell if `value` is a Generator of NumPy's."""
     return "numpy.random" in sys.modules and type(value) is np.random.Generator
 
 

@@ -63,7 +63,7 @@ class Eager(threading.local, Recorder):
 
     @property
     def is_watched(self) -> bool:
-        """Whether a tape, or a custom gradient looking for Variables, must see every operation."""
+        """Tell if a tape, or a custom gradient looking for Variables, must see every operation."""
         return bool(self.windows or self.logs)
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -140,7 +140,7 @@ class Eager(threading.local, Recorder):
         return node, seen
 
     def _is_reached(self, values: Sequence[Value]) -> bool:
-        """Whether what is computed from `values` would be on a tape, were it not out of sight."""
+        """Tell if what is computed from `values` would be on a tape, were it not out of sight."""
         return any(
             value.index == OUT_OF_SIGHT or any(window.reaches(value) for window in self.windows)
             for value in values
@@ -337,7 +337,7 @@ class Eager(threading.local, Recorder):
         return moved
 
     def gives_numbers(self) -> bool:
-        """Whether nothing is recorded and no tape is open."""
+        """Tell if nothing is recorded and no tape is open."""
         return not self.windows and not active.stack
 
     def note_constant(self, tensor: Tensor) -> None:
@@ -395,7 +395,7 @@ EAGER = Eager()
 
 
 def nobody_watches() -> bool:
-    """Whether Variables and Tensors may be read unseen: no tape is open, no function recorded."""
+    """Tell if Variables and Tensors may be read unseen: no tape is open, no function recorded."""
     return not (EAGER.windows or EAGER.logs) and current_recording() is None
 
 

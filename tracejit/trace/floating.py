@@ -88,7 +88,7 @@ class Handling:
             raise Failed("floating", self.problem)
 
     def is_left_strict(self) -> bool:
-        """Whether a RuntimeWarning has become an error since."""
+        """Tell if a RuntimeWarning has become an error since."""
         rule = _rule()
         return rule is not None and rule is not self._rule and rule[0] == "error"
 

@@ -125,7 +125,7 @@ RecordedGenerator.__name__ = "Generator"
 
 
 def _may_be_differentiated(value: Any) -> bool:
-    """Whether `value` is recorded and may have a derivative: no Python number has."""
+    """Tell if `value` is recorded and may have a derivative: no Python number has."""
     return is_recorded(value) and value.type.is_inexact and value.type.form != "weak"
 
 

@@ -209,7 +209,7 @@ class ElementIterator:
 
     @property
     def finished(self) -> bool:
-        """Whether there is no element left."""
+        """Tell if there is no element left."""
         return self.iterindex >= len(self._places)
 
     @property

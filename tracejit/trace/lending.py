@@ -115,7 +115,7 @@ class Attributes:
 
 
 def is_lendable(holder: Any, name: str, value: Any) -> bool:
-    """Whether an attribute with this value may be lent: nothing but its class stands between it
+    """Tell if an attribute with this value may be lent: nothing but its class stands between it
     and the code that reads it."""
     if not (type(value) in NUMBERS or _is_array(value)):
         return False
@@ -135,7 +135,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two values of an attribute are the same for a kernel that they are part of."""
+    """Tell if two values of an attribute are the same for a kernel that they are part of."""
     if type(one) is np.ndarray or type(other) is np.ndarray:
         return one is other
     return type(one) is type(other) and repr(one) == repr(other)
@@ -188,13 +188,13 @@ class Loan:
 
     @property
     def is_open(self) -> bool:
-        """Whether the recording is under way."""
+        """Tell if the recording is under way."""
         return self._is_open and self.recording.open is True
 
     # What the recording thread does
 
     def has(self, holder: Any, name: str) -> bool:
-        """Whether an attribute is lent; Escaped where code asks for all that an object holds."""
+        """Tell if an attribute is lent; Escaped where code asks for all that an object holds."""
         if not self.is_open:
             return False
         if name in WHOLE and id(holder) in self._holders:
@@ -359,7 +359,7 @@ def _hooks_of(cls: Any) -> dict[str, Any]:
 
 
 def others_lend() -> bool:
-    """Whether another thread has a loan: guards over the class of what is lent do not hold
+    """Tell if another thread has a loan: guards over the class of what is lent do not hold
     meanwhile."""
     return bool(_LOANS) and any(thread != threading.get_ident() for thread in list(_LOANS))
 

@@ -166,7 +166,7 @@ class View:
         return (*now, *[one for one in before if one is not None and one not in now])
 
     def shows(self, base: Any, index: Any) -> bool:
-        """Whether this is base[index], as base is now."""
+        """Tell if this is base[index], as base is now."""
         if self.op.name != "getitem" or self.base is not base or self.rest:
             return False
         return base._value is self.seen and self.params["index"] == index
@@ -185,7 +185,7 @@ class View:
         raise fail("write", tensor._recording.here(), call=call, target=target, fix=fix)
 
     def _surely_shares(self, held: Value) -> bool:
-        """Whether the array of `held` surely lies in the memory of the base's."""
+        """Tell if the array of `held` surely lies in the memory of the base's."""
         if held.data is not None and self.seen.data is not None:
             return np.may_share_memory(held.data, self.seen.data)
         splits = self.op.name not in IN_ORDER and only_splits(self.seen.type.shape, held.type.shape)
@@ -212,7 +212,7 @@ def seal(tensor: Any, what: str) -> None:
 
 
 def only_splits(before: Shape, after: Shape) -> bool:
-    """Whether a reshape merges no axes, but splits them and adds axes of length one: whatever the
+    """Tell if a reshape merges no axes, but splits them and adds axes of length one: whatever the
     layout, that is a view.
 
     >>> only_splits((6, 4), (2, 3, 1, 4)), only_splits((2, 3), (6,))
@@ -230,7 +230,7 @@ def only_splits(before: Shape, after: Shape) -> bool:
 
 
 def lies_in_order(tensor: Any) -> bool:
-    """Whether the array that is `tensor` surely lies in memory in C order, without gaps: writing to
+    """Tell if the array that is `tensor` surely lies in memory in C order, without gaps: writing to
     it does not move it."""
     shown = [tensor]
     while type(owner := shown[-1]._owner) is View and owner.op.name in SAME_LAYOUT:
@@ -256,7 +256,7 @@ def lay_like(value: Value, tensor: Any) -> None:
 
 
 def _is_in_order(value: Value, recording: Any) -> bool:
-    """Whether what computes `value` gives an array in C order."""
+    """Tell if what computes `value` gives an array in C order."""
     pending, met = [value], {value}
     while pending:
         one = pending.pop()

@@ -75,7 +75,7 @@ def assigned_elements() -> str:
 
 
 def only_calls(attribute: str) -> bool:
-    """Whether the user's running statement names an attribute only to call it."""
+    """Tell if the user's running statement names an attribute only to call it."""
     frame = user_frame()
     if frame is None:
         return False
@@ -105,7 +105,7 @@ def user_depth() -> int:
 
 
 def is_internal(frame: FrameType) -> bool:
-    """Whether a frame runs code of tracejit, NumPy or SciPy, or stands between these."""
+    """Tell if a frame runs code of tracejit, NumPy or SciPy, or stands between these."""
     filename = frame.f_code.co_filename
     inside = _internal.get(filename)
     if inside is None:

@@ -151,7 +151,7 @@ class Recording(Recorder):
             raise Failed("floating", self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
-        """Whether an op on these numbers can be computed now: none depends on a draw."""
+        """Tell if an op on these numbers can be computed now: none depends on a draw."""
         return not op.effect and all(
             isinstance(value, Constant) or value in self.known for value in values
         )
@@ -306,7 +306,7 @@ class Recording(Recorder):
     # Memory
 
     def starts_in_order(self, value: Value) -> bool:
-        """Whether an argument lies in C order, which is then checked at each call."""
+        """Tell if an argument lies in C order, which is then checked at each call."""
         if value in self.in_order:
             self.relied_on.add(value)
         return value in self.in_order

@@ -203,11 +203,11 @@ class Recorder:
         return value
 
     def starts_in_order(self, value: Value) -> bool:
-        """Whether an argument lies in C order at each call."""
+        """Tell if an argument lies in C order at each call."""
         return False
 
     def gives_numbers(self) -> bool:
-        """Whether what is computed may be written into plain arrays: nothing is lost with it."""
+        """Tell if what is computed may be written into plain arrays: nothing is lost with it."""
         return False
 
     def note_constant(self, tensor: Tensor) -> None:

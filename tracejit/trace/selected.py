@@ -51,7 +51,7 @@ class Selected:
         return np.expand_dims(self.mask, axes) if extra else self.mask
 
     def is_of(self, mask: Any) -> bool:
-        """Whether `mask` selects the same."""
+        """Tell if `mask` selects the same."""
         return is_recorded(mask) and mask._value is self.mask._value
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

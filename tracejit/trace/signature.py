@@ -73,7 +73,7 @@ class TensorSpec:
 
 
 def has_type(leaf: Leaf, type: ArrayType | None, numbers: dict[str, int]) -> bool:
-    """Whether a leaf is of a type; the free dimensions of that are put into `numbers`."""
+    """Tell if a leaf is of a type; the free dimensions of that are put into `numbers`."""
     mine = leaf.type
     is_spec = isinstance(leaf.value, TensorSpec) and None in leaf.value.shape
     if type is mine or type is None or mine is None or type.sizes is None:
@@ -104,7 +104,7 @@ class Leaf(NamedTuple):
     given: Any = None
 
     def is_like(self, other: Leaf) -> bool:
-        """Whether a kernel that takes this leaf may take `other`, if numbers agree."""
+        """Tell if a kernel that takes this leaf may take `other`, if numbers agree."""
         if self.role != other.role or self.given is not other.given:
             return False
         if not has_type(other, self.type, {}):
@@ -136,7 +136,7 @@ class Call(NamedTuple):
 
 
 def is_alike(one: Call, other: Call) -> bool:
-    """Whether two calls have the same signature, whatever the numbers in them are."""
+    """Tell if two calls have the same signature, whatever the numbers in them are."""
     return one.structures == other.structures and all(
         mine.is_like(its) for mine, its in zip(one.leaves, other.leaves, strict=True)
     )
@@ -169,7 +169,7 @@ def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:
 
 
 def is_no_spec(given: Any) -> bool:
-    """Whether what describes an argument is meant for a TensorSpec, or a structure of such, and is
+    """Tell if what describes an argument is meant for a TensorSpec, or a structure of such, and is
     none."""
     if not isinstance(given, (tuple, list, type, np.dtype, np.ndarray)):
         return False

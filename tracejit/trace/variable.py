@@ -130,7 +130,7 @@ class Variable(ArrayContainer):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it by themselves."""
+        """Tell if tapes watch it by themselves."""
         return self._trainable
 
     @property

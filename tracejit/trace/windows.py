@@ -88,15 +88,15 @@ class Window:
         return self.reads.get(id(variable), (variable, ()))[1]
 
     def sees(self, operands: Sequence[Value]) -> bool:
-        """Whether an operation on `operands` depends on what is watched."""
+        """Tell if an operation on `operands` depends on what is watched."""
         return not self.known.isdisjoint(operands)
 
     def knows(self, value: Value) -> bool:
-        """Whether `value` is watched, or computed from what is watched."""
+        """Tell if `value` is watched, or computed from what is watched."""
         return value in self.known
 
     def reaches(self, value: Value) -> bool:
-        """Whether `value` is on this tape, or one that this window stands for."""
+        """Tell if `value` is on this tape, or one that this window stands for."""
         return value in self.known
 
     def add(self, node: Node) -> None:
@@ -265,9 +265,9 @@ class Sieve(Window):
         return False
 
     def reaches(self, value: Value) -> bool:
-        """Whether a window has `value`."""
+        """Tell if a window has `value`."""
         return any(window.reaches(value) for window in self.windows)
 
     def knows(self, value: Value) -> bool:
-        """Whether `value` may be on a tape: inside, anything may be."""
+        """Tell if `value` may be on a tape: inside, anything may be."""
         return value.type.is_inexact

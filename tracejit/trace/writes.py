@@ -34,7 +34,7 @@ USE_NAMESPACE = (
 
 
 def is_tensor(target: Any) -> bool:
-    """Whether `target` is a Tensor, which can be written to."""
+    """Tell if `target` is a Tensor, which can be written to."""
     return hasattr(type(target), "_write")
 
 
@@ -52,7 +52,7 @@ def _refuse(call: str) -> NoReturn:
 
 
 def is_write(error: BaseException) -> bool:
-    """Whether NumPy has raised `error`, assigning a Tensor to elements of a plain array."""
+    """Tell if NumPy has raised `error`, assigning a Tensor to elements of a plain array."""
     return type(error) is ValueError and str(error).startswith("setting an array element")
 
 

@@ -50,7 +50,7 @@ def _half(x: Any, lower: bool) -> Any:
 
 @cache
 def _leaves_the_rest() -> bool:
-    """Whether this SciPy leaves what it does not read in the result, instead of zeros."""
+    """Tell if this SciPy leaves what it does not read in the result, instead of zeros."""
     return bool(sl.cho_factor(np.array([[4.0, 1.0], [1.0, 4.0]]))[0][1, 0] != 0)
 
 

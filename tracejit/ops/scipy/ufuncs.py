@@ -44,7 +44,7 @@ def refusal(problem: str) -> Rule:
 
 
 def is_complex(*values: Any) -> bool:
-    """Whether any of the values is complex."""
+    """Tell if any of the values is complex."""
     return any(type_in_call(value).dtype.kind == "c" for value in values)
 
 

@@ -98,7 +98,7 @@ class Captures(Walk):
             self.conditions.copy_contents(but=self.operands)
 
     def does(self, habit: str) -> bool:
-        """Whether code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
+        """Tell if code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
         `id`), or "take gradients"."""
         return habit in self.habits
 

@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether it is an iterator, which answers another element each time."""
+        """Tell if it is an iterator, which answers another element each time."""
         return self is AN_ITERATOR
 
 
@@ -227,7 +227,7 @@ class Spelling:
         return eval(ast.unparse(expression), self.space)
 
     def _is_namespace(self, name: str) -> bool:
-        """Whether a name is that of a module's globals."""
+        """Tell if a name is that of a module's globals."""
         held = self.space.get(name)
         return isinstance(held, dict) and "__name__" in held and "__builtins__" in held
 
@@ -292,5 +292,5 @@ def _listed(keys: Any) -> str:
 
 
 def _is_inside(what: str, whole: str) -> bool:
-    """Whether something is reached through `whole`, or is the same."""
+    """Tell if something is reached through `whole`, or is the same."""
     return what == whole or what.startswith((f"{whole}.", f"{whole}["))

@@ -39,7 +39,7 @@ _COPIES: WeakValueDictionary[tuple[int, int], Copy] = WeakValueDictionary()
 
 
 def can_change(array: Any) -> bool:
-    """Whether the memory of `array` can be written to, through itself or what it is a view of."""
+    """Tell if the memory of `array` can be written to, through itself or what it is a view of."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return True
@@ -48,7 +48,7 @@ def can_change(array: Any) -> bool:
 
 
 def is_large(value: Any) -> bool:
-    """Whether it pays to find out that an array need not be compared."""
+    """Tell if it pays to find out that an array need not be compared."""
     return type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject
 
 
@@ -72,7 +72,7 @@ def memory_of(array: Any) -> Any:
 
 
 def is_in_one_piece(array: np.ndarray) -> bool:
-    """Whether a bytearray compares itself with `array` as it is."""
+    """Tell if a bytearray compares itself with `array` as it is."""
     return array.flags.c_contiguous and array.dtype.char in _WITH_FORMAT
 
 
@@ -103,7 +103,7 @@ def _copy_of(block: np.ndarray, place: tuple[int, int]) -> Copy:
 
 
 def same_contents(array: np.ndarray, copy: Any) -> bool:
-    """Whether `array` holds what it held when `copy` was made."""
+    """Tell if `array` holds what it held when `copy` was made."""
     if array.dtype.hasobject:
         places, _, keys = copy
         # Strings of any length lie elsewhere, and may change there.
@@ -138,7 +138,7 @@ def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def is_buffer(value: Any) -> bool:
-    """Whether an object shows its memory: a bytearray, an array.array, a memoryview, a number of
+    """Tell if an object shows its memory: a bytearray, an array.array, a memoryview, a number of
     ctypes."""
     try:
         memoryview(value).release()
@@ -154,7 +154,7 @@ def buffer_copy(buffer: Any) -> tuple[str, int, bytearray]:
 
 
 def same_buffer(buffer: Any, copy: tuple[str, int, bytearray]) -> bool:
-    """Whether a buffer has the format, the size and the bytes of `copy`."""
+    """Tell if a buffer has the format, the size and the bytes of `copy`."""
     with memoryview(buffer) as view:
         if (view.format, view.nbytes) != copy[:2]:
             return False
@@ -171,7 +171,7 @@ class Memory:
         self._exact = exact(self.keys), exact(self.answers)
 
     def is_of(self, function: Any) -> bool:
-        """Whether `function` remembers the same: other objects, if they tell the same apart."""
+        """Tell if `function` remembers the same: other objects, if they tell the same apart."""
         keys, answers = remembered(function)
         if len(keys) != len(self.keys):
             return False
@@ -182,7 +182,7 @@ class Memory:
 
 
 def remembers(function: Any, memory: Memory) -> bool:
-    """Whether a function under `lru_cache` holds what it held."""
+    """Tell if a function under `lru_cache` holds what it held."""
     return memory.is_of(function)
 
 

@@ -51,7 +51,7 @@ class Same:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether class and equality tell a value from all others.
+    """Tell if class and equality tell a value from all others.
 
     >>> is_plain(1), is_plain(1.0), is_plain((1,))
     (True, False, False)
@@ -132,17 +132,17 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def is_own(kind: type, method: str) -> bool:
-    """Whether a class says itself what a method of every object does."""
+    """Tell if a class says itself what a method of every object does."""
     return getattr(kind, method) is not getattr(object, method)
 
 
 def has_looser_equality(value: Any) -> bool:
-    """Whether the class of a value may call others equal that are not the same."""
+    """Tell if the class of a value may call others equal that are not the same."""
     return not is_plain(value) and is_own(type(value), "__eq__")
 
 
 def is_exactly(value: Any, other: Any) -> bool:
-    """Whether two values are the same, to the bit and at any depth."""
+    """Tell if two values are the same, to the bit and at any depth."""
     return bool(exact_key(value) == exact_key(other))
 
 
@@ -158,5 +158,5 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def is_normal(number: float) -> bool:
-    """Whether nothing but a float of the same bits is equal to it: neither zero nor nan."""
+    """Tell if nothing but a float of the same bits is equal to it: neither zero nor nan."""
     return number != 0 and number == number

@@ -158,7 +158,7 @@ def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
 
 
 def _is_recorded(path: tuple[str, ...] | None, known: Mapping[str, Any]) -> bool:
-    """Whether a name and its attributes may be what is something else while it is recorded."""
+    """Tell if a name and its attributes may be what is something else while it is recorded."""
     value = value_of(path, known)
     is_array = value is None or isinstance(value, (np.ndarray, np.generic)) or is_random(value)
     return is_array or hasattr(type(value), "numpy_generator")

@@ -143,7 +143,7 @@ class Guard:
 
 
 def is_empty(cell: CellType) -> bool:
-    """Whether the variable of a closure is bound to nothing.
+    """Tell if the variable of a closure is bound to nothing.
 
     >>> is_empty(CellType()), is_empty(CellType(1))
     (True, False)

@@ -77,7 +77,7 @@ class Reads(NamedTuple):
     cells: frozenset[str] = frozenset()
 
     def uses(self, words: frozenset[str]) -> bool:
-        """Whether one of these words is read, as a global name or an attribute."""
+        """Tell if one of these words is read, as a global name or an attribute."""
         return not (words.isdisjoint(self.names) and words.isdisjoint(self.attributes))
 
 
@@ -193,7 +193,7 @@ def module_names(reads: Reads, package: str) -> list[str]:
 
 
 def is_foreign(filename: str) -> bool:
-    """Whether code in this file is never read for names: tracejit, NumPy and the standard
+    """Tell if code in this file is never read for names: tracejit, NumPy and the standard
     library."""
     return filename.startswith(_FOREIGN) and not (
         filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
@@ -201,7 +201,7 @@ def is_foreign(filename: str) -> bool:
 
 
 def is_installed(function: FunctionType) -> bool:
-    """Whether a function comes from an installed package, whose code stays as it is."""
+    """Tell if a function comes from an installed package, whose code stays as it is."""
     return function.__code__.co_filename.startswith(_SITE)
 
 
@@ -221,7 +221,7 @@ def module_name(thing: Any) -> str:
 
 
 def is_tool(function: Any) -> bool:
-    """Whether a function is a library's, whose names nobody rebinds."""
+    """Tell if a function is a library's, whose names nobody rebinds."""
     if not isinstance(function, FunctionType):
         return False
     module = function.__globals__.get("__name__", "")
@@ -229,7 +229,7 @@ def is_tool(function: Any) -> bool:
 
 
 def keeps_elements(cls: type) -> bool:
-    """Whether objects of a foreign class (UserDict, ChainMap) are containers, which keep in
+    """Tell if objects of a foreign class (UserDict, ChainMap) are containers, which keep in
     attributes what is read by index."""
     if module_name(cls) in _ABSTRACT or not is_foreign_module(module_name(cls)):
         return False
@@ -237,7 +237,7 @@ def keeps_elements(cls: type) -> bool:
 
 
 def answers_once(cls: type) -> bool:
-    """Whether objects of a foreign class answer something else each time, and nobody knows what:
+    """Tell if objects of a foreign class answer something else each time, and nobody knows what:
     iterators, generators, files, queues."""
     methods = ("__next__", "get_nowait", "recv")
     return any(hasattr(cls, name) for name in methods) and is_foreign_module(module_name(cls))

@@ -38,7 +38,7 @@ def settled_form(y: Any) -> Any:
 
 
 def always(condition: Any) -> bool:
-    """Whether a condition is known now and holds everywhere."""
+    """Tell if a condition is known now and holds everywhere."""
     return not is_recorded(condition) and bool(np.all(condition))
 
 
@@ -55,7 +55,7 @@ def both(first: Any, second: Any) -> Any:
 
 
 def is_number(value: Any, number: int) -> bool:
-    """Whether a parameter is this Python number."""
+    """Tell if a parameter is this Python number."""
     return type(value) in (int, float) and value == number
 
 
