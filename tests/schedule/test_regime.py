@@ -98,7 +98,8 @@ def test_each_product_of_a_stack_is_by_itself() -> None:
 
 
 def test_every_factorization_of_numpy_is_known() -> None:
-    spelled = {name for name, op in OPS.items() if "linalg" in f"{op.source}{op.statements}"}
+    ops = [op for op in OPS.values() if op.library == "np"]  # SciPy brings a BLAS of its own
+    spelled = {op.name for op in ops if "linalg" in f"{op.source}{op.statements}"}
     assert len(spelled) > 10
     assert spelled <= FACTORIZATIONS
     assert FACTORIZATIONS <= OPS.keys()
