@@ -18,8 +18,8 @@ from numpy._core.umath import _extobj_contextvar
 from tracejit.trace.decisions import Failed
 
 STATE = _extobj_contextvar.get
-"""What NumPy keeps its handling in; another object where it may be another one. Reading it takes 30
-nanoseconds, and `np.geterr` 1,300."""
+"""Read the object in which NumPy keeps its error handling. If the handling changes, so does the
+object. Reading it takes 30 nanoseconds, and `np.geterr` 1,300."""
 LOUD = ("raise", "call")
 RAISES = "np.errstate or np.seterr lets floating-point errors {}"
 STRICT = "the filters of warnings let RuntimeWarning raise"
@@ -38,8 +38,8 @@ QUIET = Quiet()
 
 
 def loudness() -> str:
-    """How this thread's floating-point errors are loud now: "raise" or "call"; nothing where they
-    are not."""
+    """The handling of floating-point errors in this thread, if it is "raise" or "call"; otherwise
+    an empty string."""
     state = STATE()
     if state is QUIET.state:
         return ""
@@ -52,7 +52,7 @@ def loudness() -> str:
 
 
 class Handling:
-    """How errors were handled when it was made, to see whether a function handles them otherwise.
+    """A record of how errors are handled, to see whether a function handles them otherwise.
 
     `state` and `filters` are the objects that NumPy and `warnings` keep it in; where they are the
     same, nothing has changed. `problem` is why a recording is of no use.
@@ -99,5 +99,5 @@ def _rule() -> Any:
 
 
 def _shown_by() -> Any:
-    """What a warning is handed to: a list's method in `catch_warnings(record=True)`."""
+    """The function that shows a warning: a list's method in `catch_warnings(record=True)`."""
     return getattr(warnings, "_showwarnmsg_impl", None)
