@@ -138,7 +138,7 @@ class Ways:
         return len(self.ways) >= most or self.is_long
 
     def failed(self) -> Failed:
-        """What a call raises that takes yet another."""
+        """The error for a call that needs yet another way."""
         return Failed("long" if self.is_long else "ways", str(len(self.ways)))
 
     def join(self, way: Way) -> None:

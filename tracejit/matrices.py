@@ -205,7 +205,7 @@ def _units(x: Any, recorder: Recorder) -> list[Any]:
 
 
 def _stacked(found: Sequence[Sequence[Any]], alike: Sequence[Any], recorder: Recorder) -> list[Any]:
-    """What was found one after another for each of `alike`, along a first axis."""
+    """Stack the rows in `found` along a new first axis: one array for each of `alike`."""
     with recorder.at(NOWHERE):  # no line of the user's is about rows
         if not found:
             return [np.zeros_like(x, shape=(0, *x.shape)) for x in alike]

@@ -153,7 +153,7 @@ class Path:
     # Derivatives
 
     def derived(self, derivative: Derivative) -> Sequence[RecordedDerivative]:
-        """What was recorded for a derivative, one for each way through its rules."""
+        """The recordings of a derivative, one for each way through its rules."""
         return self._derived.get(derivative, ())
 
     def derive(
@@ -250,7 +250,7 @@ class Path:
     def _map(
         self, given: Sequence[Value], asked: Sequence[Value]
     ) -> tuple[LinearMap, Sequence[int]]:
-        """What takes inputs to the given outputs, and the places of these inputs."""
+        """The map from the inputs `asked` to the outputs `given`, and the places of the inputs."""
         recording = self.recording
         places = [self.inputs.index(value) for value in asked]
         ys = [Tensor(value, recording) for value in given]
@@ -313,8 +313,8 @@ class Path:
         versions: Mapping[Value, list[Value]],
         nodes: Sequence[Node],
     ) -> list[Value]:
-        """What is read of the calls before: in the order of this path's inputs, others after them.
-        Among them is a Variable of which only a value that was assigned to it is met."""
+        """The values of earlier calls that are read: inputs of this path in order, then the others.
+        A Variable is among them even where only a value that was assigned to it is met."""
         computed = {value for node in nodes for value in node.results}
         reads = {stops[value]: None for value in met}
         for value, later in versions.items():
@@ -365,7 +365,7 @@ def _sequence(kernel: Kernel, outputs: int) -> Callable[..., Sequence[Any]]:
 
 
 def _tensors(found: Sequence[Any], values: Sequence[Value]) -> list[Tensor]:
-    """What a kernel has computed, as eager Tensors of the types of `values`."""
+    """Wrap the results of a kernel as eager Tensors of the types of `values`."""
     return [eager_tensor(data, value.type) for data, value in zip(found, values, strict=False)]
 
 

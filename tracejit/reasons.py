@@ -78,7 +78,7 @@ class Reason(NamedTuple):
         return " ".join(filter(None, parts))
 
     def fixes(self) -> list[str]:
-        """How to avoid it, in clauses."""
+        """The clauses that say how to avoid the differences, each once."""
         told = (one.tell("fix") for one in self.differences[:MOST_SAID])
         return list(dict.fromkeys(filter(None, told)))
 

@@ -1,5 +1,5 @@
-"""What `explain()` says of each difference between a call and a kernel. Whatever makes kernels has
-its row here."""
+"""The sentences in which `explain()` describes a difference between a call and a kernel. Every
+cause of a new kernel has a row here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 
 class Sentence(NamedTuple):
-    """How a difference is told: what the call had and what the other kernel has, or both in
-    `because`; what follows, and how to avoid it; and what the function has done itself."""
+    """The words for one kind of difference. `because` says what the call had, and `has` what the
+    other kernel has; where `has` is empty, `because` says both. `then` says what follows, `fix` how
+    to avoid it, and `changed` what the function itself has changed."""
 
     because: str
     has: str = ""

@@ -252,7 +252,8 @@ class Run:
         return one
 
     def _captures(self, call: Call, lend: Lend | None) -> Captures:
-        """What the function reaches in a call, with the attributes that `lend` answers lent."""
+        """Capture what the function reaches in a call. The attributes that `lend` answers are
+        lent."""
         roots = _roots(self.python, call)
         recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
         arrays = frozenset(recorded)
@@ -405,7 +406,7 @@ def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
 
 
 def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
-    """Where a call begins to read: the function, objects among the arguments, classes, and
+    """The roots of what a call reads: the function, objects among the arguments, classes, and
     rules that stand for functions of NumPy's."""
     objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
     classes = [cls for one in call.structures.values() for cls in one.classes()]

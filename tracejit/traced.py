@@ -28,9 +28,9 @@ TRIES = 8
 
 
 class Extent(enum.Enum):
-    """How much a derivative computes again of the calls before it: all of its own call, where no
-    tape records it; what no rule of the user's stands for; or nothing, where a tape records it that
-    was opened since, and must not see what took place before."""
+    """The part of earlier calls that a derivative computes again. ALL is the whole of its own call,
+    where no tape records it. WITHOUT_RULES is what no rule of the user's stands for. NOTHING is for
+    a tape that was opened since and records it, and must not see what took place before."""
 
     ALL = "all"
     WITHOUT_RULES = "without rules"
@@ -57,8 +57,8 @@ class Derivative(NamedTuple):
 
 
 class RecordedDerivative(NamedTuple):
-    """What was recorded for a derivative: the inputs for its cotangents or tangents, the answers,
-    what the rules read besides, the events in them, and what they decide and draw. `nodes` are what
+    """The recording of a derivative: the inputs for its cotangents or tangents, the answers, what
+    the rules read besides, the events in them, and what they decide and draw. `nodes` are all that
     it may compute; `paths` compute it, one for each extent."""
 
     seeds: list[Value]
@@ -135,8 +135,8 @@ class TracedCall:
         asked: tuple[Value, ...],
         kind: Direction,
     ) -> list[Tensor | None]:
-        """What a derivative answers along the directions that there are, one for each of
-        `values`."""
+        """The results of a derivative. `directions` has one for each of `values`; those that are
+        None are left out."""
         pairs = [(v, d) for v, d in zip(values, directions, strict=False) if d is not None]
         derivative = Derivative(kind, tuple([value for value, _ in pairs]), asked)
         seeds = [direction for _, direction in pairs]
@@ -152,8 +152,8 @@ class TracedCall:
     def _tried(
         self, derivative: Derivative, seeds: Sequence[Tensor]
     ) -> tuple[RecordedDerivative | None, Sequence[Tensor]]:
-        """What was recorded already for a derivative, and takes the way that this call takes; and
-        what it computes."""
+        """Find an earlier recording of a derivative that takes the same way as this call. Return it
+        with its results; None where there is none."""
         for made in self.path.derived(derivative):
             found, parting = self._computed(made, seeds)
             if parting is None:
@@ -163,7 +163,7 @@ class TracedCall:
     def _recorded(
         self, derivative: Derivative, seeds: Sequence[Tensor]
     ) -> tuple[RecordedDerivative, Sequence[Tensor]]:
-        """What is recorded now for a derivative, and what it computes."""
+        """Record a derivative, unless another thread has meanwhile. Return it with its results."""
         path = self.path
         with path.mutex.here():
             known, found = self._tried(derivative, seeds)  # by another thread meanwhile
@@ -215,7 +215,7 @@ class TracedCall:
             return (), [*path.tree.decisions[number].outcomes(), outcome]
 
     def _extent(self) -> Extent:
-        """How much a derivative computes again, as the tapes want it that are open now."""
+        """The extent that a derivative computes again, given the tapes that are open now."""
         if not EAGER.windows:
             return Extent.ALL
         for window in EAGER.windows:

@@ -26,8 +26,8 @@ AS_PYTHON = "run {count} as plain Python"
 
 
 class Cause(NamedTuple):
-    """How a cause is told: what becomes of the call, why, and how to avoid it. It warns on call
-    number `patience`."""
+    """The words for one cause: what becomes of the call, why, and how to avoid it. Call number
+    `patience` warns."""
 
     fate: str
     because: str
@@ -118,7 +118,7 @@ CAUSES = {
 
 
 class Count(NamedTuple):
-    """How many calls a cause has had, and the words for the last of them."""
+    """The number of calls with one cause, and the words for the last of them."""
 
     calls: int
     detail: str

@@ -60,7 +60,7 @@ def is_name(word: str) -> bool:
 
 
 def word_of(key: Any) -> str:
-    """What a key of a container is called: without the address that the text of an object has.
+    """The name of a key of a container, without the address that the text of an object has.
 
     >>> word_of((0, "w")), word_of(2.5), word_of(object())
     ('0_w', '2.5', 'object')
@@ -129,7 +129,7 @@ def is_cell(filename: str) -> bool:
 
 
 def file_name(filename: str) -> str:
-    """What an error calls a file: its last part, or a cell as Jupyter numbers it.
+    """The name of a file in an error: the last part of its path, or a cell as Jupyter numbers it.
 
     >>> file_name("/home/me/train.py"), file_name("<ipython-input-3-0a1b2c>")
     ('train.py', 'In [3]')

@@ -184,7 +184,7 @@ def _stand_in(probe: Recording, number: int, type: ArrayType) -> Any:
 
 
 class Origins:
-    """What values are computed from: eager values do not know it themselves."""
+    """The node that computed each value. Eager values do not record it themselves."""
 
     def __init__(self, nodes: Sequence[Node] = (), zeros: Set[Value] = frozenset()) -> None:
         """Values are results of `nodes`, or constants, of which `zeros` are zero."""

@@ -28,7 +28,7 @@ _ABANDONED_SECONDS = 3600.0
 
 
 class Use(NamedTuple):
-    """What a kernel takes on disk, and when it was last used."""
+    """The size of a kernel on disk in bytes, and the time of its last use."""
 
     name: str
     bytes: int

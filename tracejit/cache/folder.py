@@ -162,7 +162,7 @@ class Folder:
         return None
 
     def names(self) -> list[str]:
-        """What is in the folder, sorted; nothing where it cannot be listed."""
+        """The names in the folder, sorted. Empty where the folder cannot be listed."""
         with suppress(OSError):
             if self.descriptor is None:
                 return sorted(file.name for file in self.path.iterdir())

@@ -20,8 +20,8 @@ def free_names(sizes: Sizes | None) -> set[str]:
 
 
 def words_of(names: Mapping[Value, str]) -> list[str]:
-    """What values are called, without those that are free dimensions or computed from some: an
-    expression is their name."""
+    """The names of values, except free dimensions and what is computed from them. An expression
+    stands for each of those."""
     return [
         name for value, name in names.items() if value.node is None or value.node.op is not SIZE
     ]

@@ -83,7 +83,8 @@ class Regime:
         self.here = ref(Hold())
 
     def _putting_back(self, number: int) -> Callable[[], Any]:
-        """What sets `number`: C code, where the BLAS is."""
+        """A callable that sets the number of threads to `number`. It runs no Python code where the
+        BLAS is C code."""
         return self._back.setdefault(number, functools.partial(self.blas.set_threads, number))
 
 

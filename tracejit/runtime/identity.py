@@ -72,7 +72,7 @@ def groups_of(call: Call) -> tuple[tuple[str, ...], ...]:
 def identity_of(
     call: Call, differentiated: frozenset[str], arrays: Mapping[int, tuple[str, np.ndarray]]
 ) -> Identity:
-    """What a function that asks for identities is told of `call`; it captures `arrays`, by id.
+    """The Identity of `call`: which leaves are one object. `arrays` are those captured, by id.
 
     Raises NotApart where a recording cannot tell it: an argument is captured as well, or there are
     two derivatives for one array.

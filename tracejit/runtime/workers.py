@@ -35,7 +35,7 @@ from weakref import ref
 from tracejit.runtime.holds import Hold
 
 SECONDS_TO_END = 0.1
-"""How long a fork waits for workers that have nothing to do."""
+"""The longest time in seconds that a fork waits for idle workers to end."""
 
 
 def in_turn_on(threads: int) -> Callable[..., list[Any]]:
@@ -99,7 +99,7 @@ class Job:
         wait_for(self.begun)
 
     def result(self) -> list[Any]:
-        """What the tiles answer, in order."""
+        """The results of the tiles, in order. Raises the error of the first tile that failed."""
         if self.errors:
             error = self.errors[min(self.errors)]
             self.errors.clear()
@@ -185,7 +185,8 @@ class Pool:
             worker.join(max(deadline - time.monotonic(), 0.0))
 
     def _staffed(self, count: int) -> int:
-        """How many of `count` workers there are, after those were started that the system gives."""
+        """Start workers until there are `count`. Return how many there are: fewer if one cannot
+        start."""
         self.most = max(self.most, count)
         try:
             for _ in range(count - len(self.crew)):

@@ -193,7 +193,7 @@ class Decisions:
         return outcome
 
     def number(self, value: Value) -> Any:
-        """What `value` is in this call. Raises Unknown or Failed."""
+        """The data of `value` in this call. Raises Unknown or Failed."""
         try:
             return self.prefix[value]
         except Failed as failed:

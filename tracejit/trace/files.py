@@ -22,8 +22,8 @@ CELL = "a notebook cell"
 
 
 def shown_file(filename: str, module: str) -> str:
-    """What generated code calls the file of code in `module`. Of code in a file that is not the
-    module's, written by a program while it runs, that is the module's.
+    """The name in generated code for the file of code in `module`. A program may write code to
+    another file while it runs; the name for that is the one of the module's own file.
 
     >>> shown_file("/home/me/src/train/steps.py", "train.steps")
     'train/steps.py'

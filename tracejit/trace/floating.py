@@ -40,8 +40,8 @@ QUIET = Quiet()
 
 
 def loudness() -> str:
-    """How this thread's floating-point errors are loud now: "raise" or "call"; nothing where they
-    are not."""
+    """The handling of floating-point errors in this thread, if it is "raise" or "call"; otherwise
+    an empty string."""
     state = STATE()
     if state is QUIET.state:
         return ""
@@ -54,7 +54,7 @@ def loudness() -> str:
 
 
 class Handling:
-    """How errors were handled when it was made, to see whether a function handles them otherwise.
+    """A record of how errors are handled, to see whether a function handles them otherwise.
 
     `state` and `filters` are the objects that NumPy and `warnings` keep it in; where they are the
     same, nothing has changed. `problem` is why a recording is of no use.
@@ -101,5 +101,5 @@ def _rule() -> Any:
 
 
 def _shown_by() -> Any:
-    """What a warning is handed to: a list's method in `catch_warnings(record=True)`."""
+    """The function that shows a warning: a list's method in `catch_warnings(record=True)`."""
     return getattr(warnings, "_showwarnmsg_impl", None)

@@ -61,7 +61,7 @@ class Attribute:
 
     @property
     def value(self) -> Any:
-        """What it is now."""
+        """The current value of the attribute."""
         return attributes_of(self.holder)[self.name]
 
     def commit(self, value: Any) -> None:
@@ -71,7 +71,7 @@ class Attribute:
         attributes_of(self.holder)[self.name] = value
 
     def conditions(self, place: str, bind: Any) -> Iterable[str]:
-        """What it has to be for a kernel that reads it at each call, as expressions of Python."""
+        """The conditions, as Python text, of a kernel that reads the attribute at each call."""
         value = self.value
         yield f"type({place}) is {bind(type(value))}"
         if type(value) is np.ndarray:
@@ -80,7 +80,7 @@ class Attribute:
 
 
 class Attributes:
-    """What a function knows of the attributes that it reads: which are lent to its recordings."""
+    """The attributes that a function reads, and which of them are lent to its recordings."""
 
     def __init__(self) -> None:
         """Nothing yet."""
@@ -202,12 +202,12 @@ class Loan:
         return name in self.names and (id(holder), name) in self.lent
 
     def escape(self) -> Escaped:
-        """What ends the attempt, also where the user's code catches it."""
+        """The error that ends the attempt, even if the user's code catches it."""
         self._has_escaped = True
         return Escaped()
 
     def read(self, holder: Any, name: str) -> Any:
-        """What the attribute is at this point of the function."""
+        """The value of the attribute at this point of the function."""
         key = id(holder), name
         if key not in self.current:
             self.current[key] = self.inputs[key] = self._input(self.lent[key])
@@ -230,8 +230,8 @@ class Loan:
         self._note(key, self._value(value), value)
 
     def _value(self, value: Any) -> Value | None:
-        """What is assigned, of the recording; None for what is no array. Escaped where an object
-        is, which would be one for all calls."""
+        """The Value in the recording for what is assigned; None for a Python number or text. Raises
+        Escaped for an object that all calls would share, such as a captured array."""
         if type(value) in TENSORS and value._recording is self.recording:
             found: Value = self.recording.lift(value)
             return found
@@ -281,8 +281,9 @@ class Loan:
 
 
 def put_numbers(captures: Any, recording: Any) -> None:
-    """Where the function has changed what it reads, put the numbers in the place of Tensors of the
-    recording that it has left in containers: without a loan they would have been numbers."""
+    """Replace the Tensors of the recording that the function has left in containers by their
+    numbers: without a loan they would have been numbers. This is for a function that has changed
+    what it reads."""
     guard = captures.guard()
     if guard is None or guard():
         return
@@ -378,7 +379,7 @@ def let_go() -> None:
 
 
 def changes_by_others() -> int:
-    """How often other threads have begun or ended a loan."""
+    """The number of times that other threads have begun or ended a loan."""
     mine = threading.get_ident()
     return sum(count for thread, count in list(_CHANGES.items()) if thread != mine)
 
@@ -405,8 +406,8 @@ class _Alone:
 
 
 def _references() -> int:
-    """How many references the attributes of an object have that no other has, where one who asks
-    holds them as well."""
+    """The number of references to the `__dict__` of an object that shares it with no other. The
+    code that asks holds one of them."""
     alone = _Alone()
     own = vars(alone)
     return sys.getrefcount(own) + 1

@@ -37,8 +37,8 @@ def origins_of(value: Value) -> set[Value] | None:
 
 
 def readable_origins(recording: Any, value: Value) -> set[Value] | None:
-    """What a value is computed from, if Python may read it under guards on that: no derivative is
-    lost with it. None where it may not."""
+    """The inputs and sizes that a value is computed from, if Python may read the value under guards
+    on them without losing a derivative. None where it may not."""
     origins = origins_of(value)
     if not origins:
         return origins

@@ -195,8 +195,8 @@ class SourceFile:
 
 
 class _Located:
-    """What is known of one code object: its lines, the places found in them, and the position of
-    each instruction."""
+    """A code object with its lines, the places found in them, and the position of each
+    instruction."""
 
     def __init__(self, code: CodeType) -> None:
         """No place found yet."""
@@ -206,7 +206,7 @@ class _Located:
         self._positions: list[Position | None] | None = None
 
     def position(self, instruction: int) -> Position | None:
-        """Where an instruction is, by its offset."""
+        """The position of an instruction, by its offset."""
         if self._positions is None:
             self._positions = positions(self.code, self.source.lines)
         return self._positions[instruction // 2] if self._positions else None
@@ -226,7 +226,7 @@ def _shortened(text: str) -> str:
 
 
 def _first_inside(node: ast.stmt) -> Any:
-    """What the body of a compound statement begins with; None of another statement."""
+    """The first node in the body of a compound statement; None for another statement."""
     body = getattr(node, "body", None)
     if not isinstance(body, list) or not body:
         return None

@@ -74,6 +74,6 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _essence(code: CodeType) -> tuple[object, ...]:
-    """What the same statements make the same code with, wherever they stand."""
+    """The parts of a code object that do not depend on where its statements stand."""
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     return code.co_name, code.co_code, *names

@@ -58,7 +58,8 @@ def destination_of_text() -> str:
 
 
 def _destination(frame: FrameType) -> str:
-    """Where text goes that the running statement of `frame` makes."""
+    """The destination of text that the running statement of `frame` makes: "print", "raise" or
+    an empty string."""
     statements = _running(frame)
     if not statements:
         return ""

@@ -53,7 +53,7 @@ def _handle_of(matrix: Any) -> Tensor:
 
 
 def _name_of(matrix: Any) -> str:
-    """What the user calls a matrix, where one name does."""
+    """The name of a user's variable that holds the matrix, or "matrix" if there is none."""
     frame = places.user_frame()
     known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
     found = (name for name, value in known.items() if value is matrix)
@@ -96,7 +96,7 @@ class RecordedMatrix:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What it stands for, for the user's isinstance."""
+        """The class of the matrix that it stands for: the user's isinstance holds."""
         return self.kind
 
     def __repr__(self) -> str:

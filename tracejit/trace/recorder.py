@@ -397,8 +397,8 @@ class Recorder:
         return fail(row, self.here(), call=call, **words)
 
     def plain_operand(self, operand: Any) -> Any:
-        """What NumPy takes an operand for: a number of a subclass (IntEnum) for a NumPy scalar, an
-        array that maps a file for an array. Raises ArgumentError for what is neither."""
+        """Convert an operand as NumPy does: a number of a subclass (IntEnum) to a NumPy scalar, an
+        array that maps a file to a plain array. Raises ArgumentError for what is neither."""
         if type(operand) is np.memmap:
             return operand.view(np.ndarray)
         if not is_number(operand):

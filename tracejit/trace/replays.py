@@ -1,4 +1,4 @@
-"""What the forward run of a recompute region met, and the second run that meets it again."""
+"""Record of the forward run of a recompute region, and its second run, which repeats it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tracejit.ir.graph import Value
 
 
 class Run:
-    """What a recompute region met in its forward run: per Variable, the values that it had one
-    after another; and what callbacks answered, with the states of the generators after that.
+    """A record of the forward run of a recompute region. It holds the values that each Variable had
+    one after another, and the answers of callbacks, with the states of the generators after them.
     `name` is the function."""
 
     def __init__(self, name: str, generators: Any) -> None:

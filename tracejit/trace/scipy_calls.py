@@ -76,7 +76,7 @@ def _scipy_called() -> str:
 
 
 def _instead_of(called: str) -> str:
-    """What to do in place of a call of this function or package of SciPy."""
+    """The advice for a call of this function or package of SciPy: what to do instead."""
     area, _, name = called.partition(".")[2].partition(".")
     if called != "scipy" and area not in _AREAS:
         return BY_PYTHON

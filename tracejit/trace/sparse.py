@@ -1,4 +1,4 @@
-"""How a Tensor meets a sparse matrix of SciPy's.
+"""Products of a Tensor and a sparse matrix of SciPy's.
 
 SciPy's product asks an operand for its array, and hands over to the operand where it has none: so a
 Tensor has none there. `times` stands for the product in the table of handlers.
@@ -37,7 +37,7 @@ def hands_over(frame: FrameType) -> bool:
 
 
 def no_array() -> np.ndarray:
-    """What SciPy takes for no array."""
+    """A 0-d array of None, which SciPy does not take for an array operand."""
     return np.array(None, dtype=object)
 
 

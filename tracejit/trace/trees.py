@@ -107,7 +107,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def elements_of(value: Iterable[Any]) -> tuple[Any, ...]:
-    """What is in a set, in an order of its own: that of a set depends on how it came about."""
+    """The elements of a set, sorted by type and text: its own order depends on its history."""
     return tuple(sorted(value, key=lambda element: (type(element).__name__, repr(element))))
 
 
@@ -145,7 +145,8 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
 
 
 def _kinds(table: dict[Any, Any]) -> tuple[Any, ...]:
-    """What tells the keys of a dict from those that are equal to them."""
+    """The types or exact keys of the keys of a dict. They tell keys apart that are equal, as 1 and
+    True. Empty where all keys are strings."""
     if all(type(key) is str for key in table):
         return ()
     return tuple(map(type, table)) if all(map(is_plain, table)) else tuple(exact(table))

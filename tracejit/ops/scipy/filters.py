@@ -46,7 +46,8 @@ def _taken_from(places: np.ndarray, size: int, mode: str) -> np.ndarray:
 
 
 def _folded(z: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    """What was spread over an extended axis, added to the elements that it stands for."""
+    """Fold an extended axis back: add each element outside to the one that it was copied from.
+    In mode "constant", drop the elements outside."""
     size = z.shape[axis] - before - after
     core = z[_at(axis, slice(before, before + size))]
     if mode == "constant" or not size:
@@ -142,7 +143,7 @@ def sequence(value: Any, count: int) -> list[Any]:
 
 
 def _before(name: str, size: int, origin: int) -> int:
-    """How many elements before its own a filter reads along an axis."""
+    """The number of elements that a filter reads before the place of its result, along an axis."""
     return (size - 1) // 2 - origin if name.startswith("convolve") else size // 2 + origin
 
 

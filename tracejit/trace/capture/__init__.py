@@ -1,1 +1,1 @@
-"""What a function reads besides its arguments: the walk that finds it, and the guard over it."""
+"""Captured state: the walk over what a function reads besides its arguments, and its guard."""

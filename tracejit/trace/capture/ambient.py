@@ -26,8 +26,8 @@ class Ambient(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How code reaches a state: names that it spells, modules whose objects it holds, and whether
-    it is enough that it makes text of something."""
+    """The signs that code reaches a state: names that it spells, or modules whose objects it holds.
+    If it `shows`, making text of any object is a sign as well."""
 
     ambient: Ambient
     names: frozenset[str]
@@ -36,7 +36,7 @@ class Reach(NamedTuple):
 
 
 def decimal_context() -> Any:
-    """What arithmetic of Decimals takes from its context."""
+    """The settings of the current decimal context that arithmetic depends on."""
     context = sys.modules["decimal"].getcontext()
     kept = (context.prec, context.rounding, context.Emin, context.Emax)
     return kept, context.capitals, context.clamp, dict(context.traps)

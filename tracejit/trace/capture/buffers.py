@@ -31,7 +31,7 @@ def _is_of_ctypes(value: Any) -> bool:
 
 
 def _visit_ctypes(walk: Walk, value: Any, held: str, name: str) -> None:
-    """What the pointers in a value of ctypes point to; its own bytes are compared elsewhere."""
+    """Visit what the pointers in a ctypes value point to. Its own bytes are compared elsewhere."""
     module, kind = sys.modules["_ctypes"], type(value)
     if isinstance(value, module._SimpleCData):
         if getattr(kind, "_type_", "") in "zZO":  # pointers to characters, Python objects

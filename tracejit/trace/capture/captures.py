@@ -1,4 +1,4 @@
-"""What a function reads besides its arguments, and the guard that notices when it changes.
+"""Captured state: all that a function reads besides its arguments, and a guard against changes.
 
 From the function, code reaches outward by name: globals and closure cells, the functions they
 hold, attributes of objects and modules, elements of containers. `Captures` walks all that is

@@ -1,5 +1,5 @@
-"""What objects, classes and modules reach: the attributes that code spells, and the methods that
-Python calls unspelled."""
+"""The walk over objects, classes and modules: the attributes that code spells, and the methods that
+Python calls implicitly."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def visit_class(walk: Walk, cls: type, hidden: Collection[str] = (), is_made: bo
 
 
 def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str]) -> None:
-    """What `cls` defines and the code spells, or Python calls unspelled; `hidden` are the
-    names that come from elsewhere, those of `cls` from here on among them."""
+    """Visit the members of `cls` that the code spells or that Python calls implicitly. `hidden`
+    are the names that come from elsewhere; those of `cls` are added to it."""
     held = walk.bind(cls)
     walk.check(f"len({held}.__dict__) == {len(vars(cls))}")
     if "match" in walk.habits:

@@ -1,4 +1,4 @@
-"""What containers and arrays hold: elements, keys, and the memory of arrays."""
+"""The walk over containers and arrays: keys, elements, and the memory of arrays."""
 
 from __future__ import annotations
 

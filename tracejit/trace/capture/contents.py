@@ -1,5 +1,5 @@
-"""What captured arrays and buffers hold, and its comparison, to the bit; what a cache of answers
-remembers.
+"""Contents of captured arrays and buffers, compared to the bit, and of the caches of functions
+under `lru_cache`.
 
 Contents are compared whole with a private copy. A bytearray compares itself with the memory of an
 array by one call of memcmp: 60 nanoseconds for a few numbers, 0.55 ms for 8 MB, which is what
@@ -163,7 +163,7 @@ def same_buffer(buffer: Any, copy: tuple[str, int, bytearray]) -> bool:
 
 
 class Memory:
-    """What a function under `lru_cache` holds: what it was asked, and its answers."""
+    """A snapshot of the cache of a function under `lru_cache`: its keys and answers."""
 
     def __init__(self, function: Any) -> None:
         """Hold what `function` remembers now."""
@@ -187,9 +187,10 @@ def remembers(function: Any, memory: Memory) -> bool:
 
 
 def remembered(function: Any) -> tuple[list[Any], list[Any]]:
-    """What a function under `lru_cache` was asked, and what it answers, in the same order: that of
-    the questions. With a limit, answers stand in links, which `function` refers to in threes: key,
-    answer, class."""
+    """The keys in the cache of a function under `lru_cache`, and the answer for each of them.
+
+    With a limit, answers stand in links, which `function` refers to in threes: key, answer, class.
+    """
     parts, info = gc.get_referents(function), function.cache_info()
     if info.maxsize is None:
         return list(parts[1]), list(parts[1].values())

@@ -74,7 +74,7 @@ def exact(values: Iterable[Any]) -> list[Any]:
 
 
 def exact_key(value: Any) -> Any:
-    """What is equal for two values only where they are the same, to the bit and at any depth.
+    """A key that is equal for two values only if they are the same, to the bit and at any depth.
     Objects whose class leaves equality to Python, and arrays, are the same as themselves alone.
 
     >>> exact_key(frozenset([1])) == exact_key(frozenset([True]))
@@ -111,8 +111,8 @@ def _key(value: Any, met: dict[int, tuple[int, Any]]) -> Any:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What an object is made of: the contents of the class of Python's own that it is of, what it
-    is pickled as, and its attributes."""
+    """The parts of an object: the contents that its built-in base class gives it, what it is
+    pickled as, and its attributes."""
     kind = type(value)
     known = next((cls for cls in kind.__mro__ if cls in _CONTENTS), None)
     if known is not None:
@@ -147,7 +147,7 @@ def is_exactly(value: Any, other: Any) -> bool:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """What an object holds in its attributes and slots, by name."""
+    """The values in the attributes and slots of an object, by name."""
     slots = (
         word
         for cls in type(value).__mro__

@@ -27,7 +27,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Frozen:
-    """What keeps arrays read-only until it is collected."""
+    """A holder of arrays, which are read-only until it is collected."""
 
     def __init__(self) -> None:
         """Nothing is frozen yet."""

@@ -1,5 +1,5 @@
-"""What functions reach: the globals and modules that their code names, closures and defaults, and
-what a cache of answers holds."""
+"""The walk over functions: the globals and modules that their code names, closures and defaults,
+and what a cache of answers holds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CALLBACKS = "tracejit.callbacks"
 
 
 def visit_function(walk: Walk, function: FunctionType) -> None:
-    """What a function is made of and reads: code, defaults, variables of its closure, globals."""
+    """Visit a function: its code, attributes, defaults, closure variables and globals."""
     wrapped = vars(function).get("__wrapped__")
     held = walk.bind(function)
     if wrapped is not None:
@@ -75,7 +75,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
 
 
 def _now_read(function: FunctionType) -> Reads:
-    """What the code of a function reads while it runs: not what it only hands to tj.callback."""
+    """The reads of a function while it runs, without those of what it only hands to tj.callback."""
     code = function.__code__
     names = callbacks_of(code)
     known = {**vars(builtins), **function.__globals__} if names else {}

@@ -58,7 +58,7 @@ class Guard:
         return name
 
     def objects(self) -> list[Any]:
-        """What conditions are about."""
+        """The objects that conditions refer to by a name."""
         return list(self._space.values())
 
     def key(self, key: Any) -> str:

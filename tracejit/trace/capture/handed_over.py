@@ -1,5 +1,4 @@
-"""What code only hands to `tj.callback`: the function that is called later, and reads then what it
-reads.
+"""Find the functions that code only hands to `tj.callback`. They run later, and read only then.
 
 In `tj.callback(seen.append, y)` the list is not read while the function is recorded, so that a
 kernel need not know what is in it. Found are calls whose first argument is a name, with attributes,
@@ -62,7 +61,8 @@ def _callee(steps: list[dis.Instruction], place: int) -> tuple[str, ...]:
 
 
 def _argument_end(steps: list[dis.Instruction], start: int) -> int:
-    """Where the first argument ends that begins at `start`; 0 where it is none of those meant."""
+    """The place after the first argument, which begins at `start`. 0 if the argument is neither a
+    name with attributes nor a lambda."""
     end = start
     if steps[end].opname in NAMES and steps[end + 1].opname not in (*MAKING[2:3], *MADE):
         end += 1

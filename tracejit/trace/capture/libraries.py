@@ -38,7 +38,8 @@ def kept_names(value: Any) -> list[str]:
 
 
 def library_parts(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """What an object keeps, each part with its name and the end of the expression that reads it."""
+    """The parts that an object keeps. Each has its name, the end of the expression that reads it,
+    and its value."""
     for word in kept_names(value):
         yield word, f".__dict__[{quoted(word)}]", value.__dict__[word]
     for cls in type(value).__mro__:

@@ -42,8 +42,8 @@ _CALLS_BY_ATTRIBUTE = sys.version_info >= (3, 12)
 
 
 class Item(NamedTuple):
-    """What is on the stack: a "tensor", an "array" by name, a "number", a "module", a "function" or
-    a "method", "null", or "other"."""
+    """An item on the stack. Its `kind` is "tensor", "array", "number", "module", "function",
+    "method", "null" or "other"; an array has a name."""
 
     kind: str
     name: str = ""
@@ -193,7 +193,7 @@ class _Scan:
             self.stack += [item, NULL] if _NULL_LAST else [NULL, item]
 
     def _named(self, name: str) -> Item:
-        """What a global or a variable of the closure is."""
+        """The item for a global or a variable of the closure."""
         value = self.resolve(name)
         if type(value) is np.ndarray:
             return Item("array", name)
@@ -227,7 +227,7 @@ class _Scan:
         self.stack.append(self._reads(*args, *called) if answer is None else answer)
 
     def _answer(self, called: Item, args: list[Item]) -> Item | None:
-        """What a call answers; None where it may look into its arguments."""
+        """The item that a call returns; None where the call may look into its arguments."""
         if called.kind == "method":
             plain = all(arg.kind in ("tensor", "number") for arg in args)
             return TENSOR if plain or (called.name == "dot" and len(args) == 1) else None
@@ -243,7 +243,8 @@ class _Scan:
         return found if found is TENSOR else None
 
     def _together(self, a: Item, b: Item) -> Item:
-        """What an operation on two items gives, which looks into neither if one is recorded."""
+        """The item that an operation on two items gives. It looks into neither if one is a recorded
+        array, and the other an array or a number."""
         kinds = {a.kind, b.kind}
         if "tensor" in kinds and kinds <= {"tensor", "array", "number"}:
             return TENSOR

@@ -91,8 +91,8 @@ def callbacks_of(code: CodeType) -> frozenset[tuple[str, ...]]:
 
 @functools.lru_cache(4096)
 def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
-    """What `code` and the functions inside it read; where they are not wanted, without what is only
-    read `by_callbacks`."""
+    """The reads of `code` and of the functions inside it. If `by_callbacks` is false, reads of
+    functions that are only handed to callbacks are left out."""
     handed = [] if by_callbacks else handed_over(code)
     passed_over = frozenset[int]().union(*[one.offsets for one in handed])
     lambdas = [one.code for one in handed if one.code is not None]
@@ -171,8 +171,8 @@ def _spelled(
 
 
 def value_of(path: tuple[str, ...] | None, names: Mapping[str, Any]) -> Any:
-    """What this name and its attributes are, among these names: classes and modules are looked
-    into. None where that is not known."""
+    """The object that this name and its attributes lead to. Only classes and modules are looked
+    into. None where the object is not known."""
     if path is None:
         return None
     value = names.get(path[0])

@@ -13,8 +13,8 @@ import numpy as np
 
 
 class View(NamedTuple):
-    """How a view is made: the elements `taken`, the axes in this `order`, new axes at these places;
-    or `flat`, the elements in C order from there to there, in a `shape`."""
+    """The steps that make a view: index with `taken`, put the axes in `order`, insert `new_axes`.
+    If `flat` is given, the view is the elements in C order between these two places, in `shape`."""
 
     taken: tuple[int | slice, ...] = ()
     order: tuple[int, ...] = ()
@@ -39,8 +39,8 @@ class View(NamedTuple):
 
 
 def view_between(array: np.ndarray, view: np.ndarray) -> View | None:
-    """How `view` is made from `array`; None where it is not made by basic indexing, another order
-    of axes and reshaping."""
+    """Find the steps that make `view` from `array`; None where basic indexing, another order of
+    axes and reshaping do not make it."""
     if type(array) is not np.ndarray or array.dtype != view.dtype or not view.size:
         return None
     for found in (_by_strides(array, view), _by_order(array, view)):
@@ -58,7 +58,7 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _address(array: np.ndarray) -> int:
-    """Where the first element lies."""
+    """The address of the first element."""
     address: int = array.__array_interface__["data"][0]
     return address
 

@@ -141,6 +141,6 @@ class Walk:
         return self.words.intersection(names)
 
     def visit_labels(self, value: Any, held: str) -> None:
-        """What a function or class is called, where the code asks for that."""
+        """Visit the `LABELS` of a function or class, such as its name, that the code asks for."""
         for word in sorted(self.words & LABELS):
             self.visit(getattr(value, word, None), f"getattr({held}, {word!r}, None)", word)
