@@ -3,6 +3,8 @@
 import numpy as np
 from table import Sample, complex_normal, normal, positive
 
+from tracejit.ops.creation import filled_like
+
 INTS = np.arange(6).reshape(2, 3)
 F32 = np.array([0.5, -1.5, 2.0], np.float32)
 SCALAR = np.float64(0.7)
@@ -185,6 +187,8 @@ REARRANGING = [
 CREATION = [
     Sample("full", lambda x: np.zeros_like(x) + x, (normal(2, 3),), zero_size=(EMPTY,)),
     Sample("full", lambda x: np.ones_like(x), (complex_normal(3),)),
+    Sample("filled_like", lambda x: x * filled_like(x, fill=1, dtype=x.dtype), (normal(3, 2),)),
+    Sample("filled_like", lambda x: x * filled_like(x, fill=2.5, dtype=x.dtype), (normal(3, 2),)),
     Sample("full", lambda x: np.ones_like(x, dtype=np.float32), (normal(3),)),
     Sample("full", lambda x: np.zeros_like(x, bool, shape=(2, 2)), (normal(3),)),
     Sample("full", lambda x: np.ones_like(x, shape=2), (SCALAR,)),

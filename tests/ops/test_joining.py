@@ -75,3 +75,17 @@ def test_row_stack_is_vstack() -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         found = tj.function(lambda x: row_stack((x, 2.0 * x)))(np.ones(2))
     assert found.tolist() == [[1.0, 1.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("like", [np.ones_like, np.zeros_like, lambda v: np.full_like(v, 0.5)])
+def test_an_array_like_one_that_lies_by_columns_lies_so_where_every_bit_counts(like: Any) -> None:
+    """Columns that are gathered lie one after another; a sum adds up in the order of memory."""
+
+    def f(x: Any) -> Any:
+        columns = np.sin(x[:, [0, 0, -1]])
+        return np.sum(np.mean(columns) * like(columns) + columns)
+
+    compiled = tj.function(f, cache=False, exact=True)
+    for seed in range(20):
+        x = np.random.default_rng(seed).normal(size=(17, 20)).astype(np.float32)
+        assert compiled(x) == f(x)

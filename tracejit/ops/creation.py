@@ -166,6 +166,23 @@ full_of: Op = defop(
 )
 
 
+def _filled_like_source(types: Sequence[ArrayType], fill: Any, dtype: np.dtype[Any]) -> str:
+    if types[0].dtype == dtype and type(fill) is int and fill in (0, 1):
+        return f"np.{'ones' if fill else 'zeros'}_like({{0}})"
+    return f"np.full_like({{0}}, {_number(fill)}, {literal(dtype)})"
+
+
+filled_like = defop(
+    name="filled_like",
+    infer=lambda a, fill, dtype: ArrayType(a.shape, dtype),
+    vjp=(),
+    batch="elementwise",
+    source=_filled_like_source,
+)
+"""An array full of one number that lies in memory as its operand does. Only where every bit counts:
+sums add up in the order of memory, and `full` reads no array."""
+
+
 def full_like(
     a: Any,
     fill_value: Any,

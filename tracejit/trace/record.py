@@ -77,7 +77,6 @@ class Recording(Recorder):
         self.reopened_by: tuple[int, int] | None = None
         self.open = True
         self.forward = 0
-        self.exact = False
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
         self.reads: dict[Value, tuple[Any, Where | None]] = {}

@@ -76,6 +76,7 @@ class Recorder:
         self.known: dict[Value, Any] = {}
         self.shared: set[Value] = set()
         self.is_torn = False
+        self.exact = False
         self.raises_text = False
         self._scopes = 0
         self._writes = 0

@@ -20,6 +20,7 @@ from tracejit.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
+from tracejit.ops.creation import filled_like, full
 from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
@@ -343,6 +344,10 @@ class Tensor(ArrayMethods):
         if type(other) in TENSORS or self._held.data is not None:
             other = other if type(other) in TENSORS else Tensor(recorder.lift(other), recorder)
             self._held = recorder.laid_like(self._held, other)
+            node = self._held.node
+            if recorder.exact and node is not None and node.op is full and not lies_in_order(other):
+                words = {word: node.params[word] for word in ("fill", "dtype")}
+                return filled_like(other, **words)._laid_like(other)  # type: ignore[no-any-return]
         else:
             recorder.out_of_order.add(self._held)
         return self
