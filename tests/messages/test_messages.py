@@ -8,6 +8,7 @@ After a change that is meant to alter messages:
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ from tests.messages.bad_inputs import BAD_INPUTS
 FILE = Path(__file__).with_name("messages.txt")
 # NumPy and Python word some errors otherwise from version to version, and carets need 3.11.
 LINE = re.compile(r"\b(\w+\.py):\d+ ")
+# Later Pythons go on after "has no attribute 'foo'".
+LATER = " and no __dict__ for setting new attributes"
+WITH_COLUMNS = {"expm", "writing into zeros"}
 CARETS = re.compile(r"^ +\^+\n", re.MULTILINE)
 
 
@@ -26,7 +30,7 @@ def message_of(name: str) -> str:
         answer = BAD_INPUTS[name]()
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
-        text = text.replace(str(Path.cwd()), "")
+        text = text.replace(str(Path.cwd()), "").removesuffix(LATER)
         return CARETS.sub("", LINE.sub(r"\1 ", text)).strip()
     raise AssertionError(f"{name} is not refused: {answer!r}")
 
@@ -44,6 +48,8 @@ def test_the_file_has_the_message_of_every_input() -> None:
 
 @pytest.mark.parametrize("name", BAD_INPUTS)
 def test_a_bad_input_gets_its_message(name: str) -> None:
+    if name in WITH_COLUMNS and sys.version_info < (3, 11):
+        pytest.skip("Python 3.10 does not know which expression of a line runs")
     assert message_of(name) == kept()[name]
 
 
