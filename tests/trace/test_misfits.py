@@ -11,6 +11,8 @@ import pytest
 import tracejit as tj
 from tracejit.errors import ShapeError, UnsupportedError
 from tracejit.ops.op import HANDLERS
+from tracejit.trace.eager import EAGER
+from tracejit.trace.misfits import call_error
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -59,3 +61,12 @@ def test_a_local_array_has_its_name() -> None:
 
 def test_without_a_name_the_numbers_of_an_array_are_left_out() -> None:
     assert refusal(lambda x: x @ np.ones((4, 2)), X).startswith("x @ an array: ")
+
+
+def test_to_ask_numpy_writes_to_no_array_of_the_users() -> None:
+    target = np.ones(3)
+    error = call_error(
+        EAGER, np.copyto, ValueError("it does not fit"), (target, tj.constant(X)), {}
+    )
+    assert isinstance(error, ShapeError)
+    assert target.tolist() == [1.0, 1.0, 1.0]

@@ -90,10 +90,9 @@ def _given(recorder: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str
 def _refuses(function: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Tell if NumPy refuses a call, given zeros in place of what is recorded."""
     call = tuple(args), dict(kwargs)
-    recorded = [x for x in flatten(call)[0] if hasattr(type(x), "__tracejit_record__")]
-    if sum(leaf.type.size for leaf in recorded) > MOST_ELEMENTS:
+    if sum(getattr(leaf, "size", 0) for leaf in flatten(call)[0]) > MOST_ELEMENTS:
         return False
-    positional, named = map_tree(_zeros, call)
+    positional, named = map_tree(_stand_in, call)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -103,10 +102,10 @@ def _refuses(function: Any, method: str, args: Sequence[Any], kwargs: Mapping[st
     return False
 
 
-def _zeros(leaf: Any) -> Any:
-    """Zeros in place of a Tensor or Variable."""
+def _stand_in(leaf: Any) -> Any:
+    """Zeros in place of a Tensor or Variable, and a copy of an array, which may be written to."""
     if not hasattr(type(leaf), "__tracejit_record__"):
-        return leaf
+        return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
     kind: ArrayType = leaf.type
     zeros = np.zeros(kind.shape, kind.dtype)
     return zeros if kind.form == "array" else zeros[()]
