@@ -193,7 +193,8 @@ def test_a_docstring_and_a_literal_hold_what_was_put_in(word: str) -> None:
     text = printable(word)
     space: dict[str, Any] = {}
     exec(f'"""{in_docstring(text)}"""\nword = {quoted(word)}', space)
-    assert space.get("__doc__") == text
+    # From Python 3.13 on the compiler takes the indentation away.
+    assert space.get("__doc__") in (text, text.lstrip(" "))
     assert space["word"] == word
 
 

@@ -9,7 +9,7 @@ import pytest
 import tracejit as tj
 from tests.cached import KEY, NAME, PLAIN, at_once, failing, filled, shown
 from tracejit.cache import eviction, notices
-from tracejit.cache.eviction import DAY, SWEPT, is_turn
+from tracejit.cache.eviction import CLAIM, DAY, SWEPT, is_turn
 from tracejit.cache.folder import Folder
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.store import Store
@@ -125,19 +125,30 @@ def test_one_process_has_the_turn(store):
 def test_a_turn_taken_meanwhile_is_given_back(store, monkeypatch):
     store.put(NAME, PLAIN, {})
     age(store, SWEPT, 2 * DAY)
-    rename = Folder.rename
+    write_once = Folder.write_once
 
-    def late(folder, old, new):
-        monkeypatch.setattr(Folder, "rename", rename)
+    def late(folder, name, data, mode):
+        monkeypatch.setattr(Folder, "write_once", write_once)
         assert is_turn(folder)  # another process, between the look and the claim
-        rename(folder, old, new)
+        return write_once(folder, name, data, mode)
 
-    monkeypatch.setattr(Folder, "rename", late)
+    monkeypatch.setattr(Folder, "write_once", late)
     with Folder(store.path) as folder:
         assert not is_turn(folder)
         assert not is_turn(folder)
     assert (store.path / SWEPT).is_file()
     assert not list(store.path.glob("*.tmp"))
+
+
+def test_a_claim_that_was_left_behind_is_taken_away(store):
+    store.put(NAME, PLAIN, {})
+    age(store, SWEPT, 2 * DAY)
+    (store.path / CLAIM).touch()
+    age(store, CLAIM, 2 * DAY)
+    with Folder(store.path) as folder:
+        assert not is_turn(folder)
+        assert is_turn(folder)
+        assert not is_turn(folder)
 
 
 def test_a_kernel_that_is_larger_than_the_cache_stays_in_memory(tmp_path, monkeypatch):

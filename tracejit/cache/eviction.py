@@ -18,6 +18,7 @@ from tracejit.cache.key import KERNEL_NAME
 
 DAY = 86400.0
 SWEPT = ".swept"
+CLAIM = f"{SWEPT}.turn.tmp"  # a draft, which a sweep removes once it is old
 SUFFIXES = (".py", ".npz", ".mark")
 """The files of a kernel, its text first: without it the others are nothing."""
 
@@ -97,21 +98,25 @@ def sweep(folder: Folder, limit: int | None) -> None:
 
 def is_turn(folder: Folder) -> bool:
     """Tell if a day has gone by since the last sweep; True for one process alone."""
+    if _was_swept(folder):
+        return False
+    if not folder.write_once(CLAIM, b"", 0o600):
+        left = folder.status(CLAIM)
+        if left is not None and not _is_recent(left):  # by a process that was ended
+            folder.remove(CLAIM)
+        return False
+    try:
+        if _was_swept(folder):  # by a process that had its turn meanwhile
+            return False
+        folder.remove(SWEPT)
+        return folder.write_once(SWEPT, b"", 0o600)
+    finally:
+        folder.remove(CLAIM)
+
+
+def _was_swept(folder: Folder) -> bool:
     status = folder.status(SWEPT)
-    if status is not None:
-        if _is_recent(status):
-            return False
-        taken = f"{SWEPT}.{os.urandom(6).hex()}.tmp"
-        try:
-            folder.rename(SWEPT, taken)
-        except OSError:  # another process took it
-            return False
-        status = folder.status(taken)
-        if status is not None and _is_recent(status):  # that of a sweep begun meanwhile
-            folder.rename(taken, SWEPT)
-            return False
-        folder.remove(taken)
-    return folder.write_once(SWEPT, b"", 0o600)
+    return status is not None and _is_recent(status)
 
 
 def _is_recent(status: os.stat_result) -> bool:

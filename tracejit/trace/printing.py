@@ -27,14 +27,14 @@ from tracejit.trace.places import PACKAGE
 PRINTERS = (print, pprint.pprint, pprint.pp)
 # Packages that show values to a person.
 VIEWERS = frozenset(
-    """IPython _pytest bdb cmd code debugpy doctest faulthandler logging pdb pydevd pytest reprlib
-    rich traceback unittest warnings""".split()
+    """IPython _pytest bdb cmd code debugpy doctest faulthandler logging pdb pydevd pytest rich
+    traceback unittest warnings""".split()
 )
 # Modules of tracejit that make text of a Tensor when they are asked, and of Python that hand over.
 _MAKERS = frozenset(
     f"tracejit.trace.{name}" for name in ("places", "printing", "recorder", "tensor", "variable")
 )
-_BETWEEN = frozenset(("dataclasses", "pprint"))
+_BETWEEN = frozenset(("dataclasses", "pprint", "reprlib"))
 _TEXT_METHODS = frozenset(("__repr__", "__str__", "__format__"))
 
 
