@@ -116,7 +116,7 @@ class GradientTape:
         """
         recorder = self._recording("watch")
         leaves, structure = flatten(tensor)
-        for leaf in [*leaves, *[set()] * structure.has(set)]:
+        for leaf in [*leaves, set()] if structure.has(set) else leaves:
             if type(leaf) is Variable:
                 self._window.watch_variable(leaf, recorder.version(leaf))
             elif type(leaf) in TENSORS and leaf.type.form != "weak":
