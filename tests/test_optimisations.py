@@ -23,7 +23,8 @@ from tests import patterns
 from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
-from tracejit import pipeline, ways
+from tracejit.compiler import pipeline
+from tracejit.compiler import bodies
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module, release
 from tracejit.ops import triangles
@@ -52,7 +53,7 @@ from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loops import hoist_products, join_sums
+from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.scaled_products import scale_once
@@ -64,8 +65,10 @@ from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
-from tracejit.runtime import recycling, workers
-from tracejit.schedule import regime, tiles
+from tracejit.runtime import workers
+from tracejit.runtime import buffer_pool
+from tracejit.schedule import blas_policy
+from tracejit.schedule import tiling
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
@@ -102,12 +105,12 @@ SQUARES = patterns.some(patterns.SQUARES, alike=True)
 MATRICES = patterns.some(patterns.SQUARES[:2], alike=True)
 ROWS = patterns.some(patterns.ROWS, alike=True)
 TILES = (
-    (tiles, "LEAST_BYTES", 0),
-    (tiles, "LEAST_COST", 0),
-    (tiles, "LEAST_OPERATIONS", 1),
-    (tiles, "TILE_BYTES", 320),
-    (tiles, "LEAST_TILE_BYTES", 0),
-    (tiles, "LEAST_RUN", 1),
+    (tiling, "LEAST_BYTES", 0),
+    (tiling, "LEAST_COST", 0),
+    (tiling, "LEAST_OPERATIONS", 1),
+    (tiling, "TILE_BYTES", 320),
+    (tiling, "LEAST_TILE_BYTES", 0),
+    (tiling, "LEAST_RUN", 1),
 )
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
@@ -269,14 +272,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "detach": Optimisation(
         with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
     ),
-    "tiles": Optimisation(BY_ROWS, ROWS, [(tiles, "LEAST_BYTES", 1 << 60)], TILES),
+    "tiles": Optimisation(BY_ROWS, ROWS, [(tiling, "LEAST_BYTES", 1 << 60)], TILES),
     "products in tiles": Optimisation(
-        IN_PRODUCTS, SQUARES, [(tiles, "LEAST_BYTES", 1 << 60)], TILES
+        IN_PRODUCTS, SQUARES, [(tiling, "LEAST_BYTES", 1 << 60)], TILES
     ),
     "stacks in tiles": Optimisation(
         (patterns.spread, patterns.columns, patterns.diagonals, patterns.normalised),
         TALL,
-        [(tiles, "LEAST_BYTES", 1 << 60)],
+        [(tiling, "LEAST_BYTES", 1 << 60)],
         TILES,
     ),
     "lower in tiles": Optimisation(
@@ -288,13 +291,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        limits=[*TILES, (tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
         options={"threads": 2},
     ),
     "recycle": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (recycling, "LEAST_BYTES", 1)],
+        limits=[*TILES, (buffer_pool, "LEAST_BYTES", 1)],
         options={"recycle": True},
     ),
     "floats": Optimisation(
@@ -311,13 +314,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "one BLAS thread": Optimisation(
         (patterns.matrices, patterns.elementwise),
         SQUARES,
-        [(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
-        [(regime, "THREADED", 1), (regime, "SMALL_WORK", 800)],
+        [(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
+        [(blas_policy, "THREADED", 1), (blas_policy, "SMALL_WORK", 800)],
     ),
     "cut": Optimisation(
         (patterns.factors, patterns.elementwise, patterns.sums),
         SQUARES,
-        [(ways, "choose", lambda part, gradients, budget: NOTHING)],
+        [(bodies, "choose", lambda part, gradients, budget: NOTHING)],
         [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
     ),
     "release": Optimisation(
@@ -425,7 +428,7 @@ def _in_double(value: Any) -> Any:
     return value.astype(np.float64) if is_single else value
 
 
-REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", recycling)}
+REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", buffer_pool)}
 """Functions of a module that the runtime replaces, and where the others are from."""
 
 

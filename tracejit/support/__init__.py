@@ -1,0 +1,1 @@
+"""Foundations that know no graph: errors, options, words, the parser, garbage collection."""
