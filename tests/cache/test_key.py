@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit.support import errors
+import tracejit as tj
 from tracejit.cache.key import (
     KERNEL_NAME,
     constants_bytes,
@@ -24,7 +24,7 @@ from tracejit.cache.key import (
 )
 from tracejit.support.errors import UnsupportedError
 
-ROOT = Path(errors.__file__).parents[1]
+ROOT = Path(tj.__file__).parents[1]
 KEY = "3f9a1c07" + 56 * "0"
 
 

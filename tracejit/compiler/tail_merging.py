@@ -3,8 +3,8 @@ depends on data.
 
 To write the reverse pass of every way would take as many statements as all of them have together.
 But they go on alike from where they have come back to what the ways have in common
-(`autodiff/tail_matching.py`): backward is the longest of them, with the own statements of each other way
-before the statement at which it joins. What forward keeps stands in one tuple inside another, one
+(`autodiff/tail_matching.py`): backward is the longest of them, with the own statements of each
+other way before the statement at which it joins. What forward keeps stands in one tuple inside another, one
 for each segment, so that a segment is written once there, too. `value_and_grad` calls both.
 """
 
@@ -16,11 +16,11 @@ from tracejit.autodiff.partition import Partition
 from tracejit.autodiff.tail_matching import Tail, tails
 from tracejit.codegen.branches import Level, Stages, passing
 from tracejit.codegen.module import Body, Composed
+from tracejit.compiler.bodies import Differentiated, Way
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES
 from tracejit.ops.branches import DECIDE, KEEP, LEAVE, MOVE
 from tracejit.schedule.plan import plan_body
-from tracejit.compiler.bodies import Differentiated, Way
 
 FEW_NODES = 400
 

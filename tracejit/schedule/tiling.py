@@ -28,8 +28,8 @@ from tracejit.ops.branches import LEAVE
 from tracejit.ops.indexing import FULL
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.lower import TILED_BYTES
-from tracejit.schedule.tile_axes import Cut, Cuts, ufunc_of
 from tracejit.schedule.blas_policy import cost_of, is_for_one_blas_thread
+from tracejit.schedule.tile_axes import Cut, Cuts, ufunc_of
 from tracejit.schedule.tile_loops import TILES, Sweep, SweepBody, ones_of
 
 TILE_BYTES = 6 << 20
