@@ -1,7 +1,8 @@
 """The shape of the package, read off its source: layers, imports, size, docstrings, tests.
 
-`PACKAGES` is the house, lowest floor first. A module imports from lower floors, or from its own, and
-never in a circle. The surface stands on top.
+`PACKAGES` is the house, lowest floor first. A module imports from lower floors, or from its own,
+and never in a circle. The surface stands on top.
+
 """
 
 from __future__ import annotations
