@@ -56,9 +56,9 @@ divide = elementwise(
     sign="kept",
     uniform=True,
 )
-negative = elementwise(np.negative, source="-{0}", vjp=(lambda g, y, x: -g,), linear_in=(0,))
+negative = elementwise(np.negative, source="-{0}", vjp=(lambda g, y, x: -g,), linear_in="jointly")
 positive = elementwise(
-    np.positive, source="+{0}", vjp=(lambda g, y, x: g,), linear_in=(0,), sign="kept"
+    np.positive, source="+{0}", vjp=(lambda g, y, x: g,), linear_in="jointly", sign="kept"
 )
 reciprocal = elementwise(np.reciprocal, vjp=(lambda g, y, x: -g * y * y,), cost=4, sign="kept")
 
@@ -116,7 +116,9 @@ frexp = defop(
     batch="elementwise",
     source="np.frexp({0})",
 )
-ldexp = elementwise(np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4, linear_in=(0,))
+ldexp = elementwise(
+    np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4, linear_in="jointly"
+)
 nextafter = elementwise(np.nextafter, vjp=(lambda g, z, x, y: g, None), cost=4)
 spacing = elementwise(np.spacing, vjp=(), cost=4)
 

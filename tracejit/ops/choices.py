@@ -78,7 +78,7 @@ or_zero = defop(
     jvp=(None, _or_zero_rule),
     batch="elementwise",
     source=_or_zero_source,
-    linear_in=(1,),
+    linear_in="jointly",
 )
 """x where the condition is true, or where it is not, if not `chosen`; elsewhere 0.0. By the bits of
 both, without a branch for each element: the condition has to be an array that is made by comparing.

@@ -241,6 +241,11 @@ class Op:
             {one.name: getattr(self, one.name) for one in fields(self) if one.init},
         )
 
+    def is_linear_in(self, operand: int) -> bool:
+        """Tell if the op declares that it is linear in operand number `operand` by itself."""
+        linear_in = self.linear_in
+        return linear_in == "each" or (type(linear_in) is tuple and operand in linear_in)
+
     def vjp_rule(self, operand: int) -> Rule | None:
         """The rule for operand number `operand`; None where it has no derivative."""
         return _rule(self.vjp, operand)

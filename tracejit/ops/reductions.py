@@ -197,11 +197,17 @@ sum = _reduction(
     jvp="linear",
     sign="kept",
 )
+_EXTREMUM: dict[str, Any] = {
+    "vjp": _share,
+    "jvp": _mean_of_chosen,
+    "sign": "kept",
+    "elements": "taken",
+}
 prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp, sign="kept")
-max = _reduction(np.maximum, np.max, np.amax, vjp=_share, jvp=_mean_of_chosen, sign="kept")
-min = _reduction(np.minimum, np.min, np.amin, vjp=_share, jvp=_mean_of_chosen, sign="kept")
-nanmax = _reduction(np.fmax, np.nanmax, vjp=_share, jvp=_mean_of_chosen, sign="kept")
-nanmin = _reduction(np.fmin, np.nanmin, vjp=_share, jvp=_mean_of_chosen, sign="kept")
+max = _reduction(np.maximum, np.max, np.amax, **_EXTREMUM)
+min = _reduction(np.minimum, np.min, np.amin, **_EXTREMUM)
+nanmax = _reduction(np.fmax, np.nanmax, **_EXTREMUM)
+nanmin = _reduction(np.fmin, np.nanmin, **_EXTREMUM)
 any = _reduction(np.logical_or, np.any, vjp=())
 all = _reduction(np.logical_and, np.all, vjp=())
 

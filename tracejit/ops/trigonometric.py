@@ -54,10 +54,10 @@ arctanh = elementwise(
     np.arctanh, vjp=(lambda g, y, x: g / ((1.0 - x) * (1.0 + x)),), cost=20, sign="kept"
 )
 
-deg2rad = elementwise(np.deg2rad, vjp=(lambda g, y, x: np.deg2rad(g),), linear_in=(0,))
-radians = elementwise(np.radians, vjp=(lambda g, y, x: np.radians(g),), linear_in=(0,))
-rad2deg = elementwise(np.rad2deg, vjp=(lambda g, y, x: np.rad2deg(g),), linear_in=(0,))
-degrees = elementwise(np.degrees, vjp=(lambda g, y, x: np.degrees(g),), linear_in=(0,))
+deg2rad = elementwise(np.deg2rad, vjp=(lambda g, y, x: np.deg2rad(g),), linear_in="jointly")
+radians = elementwise(np.radians, vjp=(lambda g, y, x: np.radians(g),), linear_in="jointly")
+rad2deg = elementwise(np.rad2deg, vjp=(lambda g, y, x: np.rad2deg(g),), linear_in="jointly")
+degrees = elementwise(np.degrees, vjp=(lambda g, y, x: np.degrees(g),), linear_in="jointly")
 
 
 def _square_length(z: Any, y: Any, x: Any) -> Any:
