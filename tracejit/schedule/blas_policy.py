@@ -26,7 +26,8 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType
 from tracejit.ops.contractions import work_of
-from tracejit.ops.einsum import split_subscripts
+from tracejit.ops.einsum import einsum, split_subscripts
+from tracejit.ops.indexing import take_at
 
 SMALL_WORK = 150_000_000
 """Bytes multiplied up to which a product of matrices does not repay a hand-over."""
@@ -39,7 +40,6 @@ THREADED = 200_000
 UNTHREADED_FACTOR = 64
 """Rows up to which a factorization uses none."""
 UNTHREADED_SVD = 36
-SVD = frozenset(("svd", "svdvals", "cond", "matrix_rank", "lstsq", "pinv"))
 
 # What a multiplication costs, in elements of a plain operation such as an addition.
 IN_PRODUCT = 0.1
@@ -48,14 +48,6 @@ IN_EINSUM = 2.0
 PER_ELEMENT = 6
 PER_ROW = 12
 GATHERED = 3
-GATHERING = ("take_at",)
-
-FACTORIZATIONS = frozenset(
-    (
-        "cholesky cholesky_upper inv lower_inverse solve solve_vector det slogdet qr qr_r eigh "
-        "eigvalsh svd svdvals cond matrix_rank lstsq pinv eig eigvals"
-    ).split()
-)
 
 
 def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> bool:
@@ -71,7 +63,7 @@ def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> 
             large += product.multiplications * product.cost
         elif product is not None:
             others += product.multiplications * product.cost
-        elif node.op.batch == "elementwise":
+        elif node.op.elementwise:
             others += elements_of(node, node.results[0].type)
     return large <= others
 
@@ -87,7 +79,7 @@ def elements_of(node: Node, widest: ArrayType) -> int:
 def cost_of(node: Node, widest: ArrayType) -> int:
     """What a node costs, in elements of a plain operation; `widest` is what it goes over."""
     product = product_of(node)
-    if node.op.name in GATHERING:
+    if node.op is take_at:
         return GATHERED * widest.estimated_size
     if product is None:
         return max(elements_of(node, widest), _cost_of_rows(node, widest))
@@ -115,11 +107,11 @@ class Product(NamedTuple):
 
 def product_of(node: Node) -> Product | None:
     """The product that `node` is, if it is one."""
-    if node.op.name in FACTORIZATIONS:
+    if node.op.factorization is not None:
         return _factorization(node)
-    if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
+    if node.op.linear_in != "each" or node.op.elementwise:
         return None
-    if node.op.name == "einsum":
+    if node.op is einsum:
         return Product(_products_of_einsum(node), False, False, IN_EINSUM)
     first, second = (value.type for value in node.operands[:2])
     result = node.results[0].type
@@ -136,7 +128,7 @@ def _factorization(node: Node) -> Product:
     type = node.operands[0].type
     rows = _estimated(type, slice(-1, None))
     per_block = type.estimated_size * BLOCK // max(_estimated(type, slice(None, -2)), 1)
-    unthreaded = UNTHREADED_SVD if node.op.name in SVD else UNTHREADED_FACTOR
+    unthreaded = UNTHREADED_SVD if node.op.factorization == "svd" else UNTHREADED_FACTOR
     is_large = per_block * type.dtype.itemsize >= SMALL_WORK
     return Product(type.estimated_size * rows, is_large, rows > unthreaded)
 

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node, Value
-from tracejit.ops.indexing import FULL
+from tracejit.ops.indexing import FULL, getitem, take_at
+from tracejit.ops.joining import concatenate, stack
+from tracejit.ops.op import Op
+from tracejit.ops.products import dot_in_rows
+from tracejit.ops.shapes import expand_dims, squeeze, transpose
 from tracejit.schedule.blas_policy import product_of
 
-TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
-"""The ufunc that combines what a reduction over all rows gives for each part; products add."""
-WITHIN_ROWS = frozenset((*TOTALS, "prod", "any", "all"))
 LARGEST_FACTOR = 32
 """With so many multiplications for each element that is read or made, a product is left to the
 BLAS."""
@@ -56,9 +57,9 @@ class Cuts:
         """What a node makes of rows, if it can go through them in parts."""
         if node.region or node.op.effect or len(node.results) != 1:
             return None
-        if node.op.batch == "elementwise":
+        if node.op.elementwise:
             return self._elementwise(node)
-        rule = RULES.get(node.op.name)
+        rule = _rule_of(node.op)
         return rule(self, node) if rule is not None else None
 
     def _elementwise(self, node: Node) -> Cut | None:
@@ -96,7 +97,9 @@ class Cuts:
             return None
         place = axis + value.type.ndim
         if place in axes:
-            return self._cut(False, node, [axis]) if node.op.name in TOTALS else None
+            # A product of parts may overflow where that of all elements does not.
+            may_be_parts = node.op.reduces != "multiply" and node.results[0].type.is_inexact
+            return self._cut(False, node, [axis]) if may_be_parts else None
         after = 0 if node.params.get("keepdims") else sum(other > place for other in axes)
         return self._rows_of(node, axis + after, [axis])
 
@@ -232,24 +235,34 @@ def is_computed(value: Value) -> bool:
 
 
 def ufunc_of(total: Node) -> str:
-    """The ufunc that combines the parts of a total."""
-    return TOTALS.get(total.op.name, "add")
+    """The ufunc that combines the parts of a total: those of products are added."""
+    return total.op.reduces or "add"
 
 
-RULES: dict[str, Callable[[Cuts, Node], Cut | None]] = {
-    **dict.fromkeys(WITHIN_ROWS, Cuts._reduction),
-    **dict.fromkeys(("astype", "ascontiguousarray", "copy"), Cuts._in_place),
-    **dict.fromkeys(("matmul", "dot_matrix"), Cuts._matrices),
-    **dict.fromkeys(("matmul_vector", "dot_vector"), Cuts._matrix_vector),
-    **dict.fromkeys(("vector_matmul", "vector_dot"), Cuts._vector_matrix),
-    **dict.fromkeys(("vecdot", "vectors_matmul", "dot"), Cuts._vectors),
+CutRule = Callable[[Cuts, Node], Cut | None]
+PRODUCTS: dict[str, CutRule] = {
+    "matrices": Cuts._matrices,
+    "matrix_vector": Cuts._matrix_vector,
+    "vector_matrix": Cuts._vector_matrix,
+    "vectors": Cuts._vectors,
     "outer": Cuts._outer,
-    "transpose": Cuts._transposed,
-    "expand_dims": Cuts._expanded,
-    "squeeze": Cuts._squeezed,
-    "getitem": Cuts._part,
-    "take_at": Cuts._gathered,
-    "concatenate": Cuts._joined,
-    "stack": Cuts._stacked,
-    "dot_in_rows": Cuts._all_products,
 }
+RULES: dict[Op, CutRule] = {
+    transpose: Cuts._transposed,
+    expand_dims: Cuts._expanded,
+    squeeze: Cuts._squeezed,
+    getitem: Cuts._part,
+    take_at: Cuts._gathered,
+    concatenate: Cuts._joined,
+    stack: Cuts._stacked,
+    dot_in_rows: Cuts._all_products,
+}
+
+
+def _rule_of(op: Op) -> CutRule | None:
+    """How an operation that is not elementwise treats rows."""
+    if op.product is not None:
+        return PRODUCTS[op.product]
+    if op.reduces is not None:
+        return Cuts._reduction
+    return Cuts._in_place if op.elements == "same" else RULES.get(op)
