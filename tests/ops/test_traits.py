@@ -27,6 +27,7 @@ from tracejit.ops.op import OPS, Op
 SAMPLES = 8
 """So many samples of an op are looked at."""
 ROW, TABLE, CUBE = np.arange(1.0, 5.0), np.arange(1.0, 13.0).reshape(3, 4), np.ones((2, 3, 4))
+NUMBERS = {"inf": np.inf, "nan": np.nan}
 PLACES, COLUMN = np.array([2, 0]), np.array([[2, 0, 1, 2]])
 SECOND_ROW = ((1,),)
 SPECIAL = np.array(
@@ -296,6 +297,22 @@ def not_uniform(op: Op) -> Iterator[str]:
                 yield f"of {number} in place {place}"
 
 
+def not_arithmetic(op: Op) -> Iterator[str]:
+    """The operator gives the same bits on Python floats."""
+    for operands in itertools.product(SPECIAL, repeat=len(calls()[op.name][0].operands)):
+        by_numpy = Call(op, operands, {}).result
+        text = op.template([type_of(one) for one in operands], {})
+        try:
+            by_python = eval(text.format(*[f"({float(one)!r})" for one in operands]), NUMBERS)
+        except (ZeroDivisionError, OverflowError):
+            continue
+        is_nan = by_python != by_python and by_numpy != by_numpy
+        if type(by_python) is not float or (
+            not is_nan and repr(by_python) != repr(float(by_numpy))
+        ):
+            yield f"{by_python} is not {by_numpy} of {operands}"
+
+
 def not_reducing(op: Op) -> Iterator[str]:
     """The ufunc takes elements together, and what it makes of parts."""
     ufunc = getattr(np, op.reduces or "")
@@ -380,6 +397,7 @@ CHECKS: dict[str, Callable[[Op], Iterator[str]]] = {
     "view": not_a_view,
     "order": not_in_order,
     "uniform": not_uniform,
+    "arithmetic": not_arithmetic,
     "reduces": not_reducing,
     "product": not_a_product,
     "update": not_an_update,
@@ -417,6 +435,7 @@ WRONG = [
     ("transpose", "order", "kept"),
     ("copy", "order", "C"),
     ("ldexp", "uniform", True),
+    ("pow", "arithmetic", True),
     ("sum", "reduces", "multiply"),
     ("std", "reduces", "add"),
     ("matmul", "product", "outer"),

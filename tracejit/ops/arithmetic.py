@@ -30,6 +30,7 @@ add = elementwise(
     commutative=True,
     sign="kept",
     uniform=True,
+    arithmetic=True,
 )
 subtract = elementwise(
     np.subtract,
@@ -37,6 +38,7 @@ subtract = elementwise(
     vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g),
     linear_in="jointly",
     uniform=True,
+    arithmetic=True,
 )
 multiply = elementwise(
     np.multiply,
@@ -46,6 +48,7 @@ multiply = elementwise(
     commutative=True,
     sign="kept",
     uniform=True,
+    arithmetic=True,
 )
 divide = elementwise(
     np.divide,
@@ -55,10 +58,22 @@ divide = elementwise(
     linear_in=(0,),
     sign="kept",
     uniform=True,
+    arithmetic=True,
 )
-negative = elementwise(np.negative, source="-{0}", vjp=(lambda g, y, x: -g,), linear_in="jointly")
+negative = elementwise(
+    np.negative,
+    source="-{0}",
+    vjp=(lambda g, y, x: -g,),
+    linear_in="jointly",
+    arithmetic=True,
+)
 positive = elementwise(
-    np.positive, source="+{0}", vjp=(lambda g, y, x: g,), linear_in="jointly", sign="kept"
+    np.positive,
+    source="+{0}",
+    vjp=(lambda g, y, x: g,),
+    linear_in="jointly",
+    sign="kept",
+    arithmetic=True,
 )
 reciprocal = elementwise(np.reciprocal, vjp=(lambda g, y, x: -g * y * y,), cost=4, sign="kept")
 

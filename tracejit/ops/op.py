@@ -50,6 +50,7 @@ checks each against NumPy.
                  does
     uniform      all operands are computed with in one dtype: an array of one element gives what
                  the Python number in it gives, to the bit
+    arithmetic   the operator that spells it gives the same bits on Python floats, or raises
     reduces      the ufunc that takes elements along `axis` together, and what it makes of parts
     product      what is multiplied along the last axis of the first and the last but one of the
                  second operand: "matrices", "matrix_vector", "vector_matrix"; "vectors"; "outer"
@@ -163,6 +164,7 @@ class Op:
     view: Literal["always", "read-only", "parts"] | None = None
     order: Literal["C", "kept"] | None = None
     uniform: bool = False
+    arithmetic: bool = False
     reduces: str | None = None
     product: Literal["matrices", "matrix_vector", "vector_matrix", "vectors", "outer"] | None = None
     update: Literal["put", "add", "subtract"] | None = None
