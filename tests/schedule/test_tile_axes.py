@@ -1,4 +1,4 @@
-"""Tile axes: along which axis values are gone through tile by tile, and what operations do to it."""
+"""Tile axes: along which axis values are gone through by tiles, and what operations do to it."""
 
 from __future__ import annotations
 
