@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
 RANKS = {
+    "support": 0,
     "version": 0,
     "errors": 0,
     "exceptions": 0,

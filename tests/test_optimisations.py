@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,7 @@ from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import recycling, workers
 from tracejit.schedule import regime, tiles
+from tracejit.support.cost_model import assuming
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
@@ -77,8 +79,9 @@ NOTHING = residuals.Plan(frozenset(), 0, 0)
 
 
 class Optimisation(NamedTuple):
-    """What stands in the place of it where it is off, the limits where it is on, options of
-    `function`, and the programs that it is for: operations, arguments, how many operations.
+    """What stands in the place of it where it is off, the limits where it is on, the figures of the
+    cost model where it is on and where it is off, options of `function`, and the programs that it
+    is for: operations, arguments, how many operations.
 
     `passes` are those of IMPROVEMENTS that belong to it. One of `least` programs is to change.
     """
@@ -87,6 +90,8 @@ class Optimisation(NamedTuple):
     given: st.SearchStrategy[Any] = arguments()
     off: Sequence[tuple[Any, str, Any]] = ()
     limits: Sequence[tuple[Any, str, Any]] = ()
+    figures: dict[str, Any] = {}  # noqa: RUF012
+    figures_off: dict[str, Any] = {}  # noqa: RUF012
     passes: Sequence[Callable[..., Any]] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
@@ -101,14 +106,16 @@ def same(graph: Any) -> Any:
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
 MATRICES = patterns.some(patterns.SQUARES[:2], alike=True)
 ROWS = patterns.some(patterns.ROWS, alike=True)
-TILES = (
-    (tiles, "LEAST_BYTES", 0),
-    (tiles, "LEAST_COST", 0),
-    (tiles, "LEAST_OPERATIONS", 1),
-    (tiles, "TILE_BYTES", 320),
-    (tiles, "LEAST_TILE_BYTES", 0),
-    (tiles, "LEAST_RUN", 1),
-)
+TILES: dict[str, Any] = {
+    "tiled_bytes": 0,
+    "least_tiled_work": 0,
+    "least_tiled_operations": 1,
+    "tile_bytes": 320,
+    "least_tile_bytes": 0,
+    "halved_tile_bytes": 0,
+    "least_tile_run": 1,
+}
+NO_TILES = {"tiled_bytes": 1 << 60}
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
 TURNED = (
@@ -189,14 +196,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "lower in rows": Optimisation(
         (patterns.sums, patterns.elementwise),
         ROWS,
-        limits=[
-            (lower, "BLAS_ELEMENTS", 16),
-            (lower, "LONG_ROW", 2),
-            (lower, "SHORT_ROW", 2),
-            (lower, "LEAST_ROWS", 1),
-            (lower, "WIDE_ROW", 4),
-            (lower, "LEAST_EINSUM_ELEMENTS", 1),
-        ],
+        figures={
+            "blas_elements": 16,
+            "vecdot_row": 2,
+            "dense_row": 2,
+            "least_block_rows": 1,
+            "wide_row": 4,
+            "least_einsum_elements": 1,
+        },
         passes=[lower.lower],
     ),
     "dot_small": Optimisation(
@@ -205,7 +212,8 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "arrange_reductions": Optimisation(
         (patterns.sums, patterns.normalised, patterns.normalised),
         ROWS,
-        limits=[(reductions, "LEAST_ELEMENTS", 1), (reductions, "BLAS_ELEMENTS", 0)],
+        limits=[(reductions, "LEAST_ELEMENTS", 1)],
+        figures={"blas_elements": 0},
         passes=[arrange_reductions],
         least=14,
     ),
@@ -269,32 +277,32 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "detach": Optimisation(
         with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
     ),
-    "tiles": Optimisation(BY_ROWS, ROWS, [(tiles, "LEAST_BYTES", 1 << 60)], TILES),
-    "products in tiles": Optimisation(
-        IN_PRODUCTS, SQUARES, [(tiles, "LEAST_BYTES", 1 << 60)], TILES
-    ),
+    "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
+    "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
         (patterns.spread, patterns.columns, patterns.diagonals, patterns.normalised),
         TALL,
-        [(tiles, "LEAST_BYTES", 1 << 60)],
-        TILES,
+        figures=TILES,
+        figures_off=NO_TILES,
     ),
     "lower in tiles": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (lower, "TILED_BYTES", 0)],
+        figures={**TILES, "left_to_tiles_bytes": 0},
         passes=[lower.lower],
     ),
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        limits=[(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        figures=TILES,
         options={"threads": 2},
     ),
     "recycle": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (recycling, "LEAST_BYTES", 1)],
+        limits=[(recycling, "LEAST_BYTES", 1)],
+        figures=TILES,
         options={"recycle": True},
     ),
     "floats": Optimisation(
@@ -348,11 +356,13 @@ def only(*names: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         others = [each for name, each in OPTIMISATIONS.items() if name not in names]
         settled = [one for each in others for one in each.off]
+        figures = [each.figures_off for each in others] + [each.figures for each in chosen]
         for place, attribute, value in [*settled, *(one for each in chosen for one in each.limits)]:
             patch.setattr(place, attribute, value)
         kept = tuple(one for one in improve.IMPROVEMENTS if one in passes)
         patch.setattr(improve, "IMPROVEMENTS", kept)
-        yield
+        with assuming(**dict(chain.from_iterable(each.items() for each in figures))):
+            yield
 
 
 def differentiable(program: Program) -> Callable[..., Any]:

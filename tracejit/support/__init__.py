@@ -1,0 +1,1 @@
+"""The lowest package: what every other one may import, and that imports none of them."""
