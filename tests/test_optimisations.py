@@ -66,7 +66,7 @@ from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import recycling, workers
-from tracejit.schedule import regime, tiles
+from tracejit.schedule import tiles
 from tracejit.support.cost_model import assuming
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
@@ -320,7 +320,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.matrices, patterns.elementwise),
         SQUARES,
         [(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
-        [(regime, "THREADED", 1), (regime, "SMALL_WORK", 800)],
+        figures={"threaded_multiplications": 1, "repaid_time": 800 / 300},
     ),
     "cut": Optimisation(
         (patterns.factors, patterns.elementwise, patterns.sums),

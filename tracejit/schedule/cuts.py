@@ -17,15 +17,11 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node, Value
 from tracejit.ops.indexing import FULL
 from tracejit.schedule.regime import product_of
+from tracejit.support.cost_model import costs
 
 TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
 """The ufunc that combines what a reduction over all rows gives for each part; products add."""
 WITHIN_ROWS = frozenset((*TOTALS, "prod", "any", "all"))
-LARGEST_FACTOR = 32
-"""With so many multiplications for each element that is read or made, a product is left to the
-BLAS."""
-LONGEST_VECTOR = 32
-"""So are products of vectors and longer rows that are nothing but read."""
 
 
 class Cut(NamedTuple):
@@ -203,8 +199,10 @@ class Cuts:
         types = [value.type for value in (*node.operands, *node.results)]
         if min(type.ndim for type in types[:2]) == 1:
             wide = max(node.operands, key=attrgetter("type.estimated_size"))
-            return is_computed(wide) or product.multiplications <= LONGEST_VECTOR * self._count
-        return product.multiplications <= LARGEST_FACTOR * sum(one.estimated_size for one in types)
+            most = costs().tiled_row_multiplications * self._count
+            return is_computed(wide) or product.multiplications <= most
+        elements = sum(one.estimated_size for one in types)
+        return product.multiplications <= costs().tiled_multiplications * elements
 
     def _outer(self, node: Node) -> Cut | None:
         """Each element of one vector times all of the other."""

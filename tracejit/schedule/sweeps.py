@@ -18,10 +18,8 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
 from tracejit.passes.products import DOTS
 from tracejit.schedule.cuts import Cut, Cuts
+from tracejit.support.cost_model import costs
 
-SHORT_ROW = 128
-SHORT_PRODUCT = 8
-"""Up to so many numbers in a row, all rows are multiplied before they are added up."""
 MATRIX_PRODUCTS = {dot: name for name, dot in DOTS.items()}
 SUMMING = ("vecdot", "dot", "dot_vector", "vector_dot", "vectors_matmul", "matmul_vector")
 
@@ -157,7 +155,9 @@ class SweepBody:
             return node.op, operands
         if second.type.ndim == 1 and second.type.dtype == first.type.dtype:
             return OPS["dot_vector"], (first, second)
-        if first.type is not second.type or type(length) is not int or length > SHORT_PRODUCT:
+        if first.type is not second.type or type(length) is not int:
+            return node.op, operands
+        if length > costs().short_product_row:
             return node.op, operands
         product = self._applied(OPS["multiply"], operands, {}, node).results[0]
         return OPS["dot_vector"], (product, self._ones(length, first.type))
@@ -183,7 +183,7 @@ class SweepBody:
 def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
     """Tell if the sum of short rows is wanted: NumPy adds them up one by one."""
     is_plain = params == {"axis": (0,)} and type.ndim == 2 and type.dtype.kind == "f"
-    return is_plain and type.estimated_size <= SHORT_ROW * estimated(type.shape[:1])
+    return is_plain and type.estimated_size <= costs().summed_tile_row * estimated(type.shape[:1])
 
 
 def ones_of(node: Node, cut: Cut) -> Value | None:

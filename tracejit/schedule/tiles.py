@@ -14,7 +14,7 @@ whoever runs the tiles.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
@@ -172,12 +172,12 @@ class _Sweeps:
 
     # What is replaced
 
-    def heaviest(self) -> int:
+    def heaviest(self) -> float:
         """The work of the sweep in which most is done."""
-        work: Counter[int] = Counter()
+        work: dict[int, float] = defaultdict(float)
         for node in self.cut:
             work[self.levels[node]] += cost_of(node, self._widest(node))
-        return max(work.values(), default=0)
+        return max(work.values(), default=0.0)
 
     def replaced(self, sweeps: dict[Hashable, Sweep]) -> list[Node]:
         """The nodes, a TILES node for each sweep that pays, which joins `sweeps` by its form."""

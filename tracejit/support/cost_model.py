@@ -36,7 +36,6 @@ Elements: TypeAlias = int
 Rows: TypeAlias = int
 Count: TypeAlias = int
 """Of nodes, operands, steps: of what stands in a graph."""
-Multiplications: TypeAlias = int
 Additions: TypeAlias = float
 """Time, as that of one element of a plain operation such as an addition: some 0.3 ns."""
 Nanoseconds: TypeAlias = float
@@ -78,6 +77,15 @@ class Tiles:
     """Fewer tiles are an even number, for two threads."""
     halved_tile_bytes: Bytes = 1 << 20
     """The widest array of a tile from which on two tiles become four."""
+    tiled_multiplications: Count = 32
+    """A product in tiles has no more for each element that it reads or makes: the BLAS has larger
+    ones at once."""
+    tiled_row_multiplications: Count = 32
+    """Nor has one with a vector for each of its rows, if these are nothing but read."""
+    summed_tile_row: Elements = 128
+    """Rows of a tile up to which they are added up by a product with ones."""
+    short_product_row: Elements = 8
+    """Rows up to which all are multiplied before they are added up, not by `vecdot`."""
     least_tile_run: Elements = 128
     """Elements of a tile next to each other, at least."""
 
@@ -111,7 +119,73 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class CostModel(Libraries, Tiles, Sums):
+class Work:
+    """The time of what tiles and products do, against a plain operation (schedule/regime.py).
+    Measured by `work` in tests/benchmarks/cost_model.py."""
+
+    multiplication: Additions = 0.1
+    """One of a product of matrices."""
+    vector_multiplication: Additions = 0.5
+    """One of a product with a vector, which reads the matrix once."""
+    einsum_multiplication: Additions = 2.0
+    """One of NumPy's own loops."""
+    dearest_element: Additions = 6.0
+    """An element of the slowest ufuncs, whatever their op says."""
+    spread_row: Additions = 12.0
+    """A row where NumPy goes row by row, for an operand that is broadcast along it."""
+    gathered_element: Additions = 3.0
+    """An element that is taken by its number."""
+
+
+@dataclass(frozen=True)
+class BlasThreads:
+    """When the BLAS has several threads (schedule/regime.py). Measured on two cores with OpenBLAS
+    0.3.27 to 0.3.31, also beside two processes that compute: with two threads the least time of a
+    product of 0.1 to 0.5 ms was 0.6 to 0.8 of that with one, the median or the 95th percentile 5 to
+    2,000 times it. `python -m tests.benchmarks.under_load` measures it again."""
+
+    repaid_time: Nanoseconds = 500_000.0
+    """A product on one thread that repays the hand-over to two: one in a hundred waits 20 ms."""
+    product_rate: BytesPerNanosecond = 300.0
+    """Numbers that a core multiplies in a product of matrices, which stays in the cache."""
+    vector_product_rate: BytesPerNanosecond = 30.0
+    """The same in a product with a vector, which reads a matrix once."""
+    factorization_columns: Elements = 32
+    """Columns that a factorization computes between two hand-overs."""
+    threaded_multiplications: Count = 200_000
+    """A product from which on OpenBLAS uses threads: 262,144, and 460,800 with a vector."""
+    unthreaded_factor_rows: Rows = 64
+    """A matrix up to which a factorization uses none."""
+    unthreaded_svd_rows: Rows = 36
+    """The same of a singular value decomposition."""
+
+    @property
+    def repaid_product_bytes(self) -> Bytes:
+        """Bytes multiplied from which on a product repays a hand-over."""
+        return round(self.repaid_time * self.product_rate)
+
+    @property
+    def repaid_vector_product_bytes(self) -> Bytes:
+        """The same of a product with a vector."""
+        return round(self.repaid_time * self.vector_product_rate)
+
+
+@dataclass(frozen=True)
+class Inlining:
+    """What is written inside an expression (schedule/inline.py). Measured: below `inline_elements`
+    an expression costs what statements in place cost, within 5 %, at 24 and 256 elements. Chosen,
+    for lines that read well: the others."""
+
+    inline_elements: Elements = 256
+    """An array from which on an operation is a statement, and writes into a buffer that is free."""
+    expression_operations: Count = 6
+    """Operations of an expression, at most."""
+    view_uses: Count = 3
+    """Expressions that repeat a view of a name, at most."""
+
+
+@dataclass(frozen=True)
+class CostModel(Libraries, Tiles, Sums, Work, BlasThreads, Inlining):
     """All figures. Compare, replace (`dataclasses.replace`) and print it as any dataclass."""
 
     @cached_property
