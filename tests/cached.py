@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit import errors
+from tracejit.support import errors
 from tracejit.cache.folder import held
 from tracejit.cache.key import digest, kernel_name, mark, seal
 from tracejit.cache.notices import CacheWarning

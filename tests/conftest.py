@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 import tracejit.ops  # noqa: F401  fills the tables of ops that recordings look into
-from tracejit.rules import RULES_FOR_NUMPY
+from tracejit.autodiff.rules import RULES_FOR_NUMPY
 from tracejit.trace.eager import EAGER
 
 # A run of the suite tries the same programs everywhere; nightly runs ask for others themselves.

@@ -29,7 +29,7 @@ from tests.programs import ANALYTIC, COMPLEX_STEP, assert_same
 
 pytestmark = [
     pytest.mark.usefixtures("no_files"),
-    pytest.mark.filterwarnings("ignore:.* has made 5 kernels:tracejit.errors.TracejitWarning"),
+    pytest.mark.filterwarnings("ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"),
 ]
 
 FEW = settings(

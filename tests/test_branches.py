@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import pipeline
-from tracejit.errors import TracejitError, ValueNeededError
+from tracejit.compiler import pipeline
+from tracejit.support.errors import TracejitError, ValueNeededError
 
 X = np.array([1.0, 2.5, 3.0])
 

@@ -14,7 +14,7 @@ import pytest
 import tracejit as tj
 from tests.captured.table import PROGRAMS
 from tests.programs import assert_same
-from tracejit.errors import LeakedTensorError
+from tracejit.support.errors import LeakedTensorError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import RuleError, RuleTypeError
+from tracejit.support.errors import RuleError, RuleTypeError
 from tracejit.trace.trees import flatten, map_tree, unflatten
 
 Program = Callable[..., Any]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import RuleTypeError
+from tracejit.support.errors import RuleTypeError
 
 V = np.array([1.0, -0.5, 2.0, 0.25])
 

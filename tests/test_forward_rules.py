@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import RuleTypeError
+from tracejit.support.errors import RuleTypeError
 
 X, V = np.array([1.0, 2.0]), np.array([1.0, 10.0])
 ZEROS, ONES = np.zeros(2), np.ones(2)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.kernel import Kernel
+from tracejit.compiler.kernel import Kernel
 from tracejit.trace.trees import flatten
 
 FOLDER = Path(__file__).parent / "golden"

@@ -24,7 +24,8 @@ from tests import patterns
 from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
-from tracejit import pipeline, ways
+from tracejit.compiler import pipeline
+from tracejit.compiler import bodies
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module, release
 from tracejit.ops import triangles
@@ -53,7 +54,7 @@ from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loops import hoist_products, join_sums
+from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.scaled_products import scale_once
@@ -65,8 +66,9 @@ from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
-from tracejit.runtime import recycling, workers
-from tracejit.schedule import tiles
+from tracejit.runtime import workers
+from tracejit.runtime import buffer_pool
+from tracejit.schedule import tiling
 from tracejit.support.cost_model import assuming
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
@@ -294,14 +296,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        limits=[(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
         figures=TILES,
         options={"threads": 2},
     ),
     "recycle": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[(recycling, "LEAST_BYTES", 1)],
+        limits=[(buffer_pool, "LEAST_BYTES", 1)],
         figures=TILES,
         options={"recycle": True},
     ),
@@ -319,13 +321,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "one BLAS thread": Optimisation(
         (patterns.matrices, patterns.elementwise),
         SQUARES,
-        [(tiles, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
+        [(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
         figures={"threaded_multiplications": 1, "repaid_time": 800 / 300},
     ),
     "cut": Optimisation(
         (patterns.factors, patterns.elementwise, patterns.sums),
         SQUARES,
-        [(ways, "choose", lambda part, gradients, budget: NOTHING)],
+        [(bodies, "choose", lambda part, gradients, budget: NOTHING)],
         [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
     ),
     "release": Optimisation(
@@ -435,7 +437,7 @@ def _in_double(value: Any) -> Any:
     return value.astype(np.float64) if is_single else value
 
 
-REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", recycling)}
+REPLACED = {"threads": ("in_turn", workers), "recycle": ("empty", buffer_pool)}
 """Functions of a module that the runtime replaces, and where the others are from."""
 
 

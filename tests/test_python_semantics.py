@@ -29,7 +29,7 @@ from tests.semantics import (
     signatures,
 )
 from tests.semantics.scenes import SCENES, assert_same_slopes, assert_same_story
-from tracejit.errors import (
+from tracejit.support.errors import (
     ArgumentError,
     ArityError,
     LeakedTensorError,
@@ -40,7 +40,7 @@ from tracejit.errors import (
 
 pytestmark = [
     pytest.mark.usefixtures("no_files"),
-    pytest.mark.filterwarnings("ignore:.* has made 5 kernels:tracejit.errors.TracejitWarning"),
+    pytest.mark.filterwarnings("ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"),
 ]
 
 PLAYED = (branches, loops, numerics, exceptions, objects, captured, signatures)

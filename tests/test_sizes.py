@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tracejit.errors import ArgumentError, ValueNeededError
+from tracejit.support.errors import ArgumentError, ValueNeededError
 from tracejit.ir.printer import parse_graph, print_graph
 from tracejit.ops.op import OPS
 

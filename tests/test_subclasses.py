@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ArgumentError
+from tracejit.support.errors import ArgumentError
 from tracejit.trace.tensor import TENSORS
 
 pytestmark = [

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import paths, slices
+from tracejit.eager import call_operation
+from tracejit.eager import window_gradient
 from tracejit.trace import eager
 
 pytestmark = [pytest.mark.stress, pytest.mark.usefixtures("no_files")]
@@ -33,7 +34,7 @@ SLACK = 24_576
 def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the gradients that are compiled from here on."""
     made: list[str] = []
-    make, compute = slices.make_kernel, paths.Path._computation
+    make, compute = window_gradient.make_kernel, call_operation.Path._computation
 
     def make_kernel(recorded: Any) -> Any:
         made.append(recorded.graph.name)
@@ -43,9 +44,9 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(graph.name)
         return compute(self, graph, outputs)
 
-    monkeypatch.setattr(slices, "_compiled", {})
-    monkeypatch.setattr(slices, "make_kernel", make_kernel)
-    monkeypatch.setattr(paths.Path, "_computation", computation)
+    monkeypatch.setattr(window_gradient, "_compiled", {})
+    monkeypatch.setattr(window_gradient, "make_kernel", make_kernel)
+    monkeypatch.setattr(call_operation.Path, "_computation", computation)
     return made
 
 
@@ -60,7 +61,7 @@ def check_flat(step: Callable[[int], None], steps: int, kernels: list[str]) -> N
     """After a thousand steps nothing more is held, no kernel made and no table longer."""
     for k in range(WARM_UP):
         step(k)
-    made, tables = len(kernels), (len(slices._compiled), len(eager._compiled))
+    made, tables = len(kernels), (len(window_gradient._compiled), len(eager._compiled))
     tracemalloc.start()
     try:
         # Once more: what the first steps under tracemalloc leave for good is none of the growth.
@@ -74,7 +75,7 @@ def check_flat(step: Callable[[int], None], steps: int, kernels: list[str]) -> N
         tracemalloc.stop()
     assert grown < SLACK, f"{grown} bytes more after {steps} steps"
     assert len(kernels) == made
-    assert (len(slices._compiled), len(eager._compiled)) == tables
+    assert (len(window_gradient._compiled), len(eager._compiled)) == tables
 
 
 def test_a_leak_would_be_seen(kernels: list[str]) -> None:

@@ -24,10 +24,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from tracejit.cache.key import key_of
-from tracejit.cache.location import location, size_limit
+from tracejit.cache.settings import location, size_limit
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.store import Entry, Store
-from tracejit.errors import KernelError
+from tracejit.support.errors import KernelError
 from tracejit.version import __version__
 
 _DAY = 86400.0

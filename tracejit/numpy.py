@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as _numpy
 
-from tracejit.arrays import wrapped as _wrapped
+from tracejit.api.arrays import wrapped as _wrapped
 from tracejit.trace.namespaces import namespace as _namespace
 
 __all__ = list(_numpy.__all__)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import TracejitError
+from tracejit.support.errors import TracejitError
 from tracejit.ops.op import Op
 
 pytestmark = pytest.mark.usefixtures("no_files")

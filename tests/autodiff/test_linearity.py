@@ -14,7 +14,7 @@ from tests.ops.program import quiet
 from tracejit.autodiff.linearity import WORDS, LinearMap, Origins
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
-from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.marker_ops import OVERRIDE, Marker
 from tracejit.ops.op import OPS, Op
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor

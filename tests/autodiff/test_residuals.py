@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.programs import Program, assert_same, programs
-from tracejit.errors import ArgumentError, TracejitWarning
+from tracejit.support.errors import ArgumentError, TracejitWarning
 
 FEW = settings(
     max_examples=120,

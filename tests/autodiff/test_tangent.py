@@ -14,11 +14,11 @@ import tracejit as tj
 from tests.interpret import Run, interpret, run
 from tracejit.autodiff.adjoint import RECOMPUTED, gradients
 from tracejit.autodiff.tangent import fit, tangents
-from tracejit.errors import NoGradientError, RuleError, RuleTypeError
+from tracejit.support.errors import NoGradientError, RuleError, RuleTypeError
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
-from tracejit.ops.markers import OVERRIDE, Marker
+from tracejit.ops.marker_ops import OVERRIDE, Marker
 from tracejit.ops.op import Op
 from tracejit.passes.dce import drop_dead
 

@@ -28,13 +28,13 @@ from tests.interpret import run as record
 
 # A stage is what happens in this function, without the stages inside it.
 STAGES = {
-    "record": ("tracejit.specialise", "run"),
-    "gradients": ("tracejit.differentiate", "gradients"),
-    "key": ("tracejit.pipeline", "key_of"),
-    "passes": ("tracejit.pipeline", "optimise"),
-    "fuse": ("tracejit.ways", "simplify"),
-    "plan": ("tracejit.ways", "plan_body"),
-    "render": ("tracejit.pipeline", "render"),
+    "record": ("tracejit.specialise.specialiser", "run"),
+    "gradients": ("tracejit.autodiff.request", "gradients"),
+    "key": ("tracejit.compiler.pipeline", "key_of"),
+    "passes": ("tracejit.compiler.pipeline", "optimise"),
+    "fuse": ("tracejit.compiler.bodies", "simplify"),
+    "plan": ("tracejit.compiler.bodies", "plan_body"),
+    "render": ("tracejit.compiler.pipeline", "render"),
     "compile": ("tracejit.cache.store", "load_text"),
 }
 

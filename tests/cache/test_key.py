@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit import errors
+from tracejit.support import errors
 from tracejit.cache.key import (
     KERNEL_NAME,
     constants_bytes,
@@ -22,7 +22,7 @@ from tracejit.cache.key import (
     sealed_size,
     verify,
 )
-from tracejit.errors import UnsupportedError
+from tracejit.support.errors import UnsupportedError
 
 ROOT = Path(errors.__file__).parents[1]
 KEY = "3f9a1c07" + 56 * "0"

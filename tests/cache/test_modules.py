@@ -20,7 +20,7 @@ from tracejit.cache.key import constants_bytes, seal
 from tracejit.cache.modules import ConstantsPath, load_text, read_kernel, run
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.store import Store
-from tracejit.errors import KernelError
+from tracejit.support.errors import KernelError
 
 NPZ = constants_bytes(WEIGHTS)
 

@@ -25,7 +25,7 @@ from tracejit.cache.key import digest, kernel_name, seal
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.secret import SECRET, secret_of
 from tracejit.cache.store import Store
-from tracejit.errors import KernelError
+from tracejit.support.errors import KernelError
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import tracejit as tj
 from tests.cached import PLAIN, WEIGHTED, WEIGHTS, failing, group_of_one, posix, root
 from tracejit.cache.key import constants_bytes, seal
 from tracejit.cache.standalone import load_file, load_sealed, save
-from tracejit.errors import KernelError
+from tracejit.support.errors import KernelError
 
 
 @pytest.mark.parametrize(("text", "constants"), [(PLAIN, {}), (WEIGHTED, WEIGHTS)])

@@ -44,7 +44,7 @@ from tracejit.cache.modules import load_text
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.standalone import save
 from tracejit.cache.store import Store
-from tracejit.errors import KernelError
+from tracejit.support.errors import KernelError
 
 
 @pytest.fixture(autouse=True)

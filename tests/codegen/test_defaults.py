@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit import ways
+from tracejit.compiler import bodies
 
 X = np.array([0.5, 1.5, 2.5])
 LOSSES: dict[str, Callable[[Any], Any]] = {
@@ -33,7 +33,7 @@ def test_backward_is_called_without_a_cotangent(
     for x in (X, -X):
         with np.errstate(all="ignore"):
             expected = in_one(x)
-            monkeypatch.setattr(ways, "MANY_NODES", 0)
+            monkeypatch.setattr(bodies, "MANY_NODES", 0)
             found = in_turn(x)
             monkeypatch.undo()
         np.testing.assert_allclose(found[1], expected[1])
@@ -48,7 +48,7 @@ def test_gradients_of_numbers_are_numbers_of_numpy(
         return 2.0 * s
 
     expected = tj.value_and_grad(tj.function(f, cache=False))(number)
-    monkeypatch.setattr(ways, "MANY_NODES", 0)
+    monkeypatch.setattr(bodies, "MANY_NODES", 0)
     found = tj.value_and_grad(tj.function(f, cache=False))(number)
     assert found == expected
     assert list(map(type, found)) == list(map(type, expected))

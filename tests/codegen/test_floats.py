@@ -13,7 +13,7 @@ import tracejit as tj
 from tests.graphs import assert_same
 from tests.interpret import record
 from tracejit.codegen.floats import pays
-from tracejit.kernel import Kernel
+from tracejit.compiler.kernel import Kernel
 from tracejit.schedule.plan import plan_body
 
 X = np.float64(0.7), np.float64(0.3)

@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 from tests.graphs import assert_same
-from tracejit.kernel import Kernel
+from tracejit.compiler.kernel import Kernel
 
 BIG = np.linspace(-1.0, 1.0, 60).reshape(20, 3)
 
@@ -218,7 +218,7 @@ def test_a_value_that_has_no_name_is_refused_and_nothing_runs(
     no_files: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Should a word ever come past the graph: the emitter refuses it."""
-    monkeypatch.setattr("tracejit.ir.naming.identifier", str)
+    monkeypatch.setattr("tracejit.ir.value_names.identifier", str)
     monkeypatch.setattr("tracejit.ir.graph.identifier", str)
     word = "a=__import__('builtins').canary()"
     held = {word: np.arange(3.0)}

@@ -22,7 +22,7 @@ from tracejit.codegen.names import (
     check_text,
     variables,
 )
-from tracejit.errors import GraphError
+from tracejit.support.errors import GraphError
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.op import OPS

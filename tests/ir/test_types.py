@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejit.errors import GraphError
+from tracejit.support.errors import GraphError
 from tracejit.ir.types import ArrayType, dtype_letters, parse_type, type_of
 
 F8 = np.dtype("f8")

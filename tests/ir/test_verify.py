@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record
-from tracejit.errors import GraphError
+from tracejit.support.errors import GraphError
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit import errors, kernels
+from tracejit import kernels
+from tracejit.support import errors
 from tracejit.cache.key import digest, kernel_name
 from tracejit.cache.store import Store
-from tracejit.errors import KernelError
+from tracejit.support.errors import KernelError
 
 ROOT = Path(errors.__file__).parents[1]
 KEY = digest("loss")

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import tracejit as tj
 from tests.interpret import record, run
-from tracejit.errors import InPlaceError, ShapeError, UnsupportedError, ValueNeededError
+from tracejit.support.errors import InPlaceError, ShapeError, UnsupportedError, ValueNeededError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tracejit.errors import TracejitError
+from tracejit.support.errors import TracejitError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.interpret import record, run
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ir.types import type_of
 from tracejit.ops.creation import directions
 

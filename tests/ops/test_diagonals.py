@@ -9,7 +9,7 @@ import pytest
 
 from tests.interpret import record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.ones((3, 4))
 

@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
-from tracejit.errors import NoGradientError
+from tracejit.support.errors import NoGradientError
 from tracejit.ir.graph import Node
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import parse_type

@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_products import gradient_of, spelled
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ops.einsum import explicit_subscripts
 
 MATRIX = np.ones((2, 3))

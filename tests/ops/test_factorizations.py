@@ -12,7 +12,7 @@ from tests.interpret import record, run
 from tests.ops.test_reductions import derivative
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
-from tracejit.errors import NoGradientError, ShapeError
+from tracejit.support.errors import NoGradientError, ShapeError
 
 RNG = np.random.default_rng(6)
 DEFINITE = np.cov(RNG.normal(size=(3, 20))) + np.eye(3)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.errors import ShapeError, TracejitError, UnsupportedError
+from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.ir.types import type_of
 from tracejit.ops.op import OPS
 

@@ -10,7 +10,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import record, run
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.ones((2, 3))
 V = np.ones(3)

@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record
 from tests.ops.test_reductions import derivative
-from tracejit.errors import NoGradientError, ShapeError, UnsupportedError
+from tracejit.support.errors import NoGradientError, ShapeError, UnsupportedError
 
 SINGULAR = np.ones((3, 3))
 

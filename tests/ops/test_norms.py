@@ -9,7 +9,7 @@ import pytest
 
 from tests.interpret import record
 from tests.ops.test_reductions import derivative
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])

@@ -11,7 +11,7 @@ from numpy.polynomial import chebyshev
 import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_reductions import derivative
-from tracejit.errors import ShapeError, TracejitError, UnsupportedError
+from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.trace.namespaces import recordable
 
 NAN = np.nan

@@ -11,7 +11,7 @@ import pytest
 
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ir.graph import Graph
 from tracejit.trace.tensor import Tensor
 

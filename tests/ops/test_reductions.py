@@ -10,7 +10,7 @@ import pytest
 
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.trace.tensor import Tensor
 
 TIED = np.array([[2.0, 1.0, 2.0], [3.0, 3.0, 3.0]])

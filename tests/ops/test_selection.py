@@ -9,7 +9,7 @@ import pytest
 
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.errors import ShapeError, UnsupportedError
+from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.array([[3.0, 1.0, 2.0], [0.5, 4.0, 0.0]])
 

@@ -18,7 +18,7 @@ from tests.interpret import interpret, run
 from tests.ops.program import quiet
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
-from tracejit.errors import UnsupportedError
+from tracejit.support.errors import UnsupportedError
 from tracejit.scipy import special
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record, run
-from tracejit.errors import IndexShapeError, ShapeError, UnsupportedError, ValueNeededError
+from tracejit.support.errors import IndexShapeError, ShapeError, UnsupportedError, ValueNeededError
 from tracejit.ops.loops import masked_call
 from tracejit.ops.op import HANDLERS
 

@@ -25,7 +25,7 @@ from tracejit.passes.factors import gather_factors
 from tracejit.passes.improve import NEEDED, improve
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.sums import take_sums_apart
-from tracejit.pipeline import PASSES
+from tracejit.compiler.pipeline import PASSES
 
 ALGEBRA = (strengthen, collect_like_terms, gather_factors, take_sums_apart)
 

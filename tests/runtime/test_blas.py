@@ -17,7 +17,7 @@ import pytest
 from tests.forked import in_child
 from tests.interrupted import Interruption, at_each_instruction, with_interruption
 from tracejit.cache.modules import load_text
-from tracejit.kernel import Kernel
+from tracejit.compiler.kernel import Kernel
 from tracejit.runtime import blas
 from tracejit.runtime.blas import Blas, Regime, on_one_blas_thread
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import TracejitError
+from tracejit.support.errors import TracejitError
 from tracejit.runtime.identity import groups_of
 from tracejit.trace.signature import bind_arguments, signature_of, take_apart
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ArgumentError
+from tracejit.support.errors import ArgumentError
 from tracejit.runtime import processors
 from tracejit.runtime.processors import (
     default_threads,

@@ -23,7 +23,7 @@ import tracejit as tj
 from tests.forked import in_child
 from tests.interrupted import Interruption, at_each_instruction, tracing, with_interruption
 from tracejit.cache.modules import load_text
-from tracejit.kernel import Kernel
+from tracejit.compiler.kernel import Kernel
 from tracejit.runtime import workers
 from tracejit.runtime.workers import Job, Pool, in_turn_on
 

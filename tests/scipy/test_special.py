@@ -12,7 +12,7 @@ import scipy.special
 from numpy.testing import assert_allclose
 
 import tracejit as tj
-from tracejit.exceptions import NoGradientError, UnsupportedError
+from tracejit.support.exceptions import NoGradientError, UnsupportedError
 from tracejit.scipy import special
 
 ONES = np.ones(2)

@@ -19,7 +19,7 @@ import pytest
 
 import tracejit as tj
 from tests.test_corners import check, drained, error_everywhere, everywhere
-from tracejit.errors import NoGradientError, RuleError, RuleTypeError
+from tracejit.support.errors import NoGradientError, RuleError, RuleTypeError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

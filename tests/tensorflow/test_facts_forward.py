@@ -3,7 +3,7 @@ do here.
 
 The numbers are those of the list of observed behaviour: 249 to 258 registered gradients, 259 to 274
 the ForwardAccumulator; those below are programs of other chapters that were moved forward, too.
-Tangents are taken eagerly, around a compiled function and inside one (tests/test_accumulator.py),
+Tangents are taken eagerly, around a compiled function and inside one (tests/eager/test_accumulator.py),
 gradients in every mode (tests/test_corners.py).
 """
 
@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.test_accumulator import arrays, moved, refused
+from tests.eager.test_accumulator import arrays, moved, refused
 from tests.test_corners import check, drained, error_everywhere, everywhere
-from tracejit.errors import (
+from tracejit.support.errors import (
     NoGradientError,
     RuleError,
     RuleTypeError,

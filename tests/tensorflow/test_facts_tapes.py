@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.words import a
+from tracejit.support.words import a
 
 ZERO = tj.UnconnectedGradients.ZERO
 MODES: dict[str, Callable[[Any], Any]] = {"eager": lambda f: f, "compiled": tj.function}

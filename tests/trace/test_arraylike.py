@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record
-from tracejit.errors import InPlaceError
+from tracejit.support.errors import InPlaceError
 from tracejit.ir.types import type_of
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.tensor import Tensor

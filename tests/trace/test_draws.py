@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.errors import UnsupportedError
+from tracejit.support.errors import UnsupportedError
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.draws import is_generator, is_random
 

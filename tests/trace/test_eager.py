@@ -17,7 +17,7 @@ import pytest
 import tracejit as tj
 from tests.ops.program import is_input, quiet
 from tests.ops.test_table import CASES, Case, assert_same, each
-from tracejit.errors import (
+from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
     LeakedTensorError,

@@ -16,7 +16,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.errors import InPlaceError, UnsupportedError, ValueNeededError
+from tracejit.support.errors import InPlaceError, UnsupportedError, ValueNeededError
 from tracejit.trace.generators import draws
 
 X = np.array([1.0, -2.0, 0.5])

@@ -11,7 +11,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.programs import assert_same
-from tracejit.arguments import plain_leaf
+from tracejit.specialise.arguments import plain_leaf
 from tracejit.trace.trees import map_tree
 
 pytestmark = pytest.mark.usefixtures("no_files")

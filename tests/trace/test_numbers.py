@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tracejit.errors import TracejitError
+from tracejit.support.errors import TracejitError
 
 pytestmark = [
     pytest.mark.usefixtures("no_files"),

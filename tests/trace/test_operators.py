@@ -12,7 +12,7 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.programs import assert_same
-from tracejit.errors import InPlaceError
+from tracejit.support.errors import InPlaceError
 from tracejit.ops.weak import BINARY, UNARY
 from tracejit.trace.operators import is_foreign, is_weak, method_of, refused
 

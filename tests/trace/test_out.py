@@ -11,7 +11,7 @@ import pytest
 
 import tracejit as tj
 import tracejit.numpy as tnp
-from tracejit.errors import InPlaceError
+from tracejit.support.errors import InPlaceError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

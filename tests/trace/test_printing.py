@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ValueNeededError
+from tracejit.support.errors import ValueNeededError
 
 X = np.array([1.0, 2.0])
 V = tj.Variable([1.0, 2.0], name="v")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import RuleTypeError
+from tracejit.support.errors import RuleTypeError
 from tracejit.ir.types import ArrayType
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording

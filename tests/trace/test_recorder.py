@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ShapeError, TracejitError, UnsupportedError
+from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.trace.eager import EAGER
@@ -16,7 +16,7 @@ from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.variable import current_recorder
-from tracejit.trace.windows import Window
+from tracejit.trace.tape_window import Window
 
 X = np.array([1.0, -2.0, 0.5])
 

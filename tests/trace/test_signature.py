@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
-from tracejit.errors import TracejitError
+from tracejit.support.errors import TracejitError
 from tracejit.trace.signature import (
     Call,
     TensorSpec,

@@ -13,7 +13,7 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record, run
-from tracejit.errors import (
+from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
     ShapeError,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import UnsupportedError
+from tracejit.support.errors import UnsupportedError
 
 X = np.array([1.0, 2.0])
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ArgumentError, AssignError, InPlaceError, ValueNeededError
+from tracejit.support.errors import ArgumentError, AssignError, InPlaceError, ValueNeededError
 from tracejit.trace.variable import Ref
 
 X = np.array([[1.0, 2.5, -3.0], [0.5, -0.25, 4.0]])

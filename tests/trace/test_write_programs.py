@@ -22,7 +22,7 @@ import tracejit as tj
 import tracejit.numpy as tnp
 from tests.ops.program import extrapolated
 from tests.programs import assert_same
-from tracejit.errors import InPlaceError
+from tracejit.support.errors import InPlaceError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -16,7 +16,7 @@ import pytest
 import tracejit as tj
 import tracejit.numpy as tnp
 from tests.ops.program import extrapolated
-from tracejit.errors import InPlaceError, TracejitError
+from tracejit.support.errors import InPlaceError, TracejitError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -7,7 +7,7 @@ can be differentiated again. Everything that is common to all ops happens here a
 - complex cotangents are conjugated on entry and on exit: inside, rules are plain transposes, and
   outside the gradient of a real loss L is the conjugate cotangent, dL = Re(conj(grad) * dz), as
   in TensorFlow;
-- a maximum that is subtracted, and of which nothing depends in the end (`autodiff/shifts.py`),
+- a maximum that is subtracted, and of which nothing depends in the end (`autodiff/shift_invariance.py`),
   hands nothing on: its cotangent is zero but for rounding;
 - a value that is not floating or complex, or that no path connects to an x, gets no cotangent;
 - nodes of a recompute region are cloned where the reverse pass reaches the region, so that what
@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.shifts import EXTREMA, followers_of, has_no_effect
-from tracejit.errors import TracejitError, fail, placed
+from tracejit.autodiff.shift_invariance import EXTREMA, followers_of, has_no_effect
+from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import OVERRIDE, Marker, inputs_of, is_ruled
+from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
 from tracejit.ops.op import OPS, Applied, Joint
-from tracejit.passes.recompute import RECOMPUTED
+from tracejit.passes.rematerialise import RECOMPUTED
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor

@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint, tangent
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.creation import filled
 from tracejit.ops.infer import promote
-from tracejit.ops.markers import FIXED_RULES, OVERRIDE, Marker
+from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Applied, Each, Joint, Op
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor

@@ -31,7 +31,7 @@ from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.creation import full
-from tracejit.ops.markers import (
+from tracejit.ops.marker_ops import (
     OVERRIDE,
     LinearCall,
     Marker,

@@ -1,7 +1,7 @@
 """Which values backward computes again in place of keeping them.
 
 What backward reads of forward is kept or computed again from what is kept; the cheapest choice is a
-cut (`autodiff/flow.py`). A node is on the sink's side where it is computed again, a value where it
+cut (`autodiff/minimum_cut.py`). A node is on the sink's side where it is computed again, a value where it
 is there in backward:
 
     source -> node     what it costs to compute the node again; UNCUT where it may not be
@@ -29,14 +29,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from tracejit.autodiff.flow import UNCUT, Network
+from tracejit.autodiff.minimum_cut import UNCUT, Network
 from tracejit.autodiff.partition import Partition
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS
 from tracejit.ops.weak import SIZE
-from tracejit.passes.recompute import Late, computed_before
+from tracejit.passes.rematerialise import Late, computed_before
 
 LARGE_BYTES = 1 << 16
 UNCACHED_BYTES = 30_000_000

@@ -27,7 +27,7 @@ from typing import Final
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 
 KERNEL_NAME: Final = re.compile(r"[A-Za-z_]\w*__[0-9a-f]{8}", re.ASCII)
 """What every name made by `kernel_name` matches (use `fullmatch`)."""

@@ -17,7 +17,7 @@ from types import ModuleType
 
 from tracejit.cache.folder import Folder, words
 from tracejit.cache.key import sealed_size, verify_constants, verify_text
-from tracejit.errors import TracejitError, fail
+from tracejit.support.errors import TracejitError, fail
 
 MOST_TEXT = 2**28
 """Bytes of text beyond which a file is no kernel."""

@@ -28,12 +28,12 @@ import numpy as np
 from tracejit.cache import eviction
 from tracejit.cache.folder import Folder, held, words
 from tracejit.cache.key import KERNEL_NAME, constants_bytes, key_of, mark, seal
-from tracejit.cache.location import size_limit
+from tracejit.cache.settings import size_limit
 from tracejit.cache.modules import MOST_TEXT, Unusable, load_text, read_kernel, refusal, run
 from tracejit.cache.notices import CacheWarning as CacheWarning
 from tracejit.cache.notices import warn_once
 from tracejit.cache.secret import SECRET, secret_of
-from tracejit.errors import KernelError, TracejitError
+from tracejit.support.errors import KernelError, TracejitError
 
 _FIX = "call the function: it is made again. To keep an edited one, copy and import the copy."
 _LONGEST_MARK = 80

@@ -14,7 +14,7 @@ import numpy as np
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.branches import LEAVE
 from tracejit.schedule.plan import Plan
-from tracejit.schedule.sweeps import TILES
+from tracejit.schedule.tile_loops import TILES
 
 ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 

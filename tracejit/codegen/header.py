@@ -10,7 +10,7 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Value
 from tracejit.ir.location import Origin
 from tracejit.ir.sizes import Sizes
-from tracejit.words import printable
+from tracejit.support.words import printable
 
 INDENT = 17
 MOST_NAMES = 12

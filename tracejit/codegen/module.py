@@ -20,22 +20,22 @@ from tracejit.codegen.constants import Constants
 from tracejit.codegen.defaults import may_be_python
 from tracejit.codegen.expressions import Expressions, import_lines
 from tracejit.codegen.floats import FloatExpressions, pays
-from tracejit.codegen.flow import CLASS, STAGED, UNRECORDED, Flow, Stages
+from tracejit.codegen.branches import CLASS, STAGED, UNRECORDED, Flow, Stages
 from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
-from tracejit.codegen.sizes import free_names, size_lines, size_names, words_of
+from tracejit.codegen.free_sizes import free_names, size_lines, size_names, words_of
 from tracejit.codegen.source import to_source
-from tracejit.codegen.tiles import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
+from tracejit.codegen.tile_functions import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
 from tracejit.ir.dims import spelled
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
 from tracejit.schedule.plan import Plan
-from tracejit.schedule.sweeps import TILES
-from tracejit.words import in_docstring
+from tracejit.schedule.tile_loops import TILES
+from tracejit.support.words import in_docstring
 
 IN_FLOATS = "_in_floats"
 IN_SCALARS = "_in_scalars"

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.schedule.plan import Plan
-from tracejit.words import is_name
+from tracejit.support.words import is_name
 
 BUILTINS = frozenset(
     ("abs", "complex", "map", "range", "slice", "zip")

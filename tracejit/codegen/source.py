@@ -1,7 +1,7 @@
 """Statements to text, through astor, in lines that fit the page.
 
 Statements come one a line, with any brackets, and go through a syntax tree of their own, unless
-`codegen/brackets.py` knows what astor makes of them. That does not depend on names: what has the
+`codegen/parentheses.py` knows what astor makes of them. That does not depend on names: what has the
 shape of an earlier one is printed as that was, so that of a function of 10,000 lines a few dozen
 are looked at.
 
@@ -23,9 +23,9 @@ with warnings.catch_warnings():
     from astor.code_gen import SourceGenerator
     from astor.string_repr import pretty_string
 
-from tracejit.codegen.brackets import without_needless
+from tracejit.codegen.parentheses import without_needless
 from tracejit.codegen.lines import broken
-from tracejit.parsing import parse
+from tracejit.support.parsing import parse
 
 _INDENT = "    "
 _NAME = re.compile(r"((?<![\w.])[A-Za-z_]\w*)")

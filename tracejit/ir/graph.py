@@ -21,10 +21,10 @@ import numpy as np
 
 from tracejit.ir.dims import resolved, spelled
 from tracejit.ir.location import Location
-from tracejit.ir.naming import Names
+from tracejit.ir.value_names import Names
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.words import identifier
+from tracejit.support.words import identifier
 
 
 class Operation(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tracejit.words import printable
+from tracejit.support.words import printable
 
 
 class Location(NamedTuple):

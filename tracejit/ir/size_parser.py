@@ -7,10 +7,10 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.dims import ESTIMATE, Dim
 from tracejit.ir.sizes import Sizes
-from tracejit.parsing import parse
+from tracejit.support.parsing import parse
 
 OPERATORS: Final[dict[type, Any]] = {
     ast.Add: operator.add,

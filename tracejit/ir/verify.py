@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.graph import Constant, Graph, Value
 
 

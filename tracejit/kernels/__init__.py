@@ -1,6 +1,6 @@
 """Cached kernels as modules: `from tracejit.kernels import loss__f8_32x16__3f9a1c07`.
 
-A kernel is looked up in the cache folder (`tracejit.cache.location.default_path`) and verified
+A kernel is looked up in the cache folder (`tracejit.cache.settings.default_path`) and verified
 before it runs; one that is missing, damaged or not ours raises `KernelError`, an ImportError that
 names the file and the problem. `dir(tracejit.kernels)` lists what there is. Imported twice, it is
 the same module.
@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from tracejit.cache.key import KERNEL_NAME
-from tracejit.cache.location import default_path
+from tracejit.cache.settings import default_path
 from tracejit.cache.store import Store
 
 

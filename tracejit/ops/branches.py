@@ -11,7 +11,7 @@ keep(kept, *values) is what forward keeps for backward, one segment after anothe
 with what was kept before. move(*targets, *values) lets a way go on with other values in the place
 of targets.
 
-All are written by `codegen/flow.py`; none has an expression of its own.
+All are written by `codegen/branches.py`; none has an expression of its own.
 
 ensure(x) is what nothing reads, computed all the same: it may raise for some numbers, and the
 user's program may go by that (`try: np.linalg.cholesky(a)`).

@@ -32,7 +32,7 @@ import numpy as np
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, Shape, parse_type, type_of
 from tracejit.ops.batching import Moved, spread
 from tracejit.ops.op import OPS, Op, Rule, defop
-from tracejit.parsing import parse
+from tracejit.support.parsing import parse
 
 # The arguments of a Generator's methods that are no parameters of a distribution.
 SETTINGS = frozenset("size axis replace shuffle method endpoint dtype out check_valid tol".split())

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType
 from tracejit.ops.linalg import (
     check_matrix,

@@ -40,7 +40,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.types import ArrayType, type_of
 

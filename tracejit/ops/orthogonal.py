@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import hermitian
 from tracejit.ops.linalg import check_matrix, cubic, identity_like, linalg_dtype

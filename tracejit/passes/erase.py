@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.markers import IDENTITY, OVERRIDE
+from tracejit.ops.marker_ops import IDENTITY, OVERRIDE
 from tracejit.passes.rebuild import rebuild
 
 

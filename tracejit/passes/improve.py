@@ -28,7 +28,7 @@ from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loops import (
+from tracejit.passes.loop_products import (
     MATRIX_PRODUCTS,
     SUMMANDS,
     VECTOR_PRODUCTS,

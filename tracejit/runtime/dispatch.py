@@ -22,7 +22,7 @@ from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.runtime.identity import Identity, NotApart
 from tracejit.trace.capture.exactness import has_looser_equality, is_exactly
 from tracejit.trace.draws import is_generator
-from tracejit.trace.lending import Attribute
+from tracejit.trace.mutable_attributes import Attribute
 from tracejit.trace.signature import Call, Leaf, has_type, is_alike
 from tracejit.trace.trees import LEAF, Structure, conditions, construction
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.trace import places
 
 VARIABLE = "TRACEJIT_THREADS"

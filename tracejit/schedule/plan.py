@@ -17,7 +17,7 @@ from tracejit.ops.branches import ENSURE, LEAVE, may_raise
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
-from tracejit.schedule.sweeps import Sweep
+from tracejit.schedule.tile_loops import Sweep
 
 
 class Plan(NamedTuple):

@@ -54,7 +54,7 @@ class Libraries:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Chains on large arrays run tile by tile (schedule/tiles.py, cuts.py, sweeps.py). Measured by
+    """Chains on large arrays run tile by tile (schedule/tiling.py, cuts.py, sweeps.py). Measured by
     running seven workloads with 2 to 12 MiB a tile, products with up to 32 columns in tiles and
     whole: docs/performance.md, "Memory, threads and the BLAS"."""
 
@@ -120,7 +120,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Work:
-    """The time of what tiles and products do, against a plain operation (schedule/regime.py).
+    """The time of what tiles and products do, against a plain operation (schedule/blas_policy.py).
     Measured by `work` in tests/benchmarks/cost_model.py."""
 
     multiplication: Additions = 0.1
@@ -139,7 +139,7 @@ class Work:
 
 @dataclass(frozen=True)
 class BlasThreads:
-    """When the BLAS has several threads (schedule/regime.py). Measured on two cores with OpenBLAS
+    """When the BLAS has several threads (schedule/blas_policy.py). Measured on two cores with OpenBLAS
     0.3.27 to 0.3.31, also beside two processes that compute: with two threads the least time of a
     product of 0.1 to 0.5 ms was 0.6 to 0.8 of that with one, the median or the 95th percentile 5 to
     2,000 times it. `python -m tests.benchmarks.under_load` measures it again."""

@@ -40,7 +40,7 @@ class Failed(BaseException):
     """Computing it raised (the cause), or what it depends on can be asked only once: the call is
     for plain Python. No `except Exception` of the user's is meant.
 
-    `row` and `detail` tell why, as `CAUSES` in `tracejit/uncompiled.py` lists it.
+    `row` and `detail` tell why, as `CAUSES` in `tracejit/specialise/uncompiled.py` lists it.
     """
 
     def __init__(self, row: str, detail: str = "") -> None:

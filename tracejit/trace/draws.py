@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 
 
 def is_random(value: Any) -> bool:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import TracejitError, fail
+from tracejit.support.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Held, Node, Value
 from tracejit.ir.location import Location
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.markers import OVERRIDE
+from tracejit.ops.marker_ops import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
 from tracejit.trace import places
@@ -31,7 +31,7 @@ from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.replays import Replay, Run
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.windows import Window, parameters_as_text
+from tracejit.trace.tape_window import Window, parameters_as_text
 
 # The index of a value that was computed in the forward run of a recompute region.
 OUT_OF_SIGHT = -1

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from tracejit.ir.location import Origin
-from tracejit.words import file_name, is_cell
+from tracejit.support.words import file_name, is_cell
 
 _COUNTED = re.compile(r"[-\[]\d.*(?=>$)")
 CELL = "a notebook cell"

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import TracejitError, fail
-from tracejit.exceptions import shape_row
+from tracejit.support.errors import TracejitError, fail
+from tracejit.support.exceptions import shape_row
 from tracejit.ir.types import type_of
 from tracejit.ops.creation import as_array, is_recorded, type_in_call
 from tracejit.ops.effects import (

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ops.creation import as_array, is_recorded
 from tracejit.ops.updates import with_item
 from tracejit.trace import places

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import Shape
-from tracejit.ops.markers import IDENTITY
+from tracejit.ops.marker_ops import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.updates import set_item
 

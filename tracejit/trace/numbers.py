@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tracejit.ir.graph import Constant, Value
-from tracejit.ops.markers import IDENTITY, OVERRIDE
+from tracejit.ops.marker_ops import IDENTITY, OVERRIDE
 from tracejit.ops.weak import SIZE
 
 

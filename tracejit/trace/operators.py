@@ -12,7 +12,7 @@ import numpy as np
 from tracejit.ir.types import WEAK_DTYPES, is_number, type_of
 from tracejit.ops.weak import BINARY, BINARY_OPS, UNARY_OPS
 from tracejit.trace.selected import Selected
-from tracejit.trace.sparse import multiplies, times
+from tracejit.trace.sparse_products import multiplies, times
 from tracejit.trace.writes import out_by_name, write_result, write_update
 
 Method = Callable[..., Any]

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
-from tracejit.parsing import parse
+from tracejit.support.parsing import parse
 
 Position = tuple[int, int]
 

@@ -21,7 +21,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from tracejit.parsing import parse
+from tracejit.support.parsing import parse
 from tracejit.trace.places import PACKAGE
 
 PRINTERS = (print, pprint.pprint, pprint.pp)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ops.markers import dependent_results
+from tracejit.ops.marker_ops import dependent_results
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.windows import Whole
+from tracejit.trace.tape_window import Whole
 
 
 class Probe(Whole):

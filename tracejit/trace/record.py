@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.errors import TracejitError, Where, fail
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.creation import as_array
-from tracejit.ops.markers import OVERRIDE, Marker, stop
+from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
@@ -36,12 +36,12 @@ from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, seal, view_of
-from tracejit.trace.naming import Namer
+from tracejit.trace.namer import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.scipy_calls import foreign_call
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.windows import Window
+from tracejit.trace.tape_window import Window
 
 
 def current_recording() -> Recording | None:

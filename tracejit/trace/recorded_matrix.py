@@ -15,14 +15,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import HANDLE
 from tracejit.ops.op import answer
 from tracejit.ops.sparse import sparse_product
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
 from tracejit.trace.record import current_recording
-from tracejit.trace.sparse import is_sparse, multiplies, times
+from tracejit.trace.sparse_products import is_sparse, multiplies, times
 from tracejit.trace.tensor import Tensor
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.errors import TracejitError, Where, fail
-from tracejit.exceptions import shape_row
+from tracejit.support.errors import TracejitError, Where, fail
+from tracejit.support.exceptions import shape_row
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import Location
@@ -22,7 +22,7 @@ from tracejit.ir.printer import constant_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import dtype_letters, is_number, type_of
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.markers import IDENTITY
+from tracejit.ops.marker_ops import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
 from tracejit.trace import places
@@ -30,7 +30,7 @@ from tracejit.trace.memory import lay_like
 from tracejit.trace.printing import destination_of_text
 from tracejit.trace.probes import Probe
 from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.windows import Window
+from tracejit.trace.tape_window import Window
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 

@@ -12,14 +12,14 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tracejit.errors import (
+from tracejit.support.errors import (
     InPlaceError,
     TracejitError,
     UnsupportedError,
     ValueNeededError,
     fail,
 )
-from tracejit.exceptions import REFUSALS
+from tracejit.support.exceptions import REFUSALS
 from tracejit.ir.types import ArrayType
 from tracejit.trace.places import OWN_FOLDERS
 

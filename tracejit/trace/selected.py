@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ops.creation import is_recorded, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK
 from tracejit.ops.loops import masked_call

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.errors import TracejitError, fail
+from tracejit.support.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
@@ -25,9 +25,9 @@ from tracejit.ops.op import DIRECT
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
 from tracejit.trace.memory import Owner, Written, lies_in_order
-from tracejit.trace.misfits import call_error, spelling
+from tracejit.trace.call_errors import call_error, spelling
 from tracejit.trace.selected import Selected
-from tracejit.trace.sparse import hands_over, no_array
+from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.writes import out_by_name, write_at, write_result
 
 TEXT = "the text of {}"

@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit.ir.dims import FreeShape
 from tracejit.trace.capture.exactness import ATOMS, Same, exact, exact_key, is_plain
-from tracejit.words import attribute, is_name, quoted, word_of
+from tracejit.support.words import attribute, is_name, quoted, word_of
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.tensor import TENSORS

@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Held, Value
 from tracejit.ir.types import ArrayType, type_of
@@ -22,11 +22,11 @@ from tracejit.trace.eager import EAGER
 from tracejit.trace.operators import refused, refused_update
 from tracejit.trace.record import current_recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.sparse import hands_over, no_array
+from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.writes import targets_of
-from tracejit.words import a
+from tracejit.support.words import a
 
 _serials = count()
 

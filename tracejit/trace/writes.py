@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.errors import TracejitError, ValueNeededError, fail
+from tracejit.support.errors import TracejitError, ValueNeededError, fail
 from tracejit.ops.creation import as_array, cast, is_recorded, settled, type_in_call
 from tracejit.ops.indexing import parsed_index
 from tracejit.ops.loops import masked_call

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.errors import ArgumentError
+from tracejit.support.errors import ArgumentError
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.reads import is_foreign
 from tracejit.trace.capture.walk import LEAVES

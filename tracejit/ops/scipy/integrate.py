@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate as si
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.linalg import identity_like

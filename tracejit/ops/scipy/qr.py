@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.factorizations import hermitian
 from tracejit.ops.op import answer

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.creation import type_in_call
 from tracejit.ops.forms import as_scalar

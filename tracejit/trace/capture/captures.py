@@ -42,7 +42,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.capture.ambient import ambient_states
-from tracejit.trace.capture.buffers import visit_buffer
+from tracejit.trace.capture.buffer_objects import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
 from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
@@ -52,7 +52,7 @@ from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
 from tracejit.trace.draws import is_random, refusing_draws
-from tracejit.trace.sparse import is_sparse
+from tracejit.trace.sparse_products import is_sparse
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.types import type_of
-from tracejit.parsing import parse
+from tracejit.support.parsing import parse
 from tracejit.trace.capture.ambient import Ambient
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.words import a
+from tracejit.support.words import a
 
 LONGEST = 40
 GONE = "gone"

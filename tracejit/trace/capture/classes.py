@@ -26,7 +26,7 @@ from tracejit.trace.capture.reads import (
     module_name,
 )
 from tracejit.trace.capture.walk import Walk
-from tracejit.words import attribute, quoted
+from tracejit.support.words import attribute, quoted
 
 BUILTIN_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 # Python calls these when an object is made or dropped, and those when it is shown.

@@ -36,9 +36,9 @@ from tracejit.trace.capture.reads import (
 )
 from tracejit.trace.capture.walk import Walk
 from tracejit.trace.draws import is_random
-from tracejit.words import quoted
+from tracejit.support.words import quoted
 
-CALLBACKS = "tracejit.callbacks"
+CALLBACKS = "tracejit.api.callbacks"
 
 
 def visit_function(walk: Walk, function: FunctionType) -> None:

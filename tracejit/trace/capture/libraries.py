@@ -13,7 +13,7 @@ from types import MemberDescriptorType
 from typing import Any
 
 from tracejit.trace.capture.reads import LIBRARIES, module_name
-from tracejit.words import quoted
+from tracejit.support.words import quoted
 
 # Attributes of C classes, by the name of the class.
 _IN_C = {

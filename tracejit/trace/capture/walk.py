@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.freezing import Frozen

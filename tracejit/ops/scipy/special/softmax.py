@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.errors import fail
+from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.batching import Moved, aligned, behind
 from tracejit.ops.creation import as_array, known

@@ -1,0 +1,222 @@
+"""f.explain() as a whole, the warning of many kernels, and cache_info."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.support.errors import ArityError, TracejitWarning
+from tracejit.support.exceptions import TracejitError
+from tracejit.specialise.explain import TOO_MANY
+
+X = np.ones((2, 3))
+
+
+@pytest.fixture(autouse=True)
+def in_memory(no_files: None) -> None:
+    """Kernels stay in memory."""
+
+
+def test_without_a_kernel_it_says_so() -> None:
+    f = tj.function(lambda x: x, name="nothing")
+    assert f.explain() == "nothing has no kernel yet: the first call makes one."
+    told = f.explain(
+        X,
+    )
+    assert told.startswith("No kernel takes this call, because no kernel was there: x f8[2,3].")
+
+
+def test_each_kernel_has_a_line() -> None:
+    @tj.function
+    def loss(x: Any, lr: Any, mode: str = "a") -> Any:
+        return np.sum(x) * lr
+
+    loss(X, 0.1)
+    loss(X, 0.2)
+    loss(X[:1], 0.2)
+    loss(X[:1], 0.3, mode="b")
+    assert loss.explain().splitlines() == [
+        "loss has 4 kernels.",
+        "Kernel 1 was made for the first call: x f8[2,3], lr 0.1, mode 'a'.",
+        (
+            "Kernel 2 was made because lr was 0.2; kernel 1 has 0.1. From its second value on lr "
+            "is dynamic: any serves."
+        ),
+        (
+            "Kernel 3 was made because x had shape (1, 3); kernel 2 has (2, 3). Sizes "
+            "0 and 1 have kernels of their own: they broadcast and reduce otherwise."
+        ),
+        (
+            "Kernel 4 was made because mode was 'b'; kernel 3 has 'a'. Every value of mode has a "
+            "kernel of its own, as it is no array and no number. To avoid it: pass what is "
+            "computed with as a number or an array; a few values need no change."
+        ),
+    ]
+
+
+def test_gradients_and_transforms_explain_themselves() -> None:
+    for transform in (tj.grad, tj.value_and_grad, tj.vmap, tj.jacobian, tj.deriv):
+        f: Any = (
+            transform(lambda x: np.sum(x * 2.0), argnums=0)
+            if transform is not tj.vmap
+            else (tj.vmap(lambda x: np.sum(x * 2.0)))
+        )
+        f(X)
+        f(X.astype(np.float32))
+        assert "Kernel 2 was made because x had dtype float32" in f.explain(), transform
+        assert f.explain(X) == "Kernel 1 takes this call."
+    f = tj.grad(lambda v: np.sum(v * 2.0))
+    f(tj.Variable(X))
+    assert f.explain(tj.Variable(X)) == "Kernel 1 takes this call."
+    assert f.explain(tj.constant(X)) == "Kernel 1 takes this call."
+
+
+def test_asking_changes_nothing() -> None:
+    f = tj.function(lambda x, k: x * k)
+    f(X, 1.0)
+    f.explain(X, 2.0)
+    f.explain(X, 3.0)
+    f(X, 1.0)
+    assert f.cache_info()[:2] == (1, 1)
+    f(X, 2.0)
+    f(X, 3.0)
+    assert f.cache_info()[:2] == (2, 2)
+
+
+def test_a_call_that_python_refuses_is_refused() -> None:
+    f = tj.function(lambda x: x, name="f")
+    with pytest.raises(ArityError, match="cannot be called like this"):
+        f.explain(X, X)
+    with pytest.raises(TracejitError, match="not an array"):
+        f.explain(np.ma.masked_array(X))
+
+
+def test_within_a_recording_it_says_so() -> None:
+    inner = tj.function(lambda x: x)
+    told: list[str] = []
+
+    @tj.function
+    def outer(x: Any) -> Any:
+        told.append(inner.explain(x))
+        return inner(x)
+
+    outer(X)
+    assert told == ["This call would be recorded as part of outer."]
+
+
+def test_a_recording_to_no_effect_is_told() -> None:
+    box = [1.0]
+    f = tj.function(lambda x: (box[0] > 0, x * 2.0)[1], name="f")
+    f(X)
+    for value in (2.0, 3.0):
+        box[0] = value
+        f(X)
+    assert f.cache_info()[:2] == (1, 3)
+    assert f.explain().splitlines()[1:] == [
+        (
+            "Kernel 1 was made for the first call: x f8[2,3]. It was recorded 2 times more, to no "
+            "effect, because box[0] was 2.0 and became 3.0. To avoid it: pass it as an argument, "
+            "or hold it in a tj.Variable."
+        )
+    ]
+
+
+def test_arrays_compared_by_content_are_told_with_the_fix() -> None:
+    weights = np.ones(200_000)
+    f = tj.function(lambda x: x * weights.sum())
+    f(X)
+    f(X.astype("f4"))
+    (line,) = [line for line in f.explain().splitlines() if "compared" in line]
+    assert line == (
+        "At each call the contents of weights (1.5 MB) are compared with a copy, about 0.2 ms. To "
+        "save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), or "
+        "pass it as an argument, or hold it in a tj.Variable."
+    )
+    weights.flags.writeable = False
+    f.cache_clear()
+    f(X)
+    assert "compared" not in f.explain()
+
+
+def test_ways_through_the_function_are_told() -> None:
+    @tj.function
+    def f(x: Any) -> Any:
+        if x.sum() > 0:
+            return x * 2.0
+        return -x
+
+    f(X)
+    words = "which may part at `if x.sum() > 0:` (f:1)."
+    assert f"Kernel 1 knows 1 way through the function, {words}" in f.explain()
+    f(-X)
+    assert f"Kernel 1 knows 2 ways through the function, {words}" in f.explain()
+    assert f.explain().startswith("f has 1 kernel.\nKernel 1 was made for the first call: x f8")
+    assert f.cache_info()[:2] == (1, 2)
+    assert f.explain(X) == (
+        "Kernel 1 takes this call, if it goes by 2 ways through the function; another is recorded "
+        "as well."
+    )
+
+
+def test_clearing_forgets_why() -> None:
+    f = tj.function(lambda x: x, name="f")
+    f(X)
+    f.cache_clear()
+    assert f.explain() == "f has no kernel yet: the first call makes one."
+    f(X)
+    assert "Kernel 1 was made for the first call" in f.explain()
+
+
+# The warning
+
+
+def test_the_fifth_kernel_warns_once_at_the_users_line() -> None:
+    f = tj.function(lambda x, k: x * k / len(x), name="f")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TracejitWarning)
+        for size in range(1, TOO_MANY):
+            f(np.ones(size), 1.0)
+    with pytest.warns(TracejitWarning) as caught:
+        f(np.ones(TOO_MANY), 1.0)
+    assert [Path(one.filename).name for one in caught] == ["test_explain.py"]
+    text = str(caught[0].message)
+    assert text.startswith("f has made 5 kernels, 4 of them because x differed. Every size of x")
+    assert "To avoid it: write x.shape[0] for len(x)" in text
+    assert text.endswith("f.explain() says why each was made.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TracejitWarning)
+        f(np.ones(9), 1.0)
+
+
+def test_a_warning_that_is_an_error_leaves_the_kernel() -> None:
+    f = tj.function(lambda x: x * 2.0, dynamic_shapes=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TracejitWarning)
+        with pytest.raises(TracejitWarning):
+            for size in range(9):
+                f(np.ones(size))
+    assert len(f.kernels) == TOO_MANY
+    np.testing.assert_array_equal(f(np.ones(8)), np.full(8, 2.0))
+
+
+def test_what_tracejit_holds_itself_does_not_warn() -> None:
+    def own(x: Any) -> Any:
+        return x * 2.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TracejitWarning)
+        for size in range(1, 9):
+            tj.jvp(own, (np.ones(size),), (np.ones(size),))
+
+
+def test_files_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("TRACEJIT_CACHE")
+    f = tj.function(lambda x: x * 2.0)
+    f(X)
+    assert f.cache_info() == (1, 1, 1)

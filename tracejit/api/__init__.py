@@ -1,0 +1,1 @@
+"""The public surface: transforms, markers, the registry, callbacks, checks."""

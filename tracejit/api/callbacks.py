@@ -1,0 +1,208 @@
+"""tj.callback: a Python function that a recorded function calls at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.support.errors import TracejitError, Where, fail, placed
+from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.ops.effects import CALLBACK
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
+from tracejit.trace.record import Event, Recording, current_recording, outside_recordings
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.variable import Variable, current_recorder, read_leaf
+from tracejit.eager.traced_call import run_event
+
+
+@places.at_the_users_line
+def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
+    """Call f(*args) with plain arrays, at every call of a recorded function, once and in order.
+
+    Without `result` its answer is dropped, and it is called when the kernel has succeeded,
+    interleaved with assignments as written, and after all that the function draws. With `result`,
+    a TensorSpec or a container of them, it is called where it stands, after all that stands
+    before it, and its answer, which must have those shapes and dtypes, is an array to compute
+    with; it has no gradient. Outside recorded functions it is called at once. What
+    `recompute_grad` runs again calls nothing again.
+
+    Raises CallbackError (a ValueError) where the answer is not what `result` says.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> seen = []
+    >>> @tj.function
+    ... def loss(x):
+    ...     y = np.sum(x * x)
+    ...     tj.callback(seen.append, y)
+    ...     return y
+    >>> _ = loss(np.ones(2)), loss(np.ones(3))
+    >>> [float(y) for y in seen]
+    [2.0, 3.0]
+    """
+    leaves, structure = flatten(tuple(args))
+    leaves = [read_leaf(leaf) for leaf in leaves]
+    call = Call(f, leaves, structure)
+    given = [leaves[k] for k in call.places]
+    recording = current_recording()
+    if result is not None:
+        return _answered(_checked_call(call, result), given, current_recorder())
+    if recording is None:
+        EAGER.once(lambda: call(*map(_as_array, given)))
+    else:
+        values = [recording.lift(leaf) for leaf in given]
+        recording.events.append(Event(None, call, values))
+    return None
+
+
+class Call:
+    """A call of `f`, whose arguments are a structure of arrays and of objects that stay."""
+
+    def __init__(self, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure) -> None:
+        """The arrays among `leaves` are given at each call."""
+        self.f = f
+        self.fixed = [None if _is_array(leaf) else leaf for leaf in leaves]
+        self.places = [k for k, leaf in enumerate(leaves) if _is_array(leaf)]
+        self.structure = structure
+
+    def __call__(self, *arrays: Any) -> Any:
+        """f with these arrays, copies of its own."""
+        leaves = list(self.fixed)
+        for k, array in zip(self.places, arrays, strict=True):
+            leaves[k] = array.copy() if type(array) is np.ndarray else array
+        with outside_recordings(), EAGER.unwatched():
+            return self.f(*unflatten(self.structure, leaves))
+
+
+class CheckedCall:
+    """A call whose answer is a structure of arrays of certain types."""
+
+    def __init__(
+        self,
+        call: Call,
+        types: Sequence[ArrayType],
+        structure: Structure,
+        where: Where | None = None,
+    ) -> None:
+        """`types` are those of the leaves of the answer; `where` is the line that calls."""
+        self.where = where
+        self.call = call
+        self.types = list(types)
+        self.structure = structure
+        self.__name__ = getattr(call.f, "__name__", type(call.f).__name__)
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The answer: an array, or a tuple of them; in a second run, that of the first."""
+        found = EAGER.once(lambda: self.answers(*arrays))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def answers(self, *arrays: Any) -> list[Any]:
+        """The arrays of the answer, copied and checked; CallbackError where they do not fit."""
+        leaves, structure = flatten(self.call(*arrays))
+        if not structure.is_like(self.structure):
+            problem = f"{len(leaves)} arrays in another structure than its `result`"
+            raise fail("callback", self.where, function=self.__name__, problem=problem)
+        return [self._checked(leaf, type) for leaf, type in zip(leaves, self.types, strict=True)]
+
+    def _checked(self, leaf: Any, wanted: ArrayType) -> Any:
+        known = type_of(leaf)
+        got = ""
+        if known is None or known.shape != wanted.shape:
+            got = type(leaf).__name__ if known is None else f"shape {known.shape}"
+        elif known.form != "weak" and known.dtype != wanted.dtype:
+            got = f"dtype {known.dtype}"
+        elif known.form == "weak" and not _fits(leaf, wanted.dtype):
+            got = repr(leaf)
+        if got:
+            problem = f"{got} where {wanted!r} was expected"
+            raise fail("callback", self.where, function=self.__name__, problem=problem)
+        if wanted.form == "array":
+            return np.array(leaf, wanted.dtype)
+        return wanted.dtype.type(leaf)
+
+
+def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
+    """Tell if a Python number is one of `dtype`, without a loss but of digits."""
+    if not np.can_cast(np.asarray(number).dtype, dtype, "same_kind"):
+        return False
+    try:
+        return bool(dtype.kind in "fc" or dtype.type(number) == number)
+    except OverflowError:
+        return False
+
+
+def _checked_call(call: Call, result: Any) -> CheckedCall:
+    """The call with the types that `result` says."""
+    specs, structure = flatten(result)
+    for spec in specs:
+        if not isinstance(getattr(spec, "type", None), ArrayType):
+            kind = type(spec).__name__
+            fix = "result=tj.TensorSpec(shape, dtype), or a container of them."
+            words = {"what": "result of tj.callback", "article": "a", "kind": kind, "fix": fix}
+            raise fail("not-an-array", places.here(), **words)
+    return CheckedCall(call, [spec.type for spec in specs], structure, places.here())
+
+
+def _answered(checked: CheckedCall, given: Sequence[Any], recorder: Recorder) -> Any:
+    """The answer of a call that takes place where it stands."""
+    try:
+        if not isinstance(recorder, Recording) and not any(type(x) in TENSORS for x in given):
+            return unflatten(checked.structure, EAGER.once(lambda: checked.answers(*given)))
+        if not checked.types:
+            problem = "no array at all is said to be its result"
+            raise fail("callback", None, function=checked.__name__, problem=problem)
+        types = tuple(map(repr, checked.types))
+        found = CALLBACK(handle_of(checked, recorder), *given, results=types)
+    except TracejitError as error:
+        raise placed(error, recorder.here()) from None
+    return unflatten(checked.structure, [found] if len(types) == 1 else list(found))
+
+
+def handle_of(called: Any, recorder: Recorder) -> Tensor:
+    """The Tensor that stands for a callable; what happened in the recording before it happens
+    before it is called."""
+    if not isinstance(recorder, Recording):
+        return handle_tensor(called)
+    take_place(recorder)
+    return Tensor(recorder.hide(called, called.__name__, HANDLE), recorder)
+
+
+def take_place(recording: Recording) -> None:
+    """Let the events so far take place inside the kernel, here."""
+    events, recording.events = recording.events, []
+    for event in events:
+        name = f"assign_{event.variable.name or 'variable'}" if event.run is None else "callback"
+        handle = Tensor(recording.hide(InPlace(event), name, HANDLE), recording)
+        values = [Tensor(value, recording) for value in event.values]
+        CALLBACK(handle, *values, results=(InPlace.TYPE,))
+
+
+class InPlace:
+    """An event that takes place inside the kernel, for something is called there after it."""
+
+    TYPE = "i8"
+
+    def __init__(self, event: Event) -> None:
+        """`event`, called with its values."""
+        self.event = event
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Let it take place; the answer says nothing."""
+        pairs = zip(arrays, self.event.values, strict=True)
+        run_event(self.event, [eager_tensor(array.copy(), v.type) for array, v in pairs])
+        return np.int64(0)
+
+
+def _as_array(leaf: Any) -> Any:
+    return leaf.numpy() if type(leaf) in TENSORS else leaf
+
+
+def _is_array(leaf: Any) -> bool:
+    """Tell if a leaf is given anew at each call: a Python number stays what it is."""
+    known, kind = type_of(leaf), type(leaf)
+    return kind is Variable or kind in TENSORS or (known is not None and known.form != "weak")

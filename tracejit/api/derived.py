@@ -1,0 +1,189 @@
+"""What the transforms share: the arguments that are differentiated, as Tensors of their own, and
+the Functions that transforms are."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
+from typing import Any, ParamSpec, TypeVar
+
+from tracejit.autodiff.request import Request, not_differentiable, selected, split_auxiliary
+from tracejit.support.errors import fail
+from tracejit.specialise.function import Function
+from tracejit.ir.graph import Node
+from tracejit.support.memo import Derived
+from tracejit.ops.forms import as_scalar
+from tracejit.support.options import Options
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import Structure, flatten, labels, map_tree, unflatten
+from tracejit.trace.variable import read_leaf
+
+P = ParamSpec("P")
+R = TypeVar("R")
+KEPT = 64
+
+
+def callable_of(transform: str, f: Any) -> Any:
+    """What is called while recording: of a compiled function the function itself."""
+    if not callable(f):
+        kind = type(f).__name__
+        raise fail("not-callable", places.here(), decorator=f"tj.{transform}", kind=kind)
+    return f.python if isinstance(f, Function) and not f.request.transform else f
+
+
+def options_of(f: Any) -> Options:
+    """The options of a compiled function; a plain one has the usual ones."""
+    return f.options if isinstance(f, Function) else Options()
+
+
+def recorded_as(
+    f: Callable[P, Any], python: Callable[..., R], has_eager_form: bool = True
+) -> Function[P, R]:
+    """The Function that records `python`, and looks like `f`. It `has_eager_form` where `python`
+    needs no recording, as Sources do not."""
+    made: Function[P, R] = Function(_looking_like(f, python), options=options_of(f))
+    made.is_derived, made.has_eager_form = True, has_eager_form
+    return made
+
+
+def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Function[..., Any]:
+    """The Function that records `python`, which calls `f` and takes arguments of these names."""
+    told: list[str] = []
+    for name in names:
+        told.append(name + "_" * told.count(name))
+    made: Any = _looking_like(f, python)
+    only = inspect.Parameter.POSITIONAL_ONLY
+    made.__signature__ = inspect.Signature([inspect.Parameter(name, only) for name in told])
+    options = options_of(f)._replace(static_argnums=(), static_argnames=())
+    derived: Function[..., Any] = Function(made, options=options)
+    derived.is_derived = derived.has_eager_form = True
+    derived.is_held = False
+    return derived
+
+
+def parameters_of(f: Any, count: int) -> list[str]:
+    """What `f` calls its first arguments, so many of them."""
+    names: list[str] = []
+    for name, parameter in signature_of(f).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}_{k}" for k in range(count - len(names))]
+        elif parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            names.append(name)
+    names += [f"argument_{k}" for k in range(len(names), count)]
+    return names[:count]
+
+
+def name_results(ys: Sequence[Any], structure: Structure) -> None:
+    """Call the results in a structure, where they have no name, as if nothing else were
+    answered."""
+    for y, name in zip(ys, leaf_names(list(labels(structure, "out")), whole=True), strict=True):
+        y._value.name_result(name)
+
+
+def _looking_like(f: Any, python: Callable[..., Any]) -> Callable[..., Any]:
+    made = functools.update_wrapper(python, f, updated=())
+    made.__name__ = getattr(f, "__name__", type(f).__name__)
+    return made
+
+
+def strong(leaf: Any, recording: Recorder) -> Any:
+    """A result as a Tensor of NumPy's, if it is an array or number."""
+    tensor: Any = Tensor(recording.lift(leaf), recording)
+    return as_scalar(tensor, dtype=tensor.dtype) if tensor.type.form == "weak" else tensor
+
+
+class Sources:
+    """The chosen arguments of a call, as Tensors that nothing else is taken for."""
+
+    def __init__(self, f: Any, request: Request, args: Any, kwargs: dict[str, Any]) -> None:
+        """The call f(*args, **kwargs) while a function is recorded, or one that cannot be is made
+        eagerly."""
+        self.recording: Recorder = EAGER
+        if current_recording() is not None or not EAGER.follows:
+            self.recording = running(request.transform)
+        self.nodes: Sequence[Node] | None = None
+        self.signature = signature_of(f)
+        self.name = getattr(f, "__name__", type(f).__name__)
+        self.f = f
+        self.request = request
+        arguments = bind_arguments(self.signature, self.name, args, kwargs)
+        arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+        flat = {name: flatten(value) for name, value in arguments.items()}
+        leaves = [leaf for leaves, _ in flat.values() for leaf in leaves]
+        labels = [name for name, (leaves, _) in flat.items() for _ in leaves]
+        counted = iter(range(len(leaves)))
+        numbered = {
+            name: unflatten(structure, [next(counted) for _ in old])
+            for name, (old, structure) in flat.items()
+        }
+        chosen = selected(request, self.signature, numbered, self.name)
+        self.structures = [flatten(value)[1] for _, value in chosen]
+        numbers = [number for _, value in chosen for number in flatten(value)[0]]
+        self.tensors: list[Any] = []
+        for number in numbers:
+            source = self.recording.source(leaves[number], labels[number])
+            if not (type(source) in TENSORS and source.type.is_inexact):
+                not_differentiable(source, labels[number], request, self.name)
+            self.tensors.append(Tensor(source._value, self.recording))
+            leaves[number] = source
+        remaining = iter(leaves)
+        self.arguments = {
+            name: unflatten(structure, [next(remaining) for _ in old])
+            for name, (old, structure) in flat.items()
+        }
+
+    def call(self) -> tuple[list[Any], Structure, Any]:
+        """The leaves of the result as Tensors, its structure, and what is auxiliary."""
+        positional, keywords = call_arguments(self.signature, self.arguments)
+        if self.recording is not EAGER:
+            answer = self.f(*positional, **keywords)
+        else:
+            with EAGER.recording_from(self.tensors) as self.nodes:
+                answer = self.f(*positional, **keywords)
+        answer = map_tree(read_leaf, answer)
+        result, auxiliary = split_auxiliary(answer, self.request, self.name)
+        leaves, structure = flatten(result)
+        return [strong(leaf, self.recording) for leaf in leaves], structure, auxiliary
+
+    def rebuilt(self, found: Sequence[Any]) -> Any:
+        """One value per source in the structure of the chosen arguments."""
+        remaining = iter(found)
+        parts = [
+            unflatten(structure, [next(remaining) for _ in range(structure.size)])
+            for structure in self.structures
+        ]
+        return parts[0] if self.request.single else tuple(parts)
+
+
+def running(transform: str) -> Recording:
+    """The recording that runs: transforms are called while one does."""
+    recording = current_recording()
+    if recording is None:
+        raise fail("no-recording", places.here(), call=f"tj.{transform}")
+    return recording
+
+
+_kept: dict[Any, Any] = {}
+
+
+def kept_for(f: Any, key: Any, make: Callable[[], R]) -> R:
+    """What is derived from `f` that `key` names: made once as long as a Python function lives;
+    of other callables the last ones are kept."""
+    if isinstance(f, (FunctionType, Function)):
+        kept: R = Derived.of(f).get(key, make)
+        return kept
+    of_method = isinstance(f, MethodType)
+    name = (id(f.__self__), f.__func__, key) if of_method else (id(f), key)
+    if name not in _kept:
+        for oldest in list(_kept)[: max(0, len(_kept) - KEPT + 1)]:
+            _kept.pop(oldest, None)
+    made = _kept.get(name)
+    found: R = _kept.setdefault(name, make()) if made is None else made
+    return found  # which holds f, so that no other takes its place

@@ -1,0 +1,77 @@
+"""`grad` and `value_and_grad`: gradients of a scalar function with respect to some of its
+arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from tracejit.autodiff.request import request_of
+from tracejit.specialise.function import Function
+from tracejit.api.derived import callable_of, options_of
+from tracejit.trace import places
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@places.at_the_users_line
+def grad(
+    f: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
+) -> Function[P, Any]:
+    """The gradient of `f`, which returns one real float.
+
+    Answers, for each chosen argument, an array of its shape and dtype (containers of them for
+    containers): the gradient alone for one argument, a tuple for several. Zeros where `f` does
+    not depend on it. With `has_aux`, `f` returns (value, auxiliary) and the answer is (gradient,
+    auxiliary). The gradient with respect to a complex argument z satisfies df = Re(sum(conj(grad)
+    * dz)).
+
+    Raises GradientError (a TypeError) where the result is no real scalar or an argument is not
+    floating, and NoGradientError (a LookupError) where an operation on the path has no rule.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return _transform("grad", f, argnums, argnames, has_aux)
+
+
+@places.at_the_users_line
+def value_and_grad(
+    f: Callable[P, R],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
+) -> Function[P, tuple[R, Any]]:
+    """The value of `f` and its gradient, computed together: (value, gradient), as `grad`
+    describes it.
+
+    With `has_aux` the value is (value, auxiliary). Fits scipy.optimize.minimize(..., jac=True):
+    the value is a float, gradients are new contiguous arrays.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> value, gradient = tj.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    >>> float(value), gradient
+    (5.0, array([2., 4.]))
+    """
+    return _transform("value_and_grad", f, argnums, argnames, has_aux)
+
+
+def _transform(
+    transform: str,
+    f: Callable[P, Any],
+    argnums: int | tuple[int, ...],
+    argnames: str | tuple[str, ...] | None,
+    has_aux: bool,
+) -> Function[P, Any]:
+    python = callable_of(transform, f)
+    request = request_of(transform, argnums, argnames, has_aux)
+    return Function(python, request, options_of(f))

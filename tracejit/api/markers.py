@@ -1,0 +1,263 @@
+"""The four gradient markers: each is an `override` with a rule, or a recompute region.
+
+They work on the Tensors of a function that is being recorded and on eager Tensors alike; called
+with plain arrays alone they are their function, because nothing is differentiated then.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracejit.support.errors import TracejitError, fail, placed
+from tracejit.specialise.function import Function
+from tracejit.ops.forms import as_scalar
+from tracejit.ops.marker_ops import OVERRIDE, Marker, pass_through, stop
+from tracejit.eager.recompute import kept, recompute_eagerly
+from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.signature import (
+    bind_arguments,
+    call_arguments,
+    inside_method,
+    signature_of,
+)
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import flatten, map_tree, unflatten
+from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.support.words import a
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` itself, through which no gradient flows; `x` is an array or a container of arrays.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> float(tj.grad(lambda x: x * tj.stop_gradient(x))(3.0))
+    3.0
+    """
+    return map_tree(_stopped, x)
+
+
+def _stopped(leaf: Any) -> Any:
+    leaf = read_leaf(leaf)
+    if type(leaf) not in TENSORS or not leaf.type.is_inexact or leaf.type.form == "weak":
+        return leaf
+    return _override([leaf], [], Marker("stop_gradient", "stopped", stop))[0]
+
+
+def _override(values: Sequence[Tensor], inputs: Sequence[Tensor], marker: Marker) -> list[Tensor]:
+    results = OVERRIDE(*values, *inputs, outputs=len(values), grad=marker)
+    return [results] if len(values) == 1 else list(results)
+
+
+def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
+    """`marked` with the name, docstring and signature of `f`, binding to instances as a function
+    does."""
+    return functools.update_wrapper(marked, f, updated=())
+
+
+def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
+    """What takes the operations of these Tensors and Variables now; None where there are none."""
+    found = None
+    for leaf in leaves:
+        if type(leaf) in TENSORS and leaf._recording is not EAGER:
+            recorder: Recorder = leaf._recording
+            return recorder
+        if hasattr(type(leaf), "__tracejit_record__"):
+            found = current_recorder()
+    return found
+
+
+def _check_callable(f: Any, decorator: str) -> None:
+    if not callable(f):
+        line = places.here()
+        raise fail("not-callable", line, decorator=decorator, kind=type(f).__name__)
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def custom_gradient(f: Any = None) -> Any:
+    """A function whose gradient is the rule it returns: `f(*x) -> (y, grad_fn)`.
+
+    `grad_fn(*dy)` takes one cotangent per array in `y` and returns one gradient per array in `x`
+    (None where there is none): a sequence, or a container like the arguments. A gradient has its
+    argument's shape exactly; a Python number is broadcast to it. The body of `f` is never
+    differentiated, the rule can be, again and again. Arguments are bound by the signature of `f`:
+    arrays, Tensors and Variables are inputs, by position or keyword; Python numbers are not.
+
+    Where `f` reads trainable Variables that are no arguments, the rule takes them by the keyword
+    `variables`, in order of first read, and returns a pair `(grad_xs, grad_vars)`.
+
+    Raises RuleError (a ValueError) or RuleTypeError (a TypeError), naming `f` and the argument,
+    where the rule's answer does not fit. Differs from TensorFlow's: the rule is always what is
+    used, also in forward mode and where only what `f` closes over is watched.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.custom_gradient
+    ... def log1pexp(x):
+    ...     e = np.exp(x)
+    ...     def grad(upstream):
+    ...         return upstream * (1 - 1 / (1 + e))
+    ...     return np.log(1 + e), grad
+    >>> with np.errstate(over="ignore"):
+    ...     tj.grad(lambda x: log1pexp(x))(1000.0)
+    np.float64(1.0)
+    """
+    if f is None:
+        return custom_gradient
+    if (method := inside_method(custom_gradient, f)) is not None:
+        return method
+    if isinstance(f, Function):
+        return Function(custom_gradient(f.python), f.request, f.options)
+    _check_callable(f, "tj.custom_gradient")
+    signature = signature_of(f)
+    name = _name(f)
+
+    @places.at_the_users_line
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            arguments = bind_arguments(signature, name, args, kwargs)
+        except TracejitError as error:
+            raise placed(error, current_recorder().here()) from None
+        leaves = flatten(tuple(arguments.values()))[0]
+        recorder = _recorder_among(leaves) or current_recorder()
+        if recorder is EAGER and EAGER.windows:  # the rule may read them later
+            arguments = {key: map_tree(kept, value) for key, value in arguments.items()}
+            leaves = flatten(tuple(arguments.values()))[0]
+        positional, keywords = call_arguments(signature, arguments)
+        with recorder.logging_reads() as log, recorder.inside_scope():
+            answer = f(*positional, **keywords)
+            if not (type(answer) is tuple and len(answer) == 2 and callable(answer[1])):
+                kind = type(answer).__name__
+                raise fail("rule-pair", recorder.here(), function=name, got=a(kind))
+            value, rule = answer
+            value = map_tree(read_leaf, value)
+            tensors = [leaf for leaf in flatten(value)[0] if type(leaf) in TENSORS]
+            recorder.note_uses(leaf._value for leaf in tensors)
+        passed = {id(leaf) for leaf in leaves}
+        reads = [pair for pair in log.values() if pair[0].trainable and id(pair[0]) not in passed]
+        checked = Rule(name, rule, arguments, value, [variable for variable, _ in reads], recorder)
+        if _recorder_among([*leaves, *flatten(value)[0]]) is None:
+            return value
+        inputs = [*checked.arrays, *[Tensor(read, recorder) for _, read in reads]]
+        marker = Marker(name, "custom gradient", checked, reads=(rule, arguments))
+        return _with_gradient(value, inputs, marker, recorder)
+
+    return _wrapped(f, marked)
+
+
+def grad_pass_through(f: Any) -> Any:
+    """`f` in the forward direction, the identity backward: the straight-through estimator.
+
+    The results of `f` match its array arguments one to one, in count and shape; each result's
+    cotangent goes to the argument in the same place. Variables that `f` reads get no gradient.
+    `f` may be a method with an effect, such as a Variable's `assign`. Raises RuleError (a
+    ValueError) at the call where results and arguments do not match.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.grad(lambda x: np.sum(tj.grad_pass_through(np.round)(x) ** 2))(np.array([0.6, 2.2]))
+    array([2., 4.])
+    """
+    if (method := inside_method(grad_pass_through, f)) is not None:
+        return method
+    _check_callable(f, "tj.grad_pass_through")
+    name = _name(f)
+
+    @places.at_the_users_line
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        leaves = flatten((args, kwargs))[0]
+        with (_recorder_among(leaves) or current_recorder()).inside_scope():
+            value = map_tree(read_leaf, f(*args, **kwargs))
+        results = flatten(value)[0]
+        recorder = _recorder_among([*leaves, *results])
+        if recorder is None:
+            return value
+        inputs = [leaf for leaf in leaves if is_array(leaf)]
+        outputs = [leaf for leaf in results if is_array(leaf)]
+        _check_pass_through(name, inputs, outputs, recorder)
+        marker = Marker(name, "straight-through", pass_through)
+        return _with_gradient(value, inputs, marker, recorder, is_array)
+
+    return _wrapped(f, marked)
+
+
+def recompute_grad(f: Any) -> Any:
+    """`f`, whose intermediate values are not kept for the gradient but computed again there.
+
+    The same numbers to the last bit, for less memory and one more run of `f`: of its statements, in
+    the backward code of a recorded function; of `f` itself under an eager tape. What `f` closes
+    over, Variables and keyword arguments have their gradients. The second run sees the values of
+    Variables and the random numbers of the first, and repeats no assignment.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> block = tj.recompute_grad(lambda x: np.tanh(np.sin(x)))
+    >>> float(tj.grad(lambda x: block(x))(0.0))
+    1.0
+    """
+    if (method := inside_method(recompute_grad, f)) is not None:
+        return method
+    _check_callable(f, "tj.recompute_grad")
+    name = _name(f)
+
+    @places.at_the_users_line
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        recorder = _recorder_among(flatten((args, kwargs))[0]) or current_recorder()
+        if not isinstance(recorder, Recording):
+            return recompute_eagerly(f, name, args, kwargs)
+        with recorder.inside_region(), recorder.inside_scope():
+            return f(*args, **kwargs)
+
+    return _wrapped(f, marked)
+
+
+def _strong(leaf: Any, recorder: Recorder) -> Any:
+    """An output as a Tensor; a Python float as a float64 scalar."""
+    value = recorder.lift(leaf)
+    tensor: Any = Tensor(value, recorder)
+    if value.type.form == "weak":
+        tensor = as_scalar(tensor, dtype=value.type.dtype)
+    return tensor
+
+
+def _with_gradient(
+    value: Any,
+    inputs: Sequence[Any],
+    marker: Marker,
+    recorder: Recorder,
+    becomes_output: Callable[[Any], bool] = has_cotangent,
+) -> Any:
+    """`value` with every array and float in it made a result of one override."""
+    leaves, structure = flatten(value)
+    numbers = [k for k, leaf in enumerate(leaves) if becomes_output(leaf)]
+    if not numbers:
+        return value
+    outputs = [_strong(leaves[k], recorder) for k in numbers]
+    tensors = [Tensor(recorder.lift(leaf), recorder) for leaf in inputs]
+    for k, result in zip(numbers, _override(outputs, tensors, marker), strict=True):
+        leaves[k] = result
+    return unflatten(structure, leaves)
+
+
+def _check_pass_through(
+    name: str, inputs: Sequence[Any], outputs: Sequence[Any], recorder: Recorder
+) -> None:
+    if len(inputs) != len(outputs):
+        problem = f"{len(outputs)} results for {len(inputs)} array arguments"
+        raise fail("pass-through", recorder.here(), function=name, problem=problem)
+    for number, (x, y) in enumerate(
+        zip(map(leaf_type, inputs), map(leaf_type, outputs), strict=True)
+    ):
+        assert x is not None and y is not None
+        if x.shape != y.shape:
+            problem = f"result {number} has shape {y.shape}, its argument {x.shape}"
+            raise fail("pass-through", recorder.here(), function=name, problem=problem)

@@ -1,0 +1,293 @@
+"""Rules for operations that have none: `register_gradient`, `no_gradient`; and `primitive`, a
+user's function as one operation."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracejit.api.callbacks import Call, CheckedCall
+from tracejit.support.errors import TracejitError, Where, fail, placed
+from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
+from tracejit.ops.effects import answers, call_source
+from tracejit.ops.op import COMPOSITES, HANDLERS, OPS, Applied, Joint, Op, answer
+from tracejit.autodiff.rules import RULES_FOR_NUMPY, Input, checked, leaf_type
+from tracejit.trace import places
+from tracejit.trace.eager import handle_tensor
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.variable import current_recorder, read_leaf
+from tracejit.support.words import a, identifier
+
+LIMIT = 1000
+
+R = TypeVar("R", bound=Callable[..., Any])
+
+
+class Primitive:
+    """A function that is one operation: it is called with plain arrays, and never looked into."""
+
+    def __init__(self, f: Callable[..., Any], result: Any) -> None:
+        """`result` as `primitive` takes it."""
+        functools.update_wrapper(self, f, updated=())
+        self.f = f
+        self.result = result
+        name = identifier(getattr(f, "__name__", type(f).__name__))
+        if name in OPS:  # rewrites know the ops of the table by name
+            name = f"primitive_{name}"
+        self.op = Op(name=name, infer=answers, source=call_source)
+        self._calls: dict[Any, CheckedCall] = {}
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind to an instance, as a Python function does."""
+        return self if instance is None else functools.partial(self, instance)
+
+    @places.at_the_users_line
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        leaves = [_settled(leaf) for leaf in leaves]
+        if not any(type(leaf) in TENSORS for leaf in leaves):
+            return self.f(*args, **kwargs)
+        recorder = current_recorder()
+        try:
+            where = recorder.here() if isinstance(recorder, Recording) else None
+            call = self._checked_call(leaves, structure, where)
+            if isinstance(recorder, Recording):
+                handle = Tensor(recorder.hide(call, self.op.name, HANDLE), recorder)
+            else:
+                handle = handle_tensor(call)
+            operands = [leaves[k] for k in call.call.places]
+            types = tuple(map(repr, call.types))
+            found = self.op(handle, *operands, results=types, call=call)
+        except TracejitError as error:
+            raise placed(error, recorder.here()) from None
+        return unflatten(call.structure, [found] if len(types) == 1 else list(found))
+
+    def _checked_call(
+        self, leaves: Sequence[Any], structure: Structure, where: Where | None
+    ) -> CheckedCall:
+        """The call with these arguments at this line; one for all calls that differ in their arrays
+        alone."""
+        call = Call(_Keywords(self.f), leaves, structure)
+        types = [leaf_type(leaf) if k in call.places else None for k, leaf in enumerate(leaves)]
+        fixed = [_identity(leaf) for leaf in call.fixed]
+        if len(self._calls) >= LIMIT:
+            self._calls.clear()
+        key = (structure, tuple(types), tuple(fixed))
+        known = self._calls.get(key)
+        if known is None:
+            known = self._calls[key] = CheckedCall(call, *self._results(call, leaves))
+        if where is None:
+            return known
+        here = (*key, where)
+        placed = CheckedCall(known.call, known.types, known.structure, where)
+        return self._calls.setdefault(here, placed)
+
+    def _results(self, call: Call, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
+        """The types of the results: as said, or those for ones."""
+        if self.result is not None:
+            specs, structure = flatten(self.result)
+            return [spec.type for spec in specs], structure
+        found, structure = flatten(call(*[_ones(leaves[k]) for k in call.places]))
+        types = []
+        for leaf in found:
+            known = type_of(leaf)
+            if known is None or known.dtype.kind not in "biufc":
+                problem = f"{a(type(leaf).__name__)}, which is no array of numbers"
+                raise fail("callback", None, function=self.op.name, problem=problem)
+            types.append(known.with_form("scalar") if known.form == "weak" else known)
+        return types, structure
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.op.name}>"
+
+
+def _settled(leaf: Any) -> Any:
+    """An argument as it is given: a Variable as its value, a recorded int or bool as its number,
+    under a guard."""
+    leaf = read_leaf(leaf)
+    if type(leaf) in TENSORS and leaf.type.form == "weak" and not leaf.type.is_inexact:
+        return bool(leaf) if leaf.dtype.kind == "b" else operator.index(leaf)
+    return leaf
+
+
+def _identity(fixed: Any) -> Any:
+    """What tells a fixed argument from others: of plain values the value, else the object."""
+    plain = (str, bytes, bool, int, float, complex, type(None))
+    return (type(fixed), repr(fixed)) if type(fixed) in plain else id(fixed)
+
+
+class _Keywords:
+    """A function that takes its arguments as (positional, keyword)."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.__name__ = getattr(f, "__name__", type(f).__name__)
+
+    def __call__(self, args: Any, kwargs: Any) -> Any:
+        return self.f(*args, **kwargs)
+
+
+def _ones(leaf: Any) -> Any:
+    """In place of an argument that may hold no numbers yet: ones of its type."""
+    known = leaf_type(leaf)
+    assert known is not None
+    if known.form == "weak":
+        return PYTHON_TYPES[known.dtype.kind](1)
+    ones = np.ones(known.shape, known.dtype)
+    return ones if known.form == "array" else ones[()]
+
+
+@places.at_the_users_line
+def primitive(f: Any = None, *, result: Any = None) -> Any:
+    """`f` as one operation, called with plain arrays and never looked into.
+
+    So it may be anything: compiled code, a loop over elements, a call of another library. It must
+    be pure: it may be called again, or not at all where nothing needs its result. `result` is a
+    TensorSpec, or a container of them; without it, `f` is called once with ones to see what it
+    returns. Its gradient is the rule that `register_gradient(f)` gives it; without one,
+    differentiating through it is a NoGradientError (a LookupError).
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.primitive
+    ... def cube(x):
+    ...     return np.array([element**3 for element in x])
+    >>> @tj.register_gradient(cube)
+    ... def _(op, dy):
+    ...     return 3.0 * op.inputs[0] ** 2 * dy
+    >>> tj.grad(lambda x: np.sum(cube(x)))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if f is None:
+        return functools.partial(primitive, result=result)
+    if not callable(f):
+        raise fail("not-callable", places.here(), decorator="tj.primitive", kind=type(f).__name__)
+    return f if isinstance(f, Primitive) else Primitive(f, result)
+
+
+@places.at_the_users_line
+def register_gradient(function: Any) -> Callable[[R], R]:
+    """Give `function` a gradient rule, for the whole process: a primitive, or a function of NumPy's
+    (or a ufunc) that has none. One that tracejit does not record becomes a primitive.
+
+    The rule is called as rule(op, *dys) with one cotangent per result, and answers one gradient per
+    array argument: its shape exactly, or None. `op.inputs` and `op.outputs` are its arrays,
+    `op.params` its other arguments (of a primitive: {"args": ..., "kwargs": ...}, with None for
+    arrays). The rule is differentiable itself.
+
+    Raises RegisteredError (a KeyError) where the function has a rule already, NotAnOpError (a
+    TypeError) for what cannot have one.
+
+    Differs from TensorFlow's: it takes the function, not the name of an op.
+    """
+    op = _op_of(function)
+
+    @places.at_the_users_line
+    def register(rule: R) -> R:
+        given: Any = rule
+        if not callable(given):
+            words = {"decorator": "tj.register_gradient(f)", "kind": type(given).__name__}
+            raise fail("not-callable", places.here(), **words)
+        _set_rule(op, function, Joint(_checked_rule(op.name, rule)))
+        if isinstance(function, Primitive):
+            vars(function)["__gradient_rule__"] = rule  # for who looks for what it captures
+        else:
+            RULES_FOR_NUMPY.append(rule)
+        return rule
+
+    return register
+
+
+@places.at_the_users_line
+def no_gradient(function: Any) -> None:
+    """Declare, for the whole process, that nothing flows through `function`: a primitive, or a
+    function of NumPy's without a rule. Its results are unconnected.
+
+    Raises as `register_gradient` does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> @tj.primitive
+    ... def ranks(x):
+    ...     return np.argsort(np.argsort(x)).astype(float)
+    >>> tj.no_gradient(ranks)
+    >>> tj.grad(lambda x: np.sum(x * ranks(x)))(np.array([3.0, 1.0]))
+    array([1., 0.])
+    """
+    _set_rule(_op_of(function), function, ())
+
+
+def _set_rule(op: Op, function: Any, rule: Any) -> None:
+    if op.vjp is not None:
+        raise fail("registered", places.here(), function=_name(function))
+    object.__setattr__(op, "vjp", rule)
+
+
+def _op_of(function: Any) -> Op:
+    """The op of a primitive or of a function of NumPy's."""
+    if isinstance(function, Primitive):
+        return function.op
+    handler = HANDLERS.get(function) if callable(function) else None
+    op = getattr(handler, "__self__", None)
+    if isinstance(op, Op):
+        return op
+    if isinstance(handler, Primitive):
+        return handler.op
+    if handler is not None or function in COMPOSITES.values():
+        raise fail("registered", places.here(), function=_name(function))
+    if not (isinstance(function, np.ufunc) or hasattr(function, "_implementation")):
+        raise fail("not-an-op", places.here(), function=_name(function))
+    made = Primitive(function, None)
+    answer(function, made)
+    return made.op
+
+
+def _checked_rule(name: str, rule: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """The rule on an operation whose first input is its handle, if it is a primitive."""
+
+    @functools.wraps(rule)
+    def checked_rule(op: Applied, *cotangents: Any) -> list[Any]:
+        recorder = current_recorder()
+        arrays = [k for k, x in enumerate(op.inputs) if x.type.form in ("array", "scalar")]
+        given = op._replace(inputs=[op.inputs[k] for k in arrays], params=_shown(op))
+        with recorder.running_rule():
+            answer = rule(given, *cotangents)
+        entries = flatten(answer)[0] if answer is not None or len(arrays) == 1 else []
+        if len(entries) != len(arrays):
+            raise fail(
+                "rule-count",
+                recorder.here(),
+                function=name,
+                got=len(entries),
+                expected=len(arrays),
+                names=", ".join(f"input {k}" for k in range(len(arrays))) or "none",
+            )
+        answers: list[Any] = [None] * len(op.inputs)
+        for number, (k, entry) in enumerate(zip(arrays, entries, strict=True)):
+            wanted = Input(f"input {number}", op.inputs[k].type)
+            answers[k] = checked(entry, wanted, name, recorder)
+        return answers
+
+    return checked_rule
+
+
+def _shown(op: Applied) -> Mapping[str, Any]:
+    """The parameters as a rule sees them: of a primitive, its arguments that are no arrays."""
+    if "call" not in op.params:
+        return op.params
+    call: Call = op.params["call"].call
+    leaves = list(call.fixed)
+    for place, operand in zip(call.places, op.inputs[1:], strict=True):
+        leaves[place] = operand if operand.type.form == "weak" else None
+    args, kwargs = unflatten(call.structure, leaves)
+    return {"args": args, "kwargs": kwargs}
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))

@@ -1,0 +1,385 @@
+"""Forward and reverse mode as functions: jvp, linearize, vjp, and what they make of a function.
+
+Each transform is an ordinary function of Tensors, run while a function is recorded: what it returns
+is a `Function`, which records, compiles and keeps kernels as any other.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec
+
+import numpy as np
+
+from tracejit.autodiff.request import Request, cotangents_of, request_of, tangents_of
+from tracejit.support.errors import RuleTypeError, fail
+from tracejit.specialise.function import Function
+from tracejit.ir.types import type_of
+from tracejit.specialise.pickling import recallable
+from tracejit.api.linearize import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
+from tracejit.api.derived import (
+    Sources,
+    callable_of,
+    derived_from,
+    kept_for,
+    name_results,
+    options_of,
+    parameters_of,
+    recorded_as,
+    strong,
+)
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import Structure, flatten, unflatten
+from tracejit.trace.variable import Variable, read_leaf
+
+P = ParamSpec("P")
+
+# Forward mode
+
+
+def _moved(f: Any, transform: str, has_aux: bool, count: int) -> Callable[..., Any]:
+    """The function (*primals, *tangents), `count` each, -> (result, its tangent), of others than
+    jvp the tangent alone."""
+
+    def pushed(*given_arguments: Any) -> Any:
+        primals, tangents_in = given_arguments[:count], given_arguments[count:]
+        request = Request(transform, tuple(range(count)), has_aux=has_aux)
+        dots, structure = flatten(tangents_in)
+        if not structure.is_like(flatten(primals)[1]):
+            refuse_structure(transform)
+        sources = Sources(f, request, primals, {})
+        given = [
+            _given(dot, x, sources.recording, "primals", f"tj.{transform}")
+            for x, dot in zip(sources.tensors, dots, strict=True)
+        ]
+        leaves, structure, auxiliary = sources.call()
+        name_results(leaves, structure)
+        try:
+            found = tangents_of(leaves, sources.tensors, given, sources.nodes)
+        except RuleTypeError:
+            if transform != "hvp":
+                raise
+            found = cotangents_of(
+                leaves, sources.tensors, given, sources.nodes
+            )  # a Hessian is symmetric
+        moved = unflatten(structure, found)
+        if transform != "jvp":
+            return moved
+        value = unflatten(structure, leaves)
+        return (value, moved, auxiliary) if has_aux else (value, moved)
+
+    return pushed
+
+
+def _given(given: Any, like: Any, recording: Recorder, row: str, call: str) -> Any:
+    """A tangent or cotangent as a Tensor, cast to the dtype of what it belongs to."""
+    leaf = read_leaf(given)
+    kind = leaf.type if type(leaf) in TENSORS else type_of(leaf)
+    problem = misfit(kind, leaf, like.type, row)
+    if problem:
+        raise fail(row, places.here(), call=call, problem=problem)
+    tensor = strong(leaf, recording)
+    return tensor if tensor.dtype == like.dtype else tensor.astype(like.dtype)
+
+
+@places.at_the_users_line
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+    """The result of f(*primals) and its derivative when the primals move along `tangents`.
+
+    `primals` is a tuple or list of arguments, `tangents` one of their structure and shapes; what is
+    neither is the only argument. Answers (result, tangent), with `has_aux`, where `f` returns
+    (result, auxiliary), (result, tangent, auxiliary).
+
+    Raises SeedError (a ValueError) for tangents that do not fit, GradientError (a TypeError) where
+    a primal is not floating, and NoGradientError (a LookupError) where an operation on the path has
+    no rule.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    return _jvp(f, "jvp", primals, tangents, has_aux)
+
+
+def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    python = callable_of(transform, f)
+    if type(primals) not in (tuple, list):
+        primals, tangents = (primals,), (tangents,)
+    if type(tangents) not in (tuple, list) or len(tangents) != len(primals):
+        refuse_structure(transform)
+    count = len(primals)
+
+    def made() -> Function[..., Any]:
+        names = parameters_of(python, count)
+        moved = _moved(python, transform, has_aux, count)
+        return derived_from(f, moved, [*names, *[f"{name}_dot" for name in names]])
+
+    key = transform, has_aux, options_of(f), count
+    return kept_for(python, key, made)(*primals, *tangents)
+
+
+@places.at_the_users_line
+def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The result of f(*primals), and the function that takes tangents of the primals to that of
+    the result.
+
+    The function can be called again and again. It keeps of the primals, and of what was computed,
+    what it needs, as it is now, and computes no value again, unless a tape records it, it is part
+    of a recorded function, or a gradient rule has effects. Raises as `jvp` does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> y, push = tj.linearize(np.square, 3.0)
+    >>> push(1.0), push(10.0)
+    (np.float64(6.0), np.float64(60.0))
+    """
+    python = callable_of("linearize", f)
+    leaves, structure = flatten(primals)
+    leaves = [_snapshot(leaf) for leaf in leaves]
+    held = unflatten(structure, leaves)
+    whole = functools.partial(_push, f, held)
+    found = _split(f, python, "linearize", False, leaves, held)
+    if found is None:
+        return _valued(f, python, "linearize", held), whole
+    value, _, second, kept = found
+    return value, functools.partial(_push_on, whole, second, kept)
+
+
+@places.at_the_users_line
+def _push(f: Any, held: Any, /, *moves: Any) -> Any:
+    """The tangent of the result, from the beginning."""
+    return _jvp(f, "linearize", held, moves)
+
+
+@places.at_the_users_line
+def _push_on(whole: Any, second: SecondHalf, kept: Sequence[Any], /, *moves: Any) -> Any:
+    """The same by the second half, where no one else is to see it."""
+    leaves, structure = flatten(moves)
+    if not _is_plain(leaves):
+        return whole(*moves)
+    if not structure.is_like(second.structure):
+        refuse_structure("linearize")
+    return second(kept, leaves)
+
+
+def _split(
+    f: Any, python: Any, transform: str, has_aux: bool, leaves: Sequence[Any], primals: Any
+) -> Any:
+    """(result, auxiliary, the second half of `f`, what it takes of the primals, whose leaves are
+    given, and of the first half); None where the halves are one."""
+    if not _is_plain(leaves):
+        return None
+    count = len(primals)
+    key = "halves", transform, has_aux, options_of(f), count
+    halves = kept_for(python, key, lambda: Halves(f, python, transform, has_aux, count))
+    found = halves(primals)
+    if found is None:
+        return None
+    value, auxiliary, residuals, second = found
+    return value, auxiliary, second, [*[leaves[k] for k in second.given], *residuals]
+
+
+def _is_plain(leaves: Sequence[Any]) -> bool:
+    """Tell if no tape and no recording is to see what is computed from the leaves."""
+    if current_recording() is not None or EAGER.is_watched:
+        return False
+    return not any(type(leaf) in {Variable, *TENSORS} for leaf in leaves)
+
+
+def _snapshot(leaf: Any) -> Any:
+    """A leaf that does not change any more."""
+    if type(leaf) is Variable and current_recording() is None and not EAGER.is_watched:
+        return leaf.numpy()
+    leaf = read_leaf(leaf)
+    if type(leaf) is np.ndarray:
+        return leaf.copy()
+    return Tensor(leaf._value, leaf._recording) if type(leaf) in TENSORS else leaf
+
+
+# Reverse mode
+
+
+def _valued(f: Any, python: Any, transform: str, primals: Any, has_aux: bool = False) -> Any:
+    """The result of `f`, whose Python function is `python`, for primals that have derivatives."""
+    count = len(primals)
+
+    def valued(*primals: Any) -> Any:
+        request = Request(transform, tuple(range(count)), has_aux=has_aux)
+        leaves, structure, auxiliary = Sources(python, request, primals, {}).call()
+        value = unflatten(structure, leaves)
+        return (value, auxiliary) if has_aux else value
+
+    def made() -> Function[..., Any]:
+        return derived_from(f, valued, parameters_of(python, count))
+
+    key = "value", transform, has_aux, options_of(f), count
+    return kept_for(python, key, made)(*primals)
+
+
+@places.at_the_users_line
+def _pulled(f: Any, python: Any, has_aux: bool, primals: Any, cotangents: Any) -> Any:
+    """The cotangents of the primals, from the beginning."""
+    count = len(primals)
+
+    def pulled(*given: Any) -> Any:
+        request = Request("vjp", tuple(range(count)), single=False, has_aux=has_aux)
+        sources = Sources(python, request, given[:-1], {})
+        ys, structure, _ = sources.call()
+        seeds = _seeds(given[-1], ys, structure, sources.recording)
+        return sources.rebuilt(cotangents_of(ys, sources.tensors, seeds, sources.nodes))
+
+    def made() -> Function[..., Any]:
+        return derived_from(f, pulled, [*parameters_of(python, count), "out_bar"])
+
+    return kept_for(python, ("pulled", has_aux, options_of(f), count), made)(*primals, cotangents)
+
+
+def _seeds(
+    cotangents: Any, ys: Sequence[Any], structure: Structure, recording: Recorder
+) -> list[Any]:
+    """One cotangent per result; of results that are not floating none."""
+    leaves, given = flatten(cotangents)
+    if not given.is_like(structure):
+        refuse_structure("vjp")
+    return [
+        _given(leaf, y, recording, "seeds", PULLBACK) if y.type.is_inexact else None
+        for leaf, y in zip(leaves, ys, strict=True)
+    ]
+
+
+@places.at_the_users_line
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The result of f(*primals), and the pullback: the function that takes a cotangent of the
+    result, in its structure and shapes, to a tuple of those of the primals.
+
+    The pullback can be called again and again. It keeps of the primals, and of what was computed,
+    what it needs, as it is now, and computes nothing again, unless a tape records it, it is part of
+    a recorded function, or a gradient rule has effects. A result that is not floating has no
+    cotangent: None, or anything. With `has_aux`, where `f` returns (result, auxiliary), answers
+    (result, pullback, auxiliary).
+
+    Raises GradientError (a TypeError) where a primal is not floating; the pullback raises SeedError
+    (a ValueError) for cotangents that do not fit, and NoGradientError (a LookupError) where an
+    operation on the path has no rule.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> y, pullback = tj.vjp(np.multiply, 2.0, 5.0)
+    >>> y, pullback(1.0)
+    (np.float64(10.0), (np.float64(5.0), np.float64(2.0)))
+    """
+    python = callable_of("vjp", f)
+    leaves, structure = flatten(primals)
+    leaves = [_snapshot(leaf) for leaf in leaves]
+    held = unflatten(structure, leaves)
+    whole = functools.partial(_pulled, f, python, has_aux, held)
+    found = _split(f, python, "vjp", has_aux, leaves, held)
+    if found is not None:
+        value, auxiliary, second, kept = found
+        pullback = functools.partial(_pull_back, whole, second, kept)
+    else:
+        answer = _valued(f, python, "vjp", held, has_aux)
+        value, auxiliary = answer if has_aux else (answer, None)
+        pullback = whole
+    return (value, pullback, auxiliary) if has_aux else (value, pullback)
+
+
+@places.at_the_users_line
+def _pull_back(whole: Any, second: SecondHalf, kept: Sequence[Any], cotangents: Any) -> Any:
+    """The cotangents of the primals by the second half, where no one else is to see it."""
+    leaves, structure = flatten(cotangents)
+    if not _is_plain(leaves):
+        return whole(cotangents)
+    if not structure.is_like(second.structure):
+        refuse_structure("vjp")
+    return second(kept, leaves)
+
+
+@places.at_the_users_line
+def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+    """The Hessian of `f`, which returns one real float, times `tangents`, in the structure of the
+    primals: a tuple or list of arguments, or the only argument.
+
+    Forward over reverse, about the work of two gradients; reverse over reverse where a gradient
+    rule of the user's is not linear. Raises as `jvp` does, and GradientError
+    where the result is no real scalar.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.hvp(lambda x: np.sum(x**3), np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    array([ 6., 12.])
+    """
+    python = callable_of("hvp", f)
+    alone = type(primals) not in (tuple, list)
+    numbers = (0,) if alone else tuple(range(len(primals)))
+    request = Request("hvp", numbers, single=alone)
+    key = request, options_of(f)
+    slope: Any = kept_for(python, key, lambda: Function(python, request, options_of(f)))
+    return _jvp(slope, "hvp", primals, tangents)
+
+
+@places.at_the_users_line
+@recallable
+def elementwise_grad(
+    f: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
+    has_aux: bool = False,
+) -> Function[P, Any]:
+    """The derivative of each element of the result by the element of the argument in its place,
+    for functions that keep elements apart: the gradient of the sum of the result. With `has_aux`,
+    `f` returns (result, auxiliary) and the answer is (derivative, auxiliary).
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.elementwise_grad(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    python = callable_of("elementwise_grad", f)
+    request = request_of("elementwise_grad", argnums, argnames, has_aux)
+
+    def slopes(*args: Any, **kwargs: Any) -> Any:
+        sources = Sources(python, request, args, kwargs)
+        ys, _, auxiliary = sources.call()
+        seeds = [np.ones_like(y) if y.type.is_inexact else None for y in ys]
+        found = sources.rebuilt(cotangents_of(ys, sources.tensors, seeds, sources.nodes))
+        return (found, auxiliary) if has_aux else found
+
+    return recorded_as(f, slopes)
+
+
+@places.at_the_users_line
+@recallable
+def deriv(
+    f: Callable[P, Any], argnums: int = 0, *, argnames: str | None = None, has_aux: bool = False
+) -> Function[P, Any]:
+    """The derivative of the result, of any shape and structure, by one argument that moves as a
+    whole: in forward mode, along ones. With `has_aux`, `f` returns (result, auxiliary) and the
+    answer is (derivative, auxiliary).
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.deriv(lambda t: np.stack([np.cos(t), np.sin(t)]))(0.0)
+    array([-0.,  1.])
+    """
+    python = callable_of("deriv", f)
+    request = request_of("deriv", argnums, argnames, has_aux)
+    if not request.single:
+        problem = f"one argument moves, got argnums={argnums!r} and argnames={argnames!r}"
+        raise fail("transform-option", places.here(), transform="tj.deriv", problem=problem)
+
+    def slopes(*args: Any, **kwargs: Any) -> Any:
+        sources = Sources(python, request, args, kwargs)
+        ys, structure, auxiliary = sources.call()
+        dots = [np.ones_like(x) for x in sources.tensors]
+        found = unflatten(structure, tangents_of(ys, sources.tensors, dots, sources.nodes))
+        return (found, auxiliary) if has_aux else found
+
+    return recorded_as(f, slopes)

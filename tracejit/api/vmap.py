@@ -1,0 +1,130 @@
+"""vmap: a function for every element of a batch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from tracejit.autodiff.batch import Batch
+from tracejit.support.errors import fail
+from tracejit.specialise.function import Function
+from tracejit.ir.location import NOWHERE
+from tracejit.ir.types import type_of
+from tracejit.specialise.pickling import recallable
+from tracejit.api.derived import callable_of, recorded_as, running
+from tracejit.trace import places
+from tracejit.trace.memory import seal
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import Structure, flatten, map_tree, spread, unflatten
+from tracejit.trace.variable import read_leaf
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@places.at_the_users_line
+@recallable
+def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, R]:
+    """`f` for every element of a batch at once.
+
+    `in_axes` says which axis of each argument the batch is along: a number, None for an argument
+    that is the same for all elements, or one for each positional argument; inside containers a
+    container of them, or one for all. Keyword arguments have the batch along axis 0; what is no
+    array or number (a string, None, a generator) is the same for all elements. `out_axes` says
+    where the batch goes in the results. Where `f` draws random numbers, every element draws its
+    own.
+
+    Raises ArgumentError where sizes of the batch differ or none is given, and UnsupportedError
+    where `f` assigns Variables or calls back.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> dots = tj.vmap(lambda x, w: x @ w, in_axes=(0, None))
+    >>> dots(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 10.0]))
+    array([21., 43.])
+    """
+    python: Any = callable_of("vmap", f)
+
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        recording = running("vmap")
+        args, kwargs = map_tree(read_leaf, args), map_tree(read_leaf, kwargs)
+        leaves, structure = flatten((args, kwargs))
+        axes = _axes("in_axes", in_axes, flatten(args)[1], leaves)
+        axes += [None if _is_fixed(leaf) else 0 for leaf in leaves[len(axes) :]]
+        wholes = [
+            leaf if axis is None else _in_front(leaf, axis, recording)
+            for leaf, axis in zip(leaves, axes, strict=True)
+        ]
+        pairs = list(zip(wholes, axes, strict=True))
+        sizes = {whole.shape[0] for whole, axis in pairs if axis is not None}
+        if len(sizes) != 1:
+            problem = (
+                f"the sizes of the batch are {sorted(sizes)}"
+                if sizes
+                else "no argument has a batch"
+            )
+            raise fail("batch", places.here(), problem=problem)
+        batch = Batch(recording, sizes.pop())
+        events = len(recording.events)
+        with recording.inside_scope(), batch.recorded():
+            elements = [x if axis is None else _element(x, batch) for x, axis in pairs]
+            inner_args, inner_kwargs = unflatten(structure, elements)
+            result = map_tree(read_leaf, python(*inner_args, **inner_kwargs))
+        if len(recording.events) > events:
+            raise fail("no-batch", places.here(), op="an assignment or a callback")
+        found, out_structure = flatten(result)
+        placed = _axes("out_axes", out_axes, out_structure, found)
+        answers = [_out(x, axis, batch) for x, axis in zip(found, placed, strict=True)]
+        return unflatten(out_structure, answers)
+
+    return recorded_as(f, batched, has_eager_form=False)
+
+
+def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:
+    """The axis of every leaf of a structure; `axes` is a prefix of it."""
+    try:
+        found = spread(axes, structure)
+    except LookupError as error:
+        raise fail("batch", places.here(), problem=f"in {name} {error}") from None
+    for axis in found:
+        if not (axis is None or type(axis) is int):
+            raise fail("batch", places.here(), problem=f"{name} has {axis!r} for an axis")
+    pairs = zip(found, leaves[: len(found)], strict=True)
+    return [None if _is_fixed(leaf) else axis for axis, leaf in pairs]
+
+
+def _is_fixed(leaf: Any) -> bool:
+    """Tell if a leaf is no array or number, and so the same for all elements."""
+    return type(leaf) not in TENSORS and type_of(leaf) is None
+
+
+def _in_front(leaf: Any, axis: int, recording: Recording) -> Any:
+    """An argument with the batch as its first axis."""
+    whole: Any = Tensor(recording.lift(leaf), recording)
+    if not -whole.ndim <= axis < whole.ndim:
+        problem = f"an argument of shape {whole.shape} has no axis {axis}"
+        raise fail("batch", places.here(), problem=problem)
+    with recording.at(NOWHERE):  # no line of the user's is about the batch
+        return whole if axis == 0 else np.moveaxis(whole, axis, 0)
+
+
+def _element(whole: Any, batch: Batch) -> Tensor:
+    """One element of an argument, which cannot be written to: what it is part of would stay."""
+    element = batch.placeholder(whole)
+    seal(element, "one element of an argument of tj.vmap")
+    return element
+
+
+def _out(leaf: Any, axis: int | None, batch: Batch) -> Any:
+    """A result with the batch along `axis`."""
+    if axis is None:
+        if not _is_fixed(leaf) and batch.whole(leaf) is not None:
+            problem = "a result with out_axes=None differs between the elements"
+            raise fail("batch", places.here(), problem=problem)
+        return leaf
+    with batch.recording.at(NOWHERE):
+        whole = batch.everywhere(leaf)
+        return whole if axis == 0 else np.moveaxis(whole, 0, axis)

@@ -1,0 +1,347 @@
+"""What a `Function` computes: the value, or the value and gradients with respect to some arguments.
+
+A Request says which; `run` answers it on Tensors. At the top of a recording the cotangent of the
+result is an input of the graph; inside a recorded function it is one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.tangent import tangents
+from tracejit.support.garbage import collection_paused
+from tracejit.support.errors import fail
+from tracejit.ir.graph import Node
+from tracejit.ir.location import NOWHERE
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import Recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.refusals import none_caught
+from tracejit.trace.signature import call_arguments
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
+from tracejit.trace.variable import read_leaf
+
+FLOAT = np.dtype("f8")
+
+
+class Request(NamedTuple):
+    """What is asked of a function; `transform` is the public name, "" for the value alone.
+
+    A `Function` answers "value_and_grad" with both, any other with the gradients."""
+
+    transform: str = ""
+    argnums: tuple[int, ...] = ()
+    argnames: tuple[str, ...] = ()
+    single: bool = True
+    has_aux: bool = False
+
+
+def request_of(transform: str, argnums: Any, argnames: Any, has_aux: bool = False) -> Request:
+    """The request for the arguments that a user has chosen."""
+    several = isinstance(argnums, (tuple, list)), isinstance(argnames, (tuple, list))
+    names = () if argnames is None else tuple(argnames) if several[1] else (argnames,)
+    try:
+        numbers = tuple(map(operator.index, argnums if several[0] else (argnums,)))
+    except TypeError:
+        _refuse_numbers(transform, f"argnums={argnums!r} are no numbers of arguments")
+    if not all(isinstance(name, str) for name in names):
+        _refuse_numbers(transform, f"argnames={argnames!r} are no names of arguments")
+    if names and not several[0] and numbers == (0,):
+        numbers = ()
+    single = len(numbers) + len(names) == 1 and not (
+        (several[0] and numbers) or (several[1] and names)
+    )
+    return Request(transform, numbers, names, single, has_aux)
+
+
+def _refuse_numbers(transform: str, problem: str) -> NoReturn:
+    raise fail("transform-option", places.here(), transform=f"tj.{transform}", problem=problem)
+
+
+class Answer(NamedTuple):
+    """Tensors (or other objects) of the value and of the gradients, with their structures."""
+
+    value: list[Any]
+    value_structure: Structure
+    gradients: list[Tensor]
+    gradient_structure: Structure
+    sources: list[Tensor]
+    seed: Tensor | None
+
+
+def selected(
+    request: Request, signature: inspect.Signature, arguments: dict[str, Any], function: str
+) -> list[tuple[str, Any]]:
+    """The arguments to differentiate, each as (name, what it is)."""
+    positions: list[tuple[str, Any]] = []
+    for name, parameter in signature.parameters.items():
+        if name not in arguments:
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positions += [(f"{name}[{k}]", value) for k, value in enumerate(arguments[name])]
+        elif parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            positions.append((name, arguments[name]))
+    named = dict(arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    try:
+        found = [positions[number] for number in request.argnums]
+        return found + [(name, named[name]) for name in request.argnames]
+    except (IndexError, KeyError) as error:
+        choices = [f"{number} ({name})" for number, (name, _) in enumerate(positions)]
+        missing = error.args[0] if isinstance(error, KeyError) else max(map(abs, request.argnums))
+        raise fail(
+            "no-such-argument",
+            None,
+            transform=f"tj.{request.transform}",
+            function=function,
+            name=missing,
+            choices=", ".join(choices),
+        ) from None
+
+
+def run(
+    python: Callable[..., Any],
+    signature: inspect.Signature,
+    request: Request,
+    arguments: dict[str, Any],
+    recording: Recording,
+    top: bool,
+) -> Answer:
+    """Answer `request` for a call of `python` with these arguments, some of whose leaves are
+    Tensors."""
+    name = recording.graph.name
+    chosen: list[tuple[str, Any]] = []
+    if request.transform:
+        chosen = selected(request, signature, arguments, name)
+        sources, structures = _sources(chosen, request, name)
+    positional, keywords = call_arguments(signature, arguments)
+    with none_caught(name):
+        result = python(*positional, **keywords)
+    if top:
+        recording.forward = len(recording.graph.nodes)
+    if not request.transform:
+        leaves, structure = flatten(map_tree(read_leaf, result))
+        return Answer(leaves, structure, [], LEAF, [], None)
+    # At the top there is no line of the user's between here and the call, which is not recorded.
+    with recording.at(NOWHERE if top else recording.where), collection_paused():
+        return _derived(result, sources, structures, request, name, recording, top=top)
+
+
+def _derived(
+    result: Any,
+    sources: list[Tensor],
+    structures: list[Structure],
+    request: Request,
+    name: str,
+    recorder: Recorder,
+    top: bool = False,
+    nodes: Sequence[Node] | None = None,
+) -> Answer:
+    """The answer for a function `name` that has given `result`; `nodes` as `gradients` takes
+    them."""
+    result, auxiliary = split_auxiliary(map_tree(read_leaf, result), request, name)
+    target = _scalar(result, request, name, recorder)
+    seed = _seed(target.type, recorder, top)
+    found = gradients([target], sources, [seed], nodes)
+    answers = [like(g, x) for g, x in zip(found, sources, strict=True)]
+    leaves, structure = flatten((target, auxiliary)) if request.has_aux else ([target], LEAF)
+    whole = structures[0] if request.single else Structure(
+        tuple, tuple(range(len(structures))), tuple(structures)
+    )  # fmt: skip
+    return Answer(leaves, structure, answers, whole, sources, seed if top else None)
+
+
+def _sources(
+    chosen: list[tuple[str, Any]], request: Request, function: str
+) -> tuple[list[Tensor], list[Structure]]:
+    """The Tensors to differentiate, refusing what has no derivative."""
+    sources: list[Tensor] = []
+    structures = []
+    for name, value in chosen:
+        leaves, structure = flatten(value)
+        structures.append(structure)
+        for position, leaf in enumerate(leaves):
+            if not (type(leaf) in TENSORS and leaf.type.is_inexact and leaf.type.form != "weak"):
+                place = [*paths(structure, name, repr)][position]
+                not_differentiable(leaf, place, request, function)
+            sources.append(Tensor(leaf._value, leaf._recording))  # as it is before any write
+    return sources, structures
+
+
+def not_differentiable(leaf: Any, name: str, request: Request, function: str) -> NoReturn:
+    """Raise GradientError for an argument that has no derivative."""
+    kinds = {"b": "booleans", "i": "integers", "u": "integers"}
+    what, letter = type(leaf).__name__, ""
+    fix = "pass its arrays, in a dict, a list or a dataclass"
+    if isinstance(leaf, (str, NoneType)):
+        fix = "pass it in another argument"
+    if type(leaf) in TENSORS:
+        is_number, letter = leaf.type.form == "weak", leaf.dtype.kind
+        what = "a Python number" if is_number else repr(leaf.type)
+        fix = "pass " + (f"float({name})" if is_number else f"{name}.astype(float)")
+        fix += "" if name.isidentifier() else " or pass it in another argument"
+    raise fail(
+        "integer-input",
+        None,
+        transform=f"tj.{request.transform}",
+        function=function,
+        name=name,
+        type=what,
+        kind=kinds.get(letter, f"values of type {what}"),
+        fix=fix,
+    )
+
+
+def split_auxiliary(result: Any, request: Request, function: str) -> tuple[Any, Any]:
+    """The value and what is auxiliary."""
+    if not request.has_aux:
+        return result, None
+    if type(result) is tuple and len(result) == 2:
+        return result
+    raise fail(
+        "not-scalar",
+        None,
+        transform=f"tj.{request.transform}(has_aux=True): tj.{request.transform}",
+        function=function,
+        type=f"{type(result).__name__} instead of (value, auxiliary)",
+        fix="return a pair, the number and what is to be handed through beside it.",
+    )
+
+
+def _scalar(result: Any, request: Request, function: str, recording: Recorder) -> Tensor:
+    """The result as a Tensor, if it is one real floating number."""
+    structure = flatten(result)[1]
+    words = {"transform": f"tj.{request.transform}", "function": function}
+    if structure is not LEAF or (type(result) not in TENSORS and type_of(result) is None):
+        raise fail("not-scalar", None, type=_kind(result), fix=_number_of(result), **words)
+    if type(result) not in TENSORS:
+        result = Tensor(recording.lift(result), recording)
+    if result.type.form == "weak":
+        result = as_scalar(result, dtype=result.dtype)
+    if result.shape != ():
+        fix = "reduce it (np.sum, np.mean), or use tj.jacobian or tj.vjp for functions of arrays."
+        raise fail("not-scalar", None, type=repr(result.type), fix=fix, **words)
+    if result.dtype.kind != "f":
+        raise fail("not-real", None, type=repr(result.type), **words)
+    scalar: Tensor = result
+    return scalar
+
+
+def _kind(result: Any) -> str:
+    return "None" if result is None else type(result).__name__
+
+
+def _number_of(result: Any) -> str:
+    """How to have one number in place of a result that is none."""
+    if result is None:
+        return "return the number: `return loss`."
+    if type(result) is tuple:
+        return "return the number alone, or (number, anything) and say has_aux=True."
+    return "return the number alone."
+
+
+def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:
+    if top:
+        assert isinstance(recording, Recording)
+        seed = recording.argument("out_bar", type)
+        recording.decisions.seeds.add(seed._value)
+        return seed
+    return Tensor(recording.lift(type.dtype.type(1.0)), recording)
+
+
+def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
+    """The gradient, or tangent, in the form of its source, and called after it: zeros where
+    unconnected, 0-d array for 0-d array."""
+    if gradient is None:
+        primal: Any = source
+        gradient = np.zeros_like(primal)
+    forms = gradient.type.form, source.type.form
+    convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
+    if convert is not None:
+        gradient = convert(gradient)
+    value = gradient._value
+    if value.node is not None and not value.is_named:
+        value.derived = source._value, suffix
+    return gradient
+
+
+def cotangents_of(
+    ys: Sequence[Any],
+    xs: Sequence[Any],
+    seeds: Sequence[Any],
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The cotangents of the xs, zeros where unconnected; results without a seed have no part.
+    `nodes` are as `gradients` takes them."""
+    pairs = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if seed is not None]
+    found = gradients([y for y, _ in pairs], xs, [seed for _, seed in pairs], nodes)
+    return [like(g, x) for g, x in zip(found, xs, strict=True)]
+
+
+def tangents_of(
+    ys: Sequence[Any],
+    xs: Sequence[Any],
+    dots: Sequence[Any],
+    nodes: Sequence[Node] | None = None,
+) -> list[Any]:
+    """The tangents of the ys, zeros where they do not move; `nodes` are as `tangents` takes
+    them."""
+    found = tangents(ys, xs, dots, nodes)
+    return [like(dot, y, "_dot") for dot, y in zip(found, ys, strict=True)]
+
+
+def ones_like(tensor: Tensor) -> Any:
+    """Ones of the type of `tensor`: the cotangent of what is differentiated."""
+    one = Tensor(tensor._recording.graph.constant(tensor.dtype.type(1)), tensor._recording)
+    if not tensor.shape:
+        return like(one, tensor)
+    return np.broadcast_to(one, tensor.shape)
+
+
+def rebuild(answer: Answer, request: Request) -> Any:
+    """What the user sees of an answer inside a recorded function."""
+    value = unflatten(answer.value_structure, answer.value)
+    if not request.transform:
+        return value
+    found = unflatten(answer.gradient_structure, answer.gradients)
+    if request.transform == "value_and_grad":
+        return value, found
+    return (found, value[1]) if request.has_aux else found
+
+
+def run_eagerly(
+    python: Callable[..., Any],
+    signature: inspect.Signature,
+    request: Request,
+    arguments: dict[str, Any],
+    name: str,
+) -> Any:
+    """Answer `request` of the function `name` for eager Tensors among the arguments, by what Python
+    does in this call: what the user sees, with eager Tensors for arrays."""
+    positional, keywords = call_arguments(signature, arguments)
+    if not request.transform:
+        with EAGER.following():
+            return python(*positional, **keywords)
+    chosen = selected(request, signature, arguments, name)
+    sources, structures = _sources(chosen, request, name)
+    with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
+        result = python(*positional, **keywords)
+    with EAGER.at(NOWHERE):
+        answer = _derived(result, sources, structures, request, name, EAGER, nodes=nodes)
+    return rebuild(answer, request)

@@ -1,0 +1,197 @@
+"""The pipeline: from a recorded graph to the text of a module. Every stage stands in `generate`,
+in its order."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.autodiff.loop_vectorisation import roll_up
+from tracejit.cache.key import digest, kernel_name
+from tracejit.codegen.header import Facts, Memory
+from tracejit.codegen.module import Composed, Module, render
+from tracejit.ir.dims import size_text
+from tracejit.ir.graph import Graph, Value
+from tracejit.ir.location import Origin
+from tracejit.ir.printer import print_graph
+from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
+from tracejit.ir.verify import verify
+from tracejit.compiler.tail_merging import LongWays, called_in_turn, is_long
+from tracejit.ops.op import LIBRARIES
+from tracejit.passes.cse import share, share_decompositions
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.detach import detach
+from tracejit.passes.erase import erase_markers
+from tracejit.passes.improve import improve
+from tracejit.passes.simplify import simplify, simplify_exactly
+from tracejit.schedule.tiling import Tiling
+from tracejit.support.cost_model import costs
+from tracejit.version import __version__
+from tracejit.compiler.bodies import (
+    Differentiated,
+    ended,
+    forward_alone,
+    forward_and_backward,
+    in_one,
+    is_for_halves,
+    parts_of,
+    repeating,
+    tile_body,
+    ways_of,
+)
+
+IR_VERSION = 9
+PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    erase_markers,
+    simplify,
+    share,
+    share_decompositions,
+    drop_dead,
+)
+EXACT_PASSES = (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
+
+
+class Recorded(NamedTuple):
+    """A recorded and differentiated function.
+
+    The first `outputs` outputs of the graph are the function's, the others the gradients of the
+    inputs `sources`; `seed` is the input that stands for the cotangent of the first output, None
+    where nothing is differentiated. `origin` is the user's function.
+
+    Where several recordings are joined, `ways` are the numbers of outputs of each; the gradients
+    are outputs of each, too. The last of these outputs may say which way it is (`is_numbered`).
+    """
+
+    graph: Graph
+    origin: Origin
+    outputs: int
+    sources: tuple[Value, ...] = ()
+    seed: Value | None = None
+    ways: tuple[int, ...] = ()
+    is_numbered: bool = False
+
+
+def dump(stage: str, text: Callable[[], str]) -> None:
+    """Print `text` to stderr if TRACEJIT_DUMP names the stage."""
+    if stage in os.environ.get("TRACEJIT_DUMP", "").split(","):
+        sys.stderr.write(f"--- {stage}\n{text()}\n")
+
+
+def key_of(recorded: Recorded, options: str) -> str:
+    """The content key: the graph before any pass, what text depends on besides, every version,
+    and the cost model."""
+    graph = print_graph(recorded.graph)
+    dump("adjoint" if recorded.seed else "trace", lambda: graph)
+    versions = f"tracejit {__version__} {made_for(recorded.graph)}"
+    outputs = recorded.ways or recorded.outputs
+    shape = f"{outputs} {recorded.seed is not None}"
+    origin = recorded.origin
+    return digest(graph, origin.name, origin.file, shape, options, versions, costs().digest)
+
+
+def made_for(graph: Graph) -> str:
+    """The versions that the text of a graph's module depends on."""
+    libraries = ["np", *sorted({n.op.library for n in graph.nodes if n.op.library != "np"})]
+    named = [
+        f"{m.__name__} {'.'.join(m.__version__.split('.')[:2])}"
+        for m in map(LIBRARIES.__getitem__, libraries)
+    ]
+    return ", ".join([*named, f"ir {IR_VERSION}"])
+
+
+def name_of(recorded: Recorded, key: str) -> str:
+    """The kernel's file name without ending: loss__f8_32x16__3f9a1c07."""
+    words = [
+        _letters(value.type) + "".join(f"_{'x'.join(map(size_text, value.type.shape))}")
+        for value in recorded.graph.inputs
+        if value is not recorded.seed
+    ]
+    return kernel_name(recorded.graph.name, "__".join(word.rstrip("_") for word in words), key)
+
+
+def _letters(type: ArrayType) -> str:
+    return "handle" if type is HANDLE else dtype_letters(type.dtype)
+
+
+def one_of(type: ArrayType) -> Any:
+    """The number one as a constant of a 0-d type."""
+    one = type.dtype.type(1.0)
+    return np.asarray(one) if type.form == "array" else one
+
+
+def optimise(graph: Graph, exact: bool = False) -> Graph:
+    """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
+    a result is changed, and no buffer updated in place."""
+    for each in EXACT_PASSES if exact else (*PASSES, roll_up, improve, detach):
+        graph = each(graph)
+        if os.environ.get("TRACEJIT_VERIFY") == "1":
+            verify(graph)
+    dump("plan", lambda: print_graph(graph))
+    return graph
+
+
+def generate(
+    recorded: Recorded, key: str, exact: bool = False, memory_budget: int | None = None
+) -> Module:
+    """The module of a recorded function; with `exact` every bit is NumPy's. Backward has at most
+    `memory_budget` bytes of forward's values at once, as far as that is possible."""
+    graph = optimise(recorded.graph, exact)
+    counts = recorded.ways
+    if not counts:
+        graph, counts = ended(graph), (recorded.outputs,)
+    ways = ways_of(graph, counts, recorded.is_numbered)
+    residuals: Sequence[Value] | None = None
+    memory: Memory | None = None
+    composed: list[Composed] = []
+    tiling = Tiling(enabled=not exact)
+    arguments = graph.inputs
+    if recorded.seed is None:
+        bodies = [forward_alone(graph, arguments, ways, exact, tiling)]
+    else:
+        place = recorded.graph.inputs.index(recorded.seed)
+        parts = parts_of(ways, graph.inputs[place])
+        whole = graph
+        graph, again, most = repeating(graph, ways, parts, memory_budget)
+        if graph is not whole:
+            whole = whole if memory_budget is None else graph
+            ways = ways_of(graph, counts, recorded.is_numbered)
+            parts = parts_of(ways, graph.inputs[place])
+        memory = Memory(again, most, memory_budget)
+        if again and memory_budget is not None:
+            tiling = Tiling(enabled=False)  # a tile would wait for all that its rows go through
+        seed = graph.inputs[place]
+        arguments = [value for value in graph.inputs if value is not seed]
+        bars = [f"{value.name}_bar" for value in recorded.sources]
+        given = Differentiated(arguments, seed, one_of(seed.type), bars)
+        if is_long(parts):
+            long = LongWays(graph, given, ways, parts)
+            bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
+        else:
+            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact, tiling)
+        if is_long(parts) or is_for_halves(graph, tiling):
+            composed = [called_in_turn(given)]
+        else:
+            seed = whole.inputs[place]
+            bodies.append(in_one(whole, given, seed, ways, exact, tiling))
+    facts = Facts(
+        graph.name,
+        recorded.origin,
+        __version__,
+        made_for(recorded.graph),
+        key,
+        arguments,
+        ways[0].graph.outputs[: ways[0].results],
+        None if recorded.seed is None else recorded.sources,
+        residuals,
+        len(recorded.ways),
+        graph.sizes,
+        memory,
+    )
+    tiles = [tile_body(sweep) for sweep in tiling.sweeps]
+    module = render(facts, bodies, composed, tiles, tiling.is_for_one_blas_thread, not exact)
+    dump("source", lambda: module.text)
+    return module

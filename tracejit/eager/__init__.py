@@ -1,0 +1,1 @@
+"""Differentiation under tapes: what an eager program computed, and its gradients."""

@@ -1,0 +1,162 @@
+"""ForwardAccumulator: a window onto what is computed, and the derivatives of it along tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.autodiff.tangent import tangents
+from tracejit.autodiff.request import like
+from tracejit.support.errors import fail
+from tracejit.ir.graph import Value
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.eager.targets import (
+    UnconnectedGradients,
+    leaves_of,
+    tensor_of,
+    wants_zeros,
+    zeros_like,
+)
+from tracejit.trace import places
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.variable import Variable, current_recorder, read_leaf
+from tracejit.trace.tape_window import Window
+from tracejit.support.words import a
+
+NAME = "ForwardAccumulator"
+
+
+class ForwardAccumulator:
+    """Forward mode: how all that is computed in the with-block moves when `primals` move along
+    `tangents`, two structures of Tensors (or Variables) and of arrays of their shapes and dtypes.
+
+    Nested accumulators give higher order: outer.jvp(inner.jvp(y)). An accumulator around a tape
+    gives Hessian-vector products. The rule of a custom gradient is transposed.
+
+    Raises SeedError (a ValueError) where tangents do not fit, TapeArgumentError (a TypeError) for
+    what is no Tensor; `jvp` raises NoGradientError (a LookupError) where an operation on the way
+    has no rule, and RuleTypeError (a TypeError) where a user's rule is not linear in the
+    cotangent.
+
+    >>> import tracejit as tj
+    >>> x = tj.constant(3.0)
+    >>> with tj.ForwardAccumulator(x, tj.constant(1.0)) as acc:
+    ...     y = x ** 3
+    >>> float(acc.jvp(y))
+    27.0
+    """
+
+    @places.at_the_users_line
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        """Move `primals` along `tangents`."""
+        self._primals, structure = leaves_of(primals, "primals", NAME)
+        self._dots, dot_structure = flatten(tangents)
+        if not dot_structure.is_like(structure):
+            problem = "primals and tangents differ in their structure"
+            raise fail("primals", places.here(), call=NAME, problem=problem)
+        if len({id(primal) for primal in self._primals}) < len(self._primals):
+            raise fail(
+                "primals",
+                places.here(),
+                call=NAME,
+                problem="the same primal was given more than once",
+            )
+        for primal, dot in zip(self._primals, self._dots, strict=True):
+            _check_tangent(primal, dot)
+        self._dots = [_kept(dot) for dot in self._dots]
+        self._window = Window(accessed=False)
+        self._recorder: Recorder | None = None
+        self._active = False
+
+    @places.at_the_users_line
+    def __enter__(self) -> ForwardAccumulator:
+        if self._active:
+            raise fail("tape-active", places.here())
+        self._recorder = recorder = current_recorder()
+        for primal in self._primals:
+            if type(primal) is Variable:
+                self._window.watch_variable(primal, recorder.version(primal))
+            else:
+                self._window.watch(recorder.keep(primal))
+        self._active = True
+        recorder.windows = (*recorder.windows, self._window)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        recorder = self._recorder
+        assert recorder is not None
+        self._active = False
+        others = (window for window in recorder.windows if window is not self._window)
+        recorder.windows = tuple(others)
+
+    @places.at_the_users_line
+    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+        """The tangents of Tensors computed in the block, in their structure: None, or zeros, where
+        they do not move."""
+        zeros = wants_zeros(unconnected_gradients)
+        leaves, structure = leaves_of(primals, "primals", "jvp")
+        recorder = self._recorder or current_recorder()
+        ys = [tensor_of(leaf, recorder) for leaf in leaves]
+        xs, dots = self._moving(recorder)
+        if not xs:
+            found: list[Any] = [None] * len(ys)
+        else:
+            found = list(tangents(ys, xs, dots, list(self._window.nodes)))
+        answers = []
+        for y, dot in zip(ys, found, strict=True):
+            if dot is not None:
+                dot = like(dot, y, "_dot")
+            answers.append(zeros_like(y) if dot is None and zeros else dot)
+        return unflatten(structure, answers)
+
+    def _moving(self, recorder: Recorder) -> tuple[list[Tensor], list[Tensor]]:
+        """Every value that a primal has had, with its tangent."""
+        xs: list[Tensor] = []
+        dots: list[Tensor] = []
+        for primal, dot in zip(self._primals, self._dots, strict=True):
+            values: Sequence[Value]
+            if type(primal) is Variable:
+                values = self._window.values_of(primal)
+            else:
+                values = [recorder.lift(primal)]
+            for value in recorder.as_sources(values):
+                if value.type.is_inexact:
+                    xs.append(Tensor(value, recorder))
+                    dots.append(_formed(dot, value.type, recorder))
+        return xs, dots
+
+
+def _kept(dot: Any) -> Any:
+    """A tangent that does not change any more."""
+    dot = read_leaf(dot)
+    return dot.copy() if type(dot) is np.ndarray else dot
+
+
+def _formed(dot: Any, type: ArrayType, recorder: Recorder) -> Tensor:
+    """A tangent in the form and dtype of its primal: a 0-d array for a 0-d array."""
+    tensor: Any = Tensor(recorder.lift(dot), recorder)
+    if tensor.type.form == "weak" and (tensor.dtype.kind != "c" or type.dtype.kind == "c"):
+        tensor = as_scalar(tensor, dtype=type.dtype)
+    forms = tensor.type.form, type.form
+    convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
+    formed: Tensor = tensor if convert is None else convert(tensor)
+    return formed
+
+
+def _check_tangent(primal: Any, dot: Any) -> None:
+    known = dot.type if hasattr(type(dot), "__tracejit_record__") else type_of(dot)
+    if known is None:
+        raise fail(
+            "primals", places.here(), call=NAME, problem=f"a tangent is {a(type(dot).__name__)}"
+        )
+    if known.shape != primal.shape:
+        problem = f"a tangent has shape {known.shape}, its primal {primal.shape}"
+        raise fail("primals", places.here(), call=NAME, problem=problem)
+    if known.form != "weak" and known.dtype != primal.dtype:
+        problem = f"a tangent has dtype {known.dtype}, its primal {primal.dtype}"
+        raise fail("primals", places.here(), call=NAME, problem=problem)

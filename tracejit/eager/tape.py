@@ -1,0 +1,450 @@
+"""GradientTape: a window onto what is computed, and the gradients of what it saw."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tracejit.autodiff.adjoint import gradients as differentiate
+from tracejit.support.errors import UnsupportedError, fail
+from tracejit.ir.graph import Value
+from tracejit.ir.types import type_of
+from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
+from tracejit.eager.window_gradient import compiled_gradients, gradients_for
+from tracejit.eager.targets import (
+    Reads,
+    UnconnectedGradients,
+    filled,
+    gradients_by,
+    leaves_of,
+    one_leaf,
+    seeds_of,
+    sums_by,
+    tensor_of,
+    wants_zeros,
+)
+from tracejit.trace import places
+from tracejit.trace.eager import EAGER, eager_tensor
+from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.recorder import Recorder
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import flatten, unflatten
+from tracejit.trace.variable import Variable, current_recorder, strong_array
+from tracejit.trace.tape_window import Whole, Window
+from tracejit.support.words import a
+
+NONE = UnconnectedGradients.NONE
+
+
+class NotBatched(Exception):
+    """Unit cotangents are taken one after another."""
+
+
+class GradientTape:
+    """Records what is computed from watched Tensors and Variables in its with-block, for gradients.
+
+    Trainable Variables are watched by being read, unless `watch_accessed_variables` is False;
+    Tensors by `watch`. A tape answers once, a `persistent` one again and again; it can be entered
+    again and goes on. Tapes nest: a gradient that is taken inside another tape's block is recorded
+    by that one, to any order. In a recorded function a tape works on the recording and costs
+    nothing at run time.
+
+    Differs from TensorFlow's: what is unconnected is None in every mode and at every order,
+    cotangents are checked, gradients of indexing are dense.
+
+    >>> import tracejit as tj
+    >>> x = tj.constant(3.0)
+    >>> with tj.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = x * x
+    >>> tape.gradient(y, x).numpy()
+    np.float64(6.0)
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        """A tape that records nothing before it is entered."""
+        self._persistent = persistent
+        self._accessed = watch_accessed_variables
+        self._window = Window(watch_accessed_variables)
+        self._recorder: Recorder | None = None
+        self._active = False
+        self._used = False
+
+    @places.at_the_users_line
+    def __enter__(self) -> GradientTape:
+        if self._active:
+            raise fail("tape-active", places.here())
+        recorder = current_recorder()
+        if self._recorder is not None and self._recorder is not recorder:
+            self._window = Window(self._accessed)
+        self._recorder = recorder
+        self._open()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._active:
+            self._close()
+
+    def _open(self) -> None:
+        assert self._recorder is not None
+        self._active = True
+        self._recorder.windows = (*self._recorder.windows, self._window)
+
+    def _close(self) -> None:
+        assert self._recorder is not None
+        self._active = False
+        others = (window for window in self._recorder.windows if window is not self._window)
+        self._recorder.windows = tuple(others)
+
+    def _recording(self, call: str) -> Recorder:
+        """What it records; RuntimeError where it does not."""
+        if not self._active or self._recorder is None:
+            raise fail("tape-idle", places.here(), call=call)
+        return self._recorder
+
+    @places.at_the_users_line
+    def watch(self, tensor: Any) -> None:
+        """Record what is computed from `tensor` from now on: a Tensor, a Variable, or a container
+        of them. One that is not floating or complex gets a warning, and no gradient.
+
+        Raises WatchError (a ValueError) for a plain array or number: see tj.constant.
+        """
+        recorder = self._recording("watch")
+        leaves, structure = flatten(tensor)
+        for leaf in [*leaves, set()] if structure.has(set) else leaves:
+            if type(leaf) is Variable:
+                self._window.watch_variable(leaf, recorder.version(leaf))
+            elif type(leaf) in TENSORS and leaf.type.form != "weak":
+                self._window.watch(recorder.keep(leaf))
+            else:
+                raise fail("watch", places.here(), got=a(type(leaf).__name__))
+            if not leaf.type.is_inexact:
+                text = f"a watched Tensor should be floating or complex, got {leaf.dtype}"
+                warnings.warn(text, stacklevel=3)
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Meanwhile nothing is recorded: what is computed is constant."""
+        self._recording("stop_recording")
+        self._close()
+        try:
+            yield
+        finally:
+            self._open()
+
+    @places.at_the_users_line
+    def reset(self) -> None:
+        """Forget everything that was recorded or watched."""
+        self._recording("reset")
+        self._window.clear()
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables that are watched, in the order in which they were made."""
+        variables = [variable for variable, _ in self._window.reads.values()]
+        return tuple(sorted(variables, key=lambda variable: variable.serial))
+
+    @places.at_the_users_line
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = NONE,
+    ) -> Any:
+        """The gradients of the sum of all targets with respect to each of `sources`, in their
+        structure: Tensors of their shapes and dtypes, or None where no target depends on one.
+
+        `output_gradients` are the cotangents of the targets, in their structure and shapes, ones
+        where None. `unconnected_gradients="zero"` answers zeros for None.
+
+        Raises TapeError (a RuntimeError) where a tape that is not persistent was used before,
+        TapeArgumentError (a TypeError) for what cannot be on a tape, SeedError (a ValueError) for
+        cotangents that do not fit, and NoGradientError (a LookupError) where an operation on the
+        way has no rule.
+        """
+        zeros = wants_zeros(unconnected_gradients)
+        recorder = self._use()
+        targets, structure = leaves_of(target, "target", "tape.gradient")
+        leaves, source_structure = leaves_of(sources, "sources", "tape.gradient")
+        ys = [tensor_of(leaf, recorder) for leaf in targets]
+        seeds = seeds_of(output_gradients, ys, structure, recorder, "tape.gradient")
+        found = self._gradients(recorder, ys, leaves, seeds, zeros)
+        self._release()
+        return unflatten(source_structure, found)
+
+    @places.at_the_users_line
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = NONE,
+    ) -> Any:
+        """The Jacobian of one target with respect to each of `sources`, in their structure: shape
+        target.shape + source.shape, None (or zeros) where unconnected.
+
+        Raises as `gradient` does.
+        """
+        zeros = wants_zeros(unconnected_gradients)
+        recorder = self._use()
+        y = tensor_of(one_leaf(target, "target", "tape.jacobian"), recorder)
+        leaves, source_structure = leaves_of(sources, "sources", "tape.jacobian")
+        wholes = self._rows(recorder, y, leaves, y.type.shape)
+        self._release()
+        found: list[Any] = []
+        for whole, leaf in zip(wholes, leaves, strict=True):
+            shape = (*y.shape, *leaf.shape)
+            if whole is not None:
+                found.append(np.reshape(whole, shape))
+            elif zeros or not y.size:
+                found.append(Tensor(recorder.lift(np.zeros(shape, leaf.dtype)), recorder))
+            else:
+                found.append(None)
+        return unflatten(source_structure, found)
+
+    @places.at_the_users_line
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = NONE) -> Any:
+        """The Jacobian of each row of `target` with respect to the same row of `source`: shape
+        (rows, *target.shape[1:], *source.shape[1:]). Rows must not depend on each other.
+
+        Raises SeedError (a ValueError) where they do not have the same number of rows, of rank 2
+        at least.
+        """
+        zeros = wants_zeros(unconnected_gradients)
+        recorder = self._use()
+        y = tensor_of(one_leaf(target, "target", "tape.batch_jacobian"), recorder)
+        leaves = [one_leaf(source, "source", "tape.batch_jacobian")]
+        x = tensor_of(leaves[0], recorder)
+        if y.ndim < 2 or x.ndim < 2 or y.shape[0] != x.shape[0]:
+            problem = f"target has shape {y.shape}, source {x.shape}"
+            raise fail("seeds", places.here(), call="tape.batch_jacobian", problem=problem)
+        columns = self._rows(recorder, y, leaves, y.shape[1:])[0]
+        self._release()
+        shape = (*y.shape, *x.shape[1:])
+        if columns is not None:
+            return np.reshape(np.moveaxis(columns, 0, 1), shape)
+        if zeros or not math.prod(y.shape[1:]):
+            return Tensor(recorder.lift(np.zeros(shape, x.dtype)), recorder)
+        return None
+
+    def _use(self) -> Recorder:
+        """Begin to answer: what it recorded."""
+        if self._used:
+            raise fail("tape-used", places.here())
+        if self._active and not self._persistent:
+            self._close()
+        return self._recorder or EAGER
+
+    def _release(self) -> None:
+        """Let go of what was recorded, if it is not asked for again; the Variables stay known."""
+        if not self._persistent:
+            self._used = True
+            reads = self._window.reads
+            self._window.clear()
+            self._window.reads = {key: (variable, []) for key, (variable, _) in reads.items()}
+
+    def _gradients(
+        self,
+        recorder: Recorder,
+        ys: Sequence[Tensor],
+        sources: Sequence[Any],
+        seeds: Sequence[Any],
+        zeros: bool,
+    ) -> list[Any]:
+        window = self._window
+
+        def found(
+            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+        ) -> Sequence[Tensor | None]:
+            known = [x for x in xs if x._value in window.known]
+            answers = iter(_differentiated(recorder, window, ys, known, seeds))
+            return [next(answers) if x._value in window.known else None for x in xs]
+
+        return gradients_by(found, recorder, ys, sources, seeds, self._reads, zeros)
+
+    def _rows(
+        self, recorder: Recorder, y: Tensor, sources: Sequence[Any], shape: tuple[int, ...]
+    ) -> list[Any]:
+        """Per source the gradients of y for each unit cotangent over its last axes, `shape`, along
+        a first axis: in one pass, or, where something cannot be batched, one after another; None
+        where unconnected."""
+        window, units = self._window, _units(shape, y)
+        if not len(units):
+            return [None] * len(sources)
+
+        def batched(
+            ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+        ) -> Sequence[Tensor | None]:
+            known = [x for x in xs if x._value in window.known]
+            if not (ys and known and y._value in window.known):
+                return [None] * len(xs)
+            found: Sequence[Any] | None
+            if isinstance(recorder, Recording):
+                found = gradients_for(units, y, known, recorder, window.nodes)
+            elif recorder is EAGER and current_recording() is None and not EAGER.windows:
+                values = [x._value for x in known]
+                found = compiled_gradients(window, [y._value], values, [None], _names, (), units)
+                if found is None:
+                    raise NotBatched
+            else:
+                raise NotBatched
+            answers = iter(found)
+            return [next(answers) if x._value in window.known else None for x in xs]
+
+        try:
+            return sums_by(batched, recorder, [y], sources, [None], self._reads)
+        except (NotBatched, UnsupportedError):
+            pass
+        rows = []
+        for unit in units:
+            seed = Tensor(recorder.lift(unit if y.type.form == "array" else unit[()]), recorder)
+            rows.append(self._gradients(recorder, [y], sources, [seed], zeros=False))
+        return [
+            None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True)
+        ]
+
+    def _reads(self, variable: Variable) -> Sequence[Value]:
+        return self._window.values_of(variable)
+
+    def __repr__(self) -> str:
+        return f"<GradientTape, {len(self._window.nodes)} operations>"
+
+
+def _differentiated(
+    recorder: Recorder,
+    window: Window,
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    seeds: Sequence[Any],
+) -> Sequence[Tensor | None]:
+    """The gradients along the window's nodes: by a kernel, where nothing records them and no rule
+    of the user's is on the way."""
+    reached = [(y, seed) for y, seed in zip(ys, seeds, strict=True) if y._value in window.known]
+    if not reached or not xs:
+        return [None] * len(xs)
+    ys, seeds = [y for y, _ in reached], [seed for _, seed in reached]
+    if recorder is EAGER and current_recording() is None and not EAGER.windows:
+        y_values, x_values = [y._value for y in ys], [x._value for x in xs]
+        found = compiled_gradients(window, y_values, x_values, seeds, _names)
+        if found is not None:
+            return found
+    return differentiate(ys, xs, filled(seeds, ys), window.nodes)
+
+
+def _names() -> Mapping[Value, str]:
+    """What the user's running function calls its Tensors and Variables."""
+    frame = places.user_frame()
+    named: dict[Value, str] = {}
+    for name, local in (frame.f_locals if frame is not None else {}).items():
+        if type(local) in TENSORS:
+            named.setdefault(local._value, name)
+        elif type(local) is Variable:
+            named.setdefault(local.held, local.name or name)
+    return named
+
+
+def _units(shape: tuple[int, ...], y: Tensor) -> np.ndarray:
+    """For each element of an array of this shape, which the last axes of y have, its cotangent: one
+    there, zero elsewhere."""
+    size = math.prod(shape)
+    units = np.eye(size, dtype=y.dtype).reshape(size, *[1] * (y.ndim - len(shape)), *shape)
+    return np.ascontiguousarray(np.broadcast_to(units, (size, *y.shape)))
+
+
+@places.at_the_users_line
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = NONE,
+) -> list[Any]:
+    """In a recorded function: the gradients of the sum of `ys` with respect to each of `xs`, a
+    list; None where unconnected. Nothing needs watching; a Variable that is not trainable is a
+    constant.
+
+    `grad_ys` are the cotangents of the ys, ones where None. What flows into `stop_gradients` flows
+    no further, so that total derivatives become partial ones.
+
+    Raises TapeError (a RuntimeError) outside recorded functions, and as `GradientTape.gradient`
+    does.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> tj.function(lambda x: tj.gradients(x ** 3, x)[0])(2.0 * np.ones(1))
+    array([12.])
+    """
+    zeros = wants_zeros(unconnected_gradients)
+    recording = current_recording()
+    whole = next((window for window in EAGER.windows if type(window) is Whole), None)
+    recorder: Recorder
+    read: Reads
+    if recording is not None:
+        recorder, nodes, read = recording, recording.graph.nodes, recording.versions_of
+    elif whole is not None:
+        recorder, nodes, read = EAGER, whole.nodes, whole.values_of
+    else:
+        raise fail("no-recording", places.here(), call="tj.gradients")
+    call = "tj.gradients"
+    targets, structure = leaves_of(ys, "ys", call)
+    sources = leaves_of(xs, "xs", call)[0]
+    tensors = [tensor_of(leaf, recorder) for leaf in targets]
+    seeds = seeds_of(grad_ys, tensors, structure, recorder, call)
+    stops = [] if stop_gradients is None else leaves_of(stop_gradients, "stop_gradients", call)[0]
+    stopped = {*recorder.as_sources([tensor_of(leaf, recorder)._value for leaf in stops])}
+
+    def reads(variable: Variable) -> Sequence[Value]:
+        return read(variable) if variable.trainable else ()
+
+    def found(
+        ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any]
+    ) -> Sequence[Tensor | None]:
+        kept = [node for node in nodes if stopped.isdisjoint(node.results)]
+        return differentiate(ys, xs, filled(seeds, ys), kept)
+
+    return gradients_by(found, recorder, tensors, sources, seeds, reads, zeros)
+
+
+@places.at_the_users_line
+def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None) -> Any:
+    """A Tensor of a copy of `value`, in NumPy's dtype or the given one; broadcast to `shape`.
+
+    A Python number becomes a NumPy scalar (float64, int64), which never changes. In a recorded
+    function the Tensor is a constant of the recording, which can be differentiated by; nothing
+    flows into it, of a Tensor or Variable neither.
+
+    >>> import tracejit as tj
+    >>> tj.constant([1, 2], dtype=float)
+    <Tensor f8[2] [1. 2.]>
+    """
+    recording = current_recording()
+    if hasattr(type(value), "__tracejit_record__"):
+        tensor = tensor_of(value, current_recorder())
+        if recording is not None and tensor.type.form != "weak":
+            return recording.distinct(_stopped(tensor, dtype, shape))
+        value = tensor.numpy()
+    data = strong_array(value, dtype)
+    if shape is not None:
+        data = np.array(np.broadcast_to(data, shape))
+    known = type_of(data)
+    if known is None or known.dtype.kind not in "biufc":
+        kind = type(value).__name__
+        fix = "give it an array, a number or nested lists of numbers."
+        words = {"what": "the value of tj.constant", "article": "a", "kind": kind, "fix": fix}
+        raise fail("not-an-array", places.here(), **words)
+    if recording is None:
+        return eager_tensor(data, known)
+    return recording.distinct(Tensor(recording.graph.constant(data), recording))
+
+
+def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
+    """What is being recorded as a constant of that dtype and shape."""
+    if tensor.type.is_inexact:
+        tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
+    if dtype is not None:
+        tensor = tensor.astype(dtype)
+    return tensor if shape is None else np.broadcast_to(tensor, shape).copy()

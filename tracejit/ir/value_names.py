@@ -1,0 +1,27 @@
+"""Names of the values of a graph: each is a name in Python, and given once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracejit.support.words import identifier
+
+
+class Names:
+    """The names given so far, and the last number of each base."""
+
+    def __init__(self, taken: set[str]) -> None:
+        """So far the names `taken` are."""
+        self.taken = taken
+        self.counters: dict[str, int] = {}
+
+    def give(self, value: Any, base: str, numbered: bool = False) -> None:
+        """Name `value` after `base`, which may be any word, with a number where that is taken, or
+        in any case."""
+        base = identifier(base)
+        value.base = value.name = base
+        while numbered or value.name in self.taken:
+            self.counters[base] = self.counters.get(base, 0) + 1
+            value.name = f"{base}_{self.counters[base]}"
+            numbered = False
+        self.taken.add(value.name)

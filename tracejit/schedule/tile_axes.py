@@ -1,0 +1,253 @@
+"""Cuts: along which axis values are gone through in parts, and what operations do to it.
+
+Values with an axis of so many rows are cut along that axis, the first where there are several.
+An operation computes *rows* from rows where nothing but the same rows of its operands goes into
+them: elementwise operations, reductions over other axes, products with a matrix that is the same
+for all rows. What combines all rows is a *total* where it is made of parts: sums, extremes, the
+product of two matrices along the cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from tracejit.ir.dims import estimated, key_of
+from tracejit.ir.graph import Node, Value
+from tracejit.ops.indexing import FULL
+from tracejit.schedule.blas_policy import product_of
+from tracejit.support.cost_model import costs
+
+TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
+"""The ufunc that combines what a reduction over all rows gives for each part; products add."""
+WITHIN_ROWS = frozenset((*TOTALS, "prod", "any", "all"))
+
+
+class Cut(NamedTuple):
+    """A node that computes rows, or else a total; `operands` are those that are cut for it."""
+
+    makes_rows: bool
+    operands: frozenset[Value]
+
+
+class Cuts:
+    """The cuts of a body along axes of `rows` rows."""
+
+    def __init__(self, rows: Any) -> None:
+        """Free dimensions are told from each other by their keys."""
+        self._rows, self._count = key_of(rows), max(estimated((rows,)), 1)
+
+    def axis(self, value: Value) -> int | None:
+        """The axis along which a value is cut, counted from the end."""
+        type = value.type
+        if type.form != "array":
+            return None
+        for number, size in enumerate(type.shape):
+            if key_of(size) == self._rows:
+                return number - type.ndim
+        return None
+
+    def of(self, node: Node) -> Cut | None:
+        """What a node makes of rows, if it can go through them in parts."""
+        if node.region or node.op.effect or len(node.results) != 1:
+            return None
+        if node.op.batch == "elementwise":
+            return self._elementwise(node)
+        rule = RULES.get(node.op.name)
+        return rule(self, node) if rule is not None else None
+
+    def _elementwise(self, node: Node) -> Cut | None:
+        axis = self.axis(node.results[0])
+        return self._rows_of(node, axis, [axis] * len(node.operands))
+
+    def _rows_of(self, node: Node, axis: int | None, axes: Sequence[int | None]) -> Cut | None:
+        """The rows that a node makes along `axis` of rows along `axes` of its operands."""
+        if axis is None or self.axis(node.results[0]) != axis:
+            return None
+        return self._cut(True, node, axes)
+
+    def _cut(self, makes_rows: bool, node: Node, axes: Sequence[int | None]) -> Cut | None:
+        """The cut of operands that have rows along these `axes`; others must be the same for all
+        rows."""
+        cut: set[Value] = set()
+        whole: set[Value] = set()
+        for value, axis in zip(node.operands, axes, strict=True):
+            if axis is not None and self.axis(value) == axis:
+                cut.add(value)
+            elif axis is not None and self._is_long(value, axis):
+                return None
+            else:
+                whole.add(value)
+        return Cut(makes_rows, frozenset(cut)) if cut and cut.isdisjoint(whole) else None
+
+    def _is_long(self, value: Value, axis: int) -> bool:
+        shape = value.type.shape
+        return len(shape) >= -axis and key_of(shape[axis]) == self._rows
+
+    def _reduction(self, node: Node) -> Cut | None:
+        value, axes = node.operands[0], node.params["axis"]
+        axis = self.axis(value)
+        if axis is None or not node.params.keys() <= {"axis", "keepdims", "dtype"}:
+            return None
+        place = axis + value.type.ndim
+        if place in axes:
+            return self._cut(False, node, [axis]) if node.op.name in TOTALS else None
+        after = 0 if node.params.get("keepdims") else sum(other > place for other in axes)
+        return self._rows_of(node, axis + after, [axis])
+
+    def _in_place(self, node: Node) -> Cut | None:
+        """The same elements in the same places."""
+        axis = self.axis(node.operands[0])
+        return self._rows_of(node, axis, [axis])
+
+    def _moved(self, node: Node, order: Sequence[int | None]) -> Cut | None:
+        """The axes of the operand in another `order`, and new ones: None."""
+        axis = self.axis(node.operands[0])
+        place = -1 if axis is None else axis + node.operands[0].type.ndim
+        if place not in order:
+            return None
+        return self._rows_of(node, list(order).index(place) - len(order), [axis])
+
+    def _transposed(self, node: Node) -> Cut | None:
+        return self._moved(node, node.params["axes"])
+
+    def _expanded(self, node: Node) -> Cut | None:
+        ndim = node.results[0].type.ndim
+        added = {axis % ndim for axis in node.params["axis"]}
+        old = iter(range(ndim))
+        return self._moved(node, [None if n in added else next(old) for n in range(ndim)])
+
+    def _squeezed(self, node: Node) -> Cut | None:
+        ndim = node.operands[0].type.ndim
+        gone = {axis % ndim for axis in node.params["axis"]}
+        return self._moved(node, [axis for axis in range(ndim) if axis not in gone])
+
+    def _gathered(self, node: Node) -> Cut | None:
+        """Rows that are taken of what is the same for all, by a number for each."""
+        if node.params["index"] != ("{1}",) or node.operands[1].type.ndim != 1:
+            return None
+        return self._rows_of(node, -node.results[0].type.ndim, [None, -1])
+
+    def _joined(self, node: Node) -> Cut | None:
+        """Arrays next to each other, along another axis than the rows."""
+        axis, ndim = self.axis(node.operands[0]), node.operands[0].type.ndim
+        if axis is None or axis + ndim == node.params["axis"]:
+            return None
+        return self._rows_of(node, axis, [axis] * len(node.operands))
+
+    def _stacked(self, node: Node) -> Cut | None:
+        axis, ndim = self.axis(node.operands[0]), node.operands[0].type.ndim
+        if axis is None:
+            return None
+        after = axis + ndim < node.params["axis"] % (ndim + 1)
+        return self._rows_of(node, axis - after, [axis] * len(node.operands))
+
+    def _part(self, node: Node) -> Cut | None:
+        """A part of each row."""
+        axis, index = self.axis(node.operands[0]), node.params["index"]
+        if axis is None or any(type(entry) is str for entry in index):
+            return None
+        place = axis + node.operands[0].type.ndim
+        taken = [entry for entry in index if entry is not None]
+        if place < len(taken) and taken[place] != FULL:
+            return None
+        rest = iter(range(node.operands[0].type.ndim))
+        order: list[int | None] = []
+        for entry in index:
+            number = None if entry is None else next(rest)
+            if type(entry) is not int:
+                order.append(number)
+        return self._moved(node, [*order, *rest])
+
+    def _matrices(self, node: Node) -> Cut | None:
+        """A product of matrices: of the rows of the first, the columns of the second, or stacks."""
+        first, second = map(self.axis, node.operands)
+        axis = self.axis(node.results[0])
+        if not self._is_small(node):
+            return None
+        if first == -1 and second == -2:
+            return self._cut(False, node, [-1, -2])
+        if axis == -2:
+            return None if second == -2 else self._rows_of(node, axis, [-2, None])
+        if axis == -1:
+            return None if first == -1 else self._rows_of(node, axis, [None, -1])
+        return self._rows_of(node, axis, [axis, axis])
+
+    def _matrix_vector(self, node: Node) -> Cut | None:
+        first, second = map(self.axis, node.operands)
+        if not self._is_small(node):
+            return None
+        if first == -1 and second == -1:
+            return self._cut(False, node, [-1, -1])
+        axis = self.axis(node.results[0])
+        return None if axis is None else self._rows_of(node, axis, [axis - 1, None])
+
+    def _vector_matrix(self, node: Node) -> Cut | None:
+        first, second = map(self.axis, node.operands)
+        if not self._is_small(node):
+            return None
+        if first == -1 and second == -2:
+            return self._cut(False, node, [-1, -2])
+        return self._rows_of(node, -1, [None, -1])
+
+    def _is_small(self, node: Node) -> bool:
+        """Tell if a product takes little for each element that it reads and makes."""
+        product = product_of(node)
+        if product is None or any(value.type.dtype.kind != "f" for value in node.operands):
+            return False
+        types = [value.type for value in (*node.operands, *node.results)]
+        if min(type.ndim for type in types[:2]) == 1:
+            wide = max(node.operands, key=attrgetter("type.estimated_size"))
+            most = costs().tiled_row_multiplications * self._count
+            return is_computed(wide) or product.multiplications <= most
+        elements = sum(one.estimated_size for one in types)
+        return product.multiplications <= costs().tiled_multiplications * elements
+
+    def _outer(self, node: Node) -> Cut | None:
+        """Each element of one vector times all of the other."""
+        axis = self.axis(node.results[0])
+        return self._rows_of(node, axis, [-1, None] if axis == -2 else [None, -1])
+
+    def _vectors(self, node: Node) -> Cut | None:
+        """The products of vectors along the last axis of both."""
+        if all(self.axis(value) == -1 for value in node.operands):
+            return self._cut(False, node, [-1, -1])
+        axis = self.axis(node.results[0])
+        return None if axis is None else self._rows_of(node, axis, [axis - 1] * 2)
+
+    def _all_products(self, node: Node) -> Cut | None:
+        if any(self.axis(value) != -value.type.ndim for value in node.operands):
+            return None
+        return self._cut(False, node, [-value.type.ndim for value in node.operands])
+
+
+def is_computed(value: Value) -> bool:
+    """Tell if a value, or what it is a view of, is made by a computation."""
+    while value.node is not None and value.node.op.alias is not None:
+        value = value.node.operands[value.node.op.alias]
+    return value.node is not None
+
+
+def ufunc_of(total: Node) -> str:
+    """The ufunc that combines the parts of a total."""
+    return TOTALS.get(total.op.name, "add")
+
+
+RULES: dict[str, Callable[[Cuts, Node], Cut | None]] = {
+    **dict.fromkeys(WITHIN_ROWS, Cuts._reduction),
+    **dict.fromkeys(("astype", "ascontiguousarray", "copy"), Cuts._in_place),
+    **dict.fromkeys(("matmul", "dot_matrix"), Cuts._matrices),
+    **dict.fromkeys(("matmul_vector", "dot_vector"), Cuts._matrix_vector),
+    **dict.fromkeys(("vector_matmul", "vector_dot"), Cuts._vector_matrix),
+    **dict.fromkeys(("vecdot", "vectors_matmul", "dot"), Cuts._vectors),
+    "outer": Cuts._outer,
+    "transpose": Cuts._transposed,
+    "expand_dims": Cuts._expanded,
+    "squeeze": Cuts._squeezed,
+    "getitem": Cuts._part,
+    "take_at": Cuts._gathered,
+    "concatenate": Cuts._joined,
+    "stack": Cuts._stacked,
+    "dot_in_rows": Cuts._all_products,
+}

@@ -1,0 +1,146 @@
+"""How a `Function` travels to another process: what pickle needs to find it or make it there.
+
+One that is what its module calls it, as a decorated function is, is found by that name. Any other
+is made again from what it was made of: the Python function and the request, or the call of the
+transform. Kernels do not travel with it, as the worker's cache has them, or records them.
+
+pickle refuses functions that have no name in a module (closures, lambdas), in its own words.
+cloudpickle takes them by value, and those of `__main__`, too: then so does the Function.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar
+
+from tracejit.support.memo import Derived
+
+F = TypeVar("F", bound=Callable[..., Any])
+PARTS = "_parts"
+MADE = "__tracejit_made__"
+
+
+class Recipe(NamedTuple):
+    """The call of a transform that makes a Function: its module and name, and its arguments."""
+
+    module: str
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @property
+    def transform(self) -> Callable[..., Any]:
+        """What is called."""
+        called: Callable[..., Any] = getattr(sys.modules[self.module], self.name)
+        return called
+
+
+def recallable(transform: F) -> F:
+    """`transform`, whose results know how they were made."""
+
+    @functools.wraps(transform)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        made = transform(*args, **kwargs)
+        made.recipe = Recipe(transform.__module__, transform.__name__, args, kwargs)
+        made.python.__dict__[MADE] = made
+        return made
+
+    return called  # type: ignore[return-value]
+
+
+def found_by_name(thing: Any) -> Any:
+    """What is called by the module and name of `thing`; None where nothing is."""
+    module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
+    return _found(module, name) if module and name else None
+
+
+def _found(module: str, name: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for word in name.split("."):
+        found = getattr(found, word, None)
+    return found
+
+
+class Travelling:
+    """What pickle and copy ask of a Function."""
+
+    python: Callable[..., Any]
+    request: Any
+    options: Any
+    recipe: Recipe | None = None
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        cls = type(self)
+        if found_by_name(self) is self:
+            if protocol < 4:  # which spells the name of an attribute as a call on the whole
+                return vars(self)["__qualname__"]
+            return unpickled, (cls, self._parts)
+        if self.recipe is not None:
+            return remade, (self.recipe.transform, self.recipe.args, self.recipe.kwargs)
+        known = getattr(self.python, MADE, None), found_by_name(self.python)
+        for made in known:  # what holds this very Python function travels in its place
+            if isinstance(made, cls) and made.python is self.python:
+                return restored, (cls, made, True, self.request, self.options)
+        return restored, (cls, self.python, False, self.request, self.options)
+
+    @property
+    def _parts(self) -> Callable[[], tuple[Any, ...]]:
+        """A function that answers what this one is made of: as its attribute it is found by name,
+        and what takes functions by value takes the parts with it."""
+        parts: Callable[[], tuple[Any, ...]] = Derived.of(self).get(PARTS, self._make_parts)
+        return parts
+
+    def _make_parts(self) -> Callable[[], tuple[Any, ...]]:
+        values = self.python, self.request, self.options
+
+        def parts() -> tuple[Any, ...]:
+            return values
+
+        parts.__module__ = self.__module__
+        parts.__name__, parts.__qualname__ = PARTS, f"{vars(self)['__qualname__']}.{PARTS}"
+        return parts
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        """Itself, as of any function; of a method, or of an object that is called, that of the
+        copy."""
+        recipe = self.recipe
+        before: Any = self.python if recipe is None else recipe.args
+        after = copy.deepcopy(before, memo)
+        if after is before:
+            return self
+        if recipe is None:
+            return type(self)(after, self.request, self.options)  # type: ignore[call-arg]
+        return recipe.transform(*after, **recipe.kwargs)
+
+
+def unpickled(cls: Any, parts: Callable[[], tuple[Any, ...]]) -> Any:
+    """The Function that has these parts here, or a new one."""
+    owner = _found(parts.__module__, parts.__qualname__.rpartition(".")[0])
+    if isinstance(owner, cls) and getattr(owner, PARTS) is parts:
+        return owner
+    return cls(*parts())
+
+
+def restored(cls: Any, source: Any, undecorated: bool, request: Any, options: Any) -> Any:
+    """The Function for `source`, or for what it decorates: one as long as that lives."""
+    python = source.python if undecorated else source
+    if not isinstance(source, (FunctionType, cls)):
+        return cls(python, request, options)
+    key = "restored", undecorated, request, options
+    return Derived.of(source).get(key, lambda: cls(python, request, options))
+
+
+def remade(transform: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the call of a transform makes: one as long as the function that it is of lives."""
+    source = args[0] if args else None
+    if not isinstance(source, FunctionType) and not isinstance(source, Travelling):
+        return transform(*args, **kwargs)
+    key = "remade", transform, repr(args[1:]), repr(sorted(kwargs.items()))
+    return Derived.of(source).get(key, lambda: transform(*args, **kwargs))

@@ -1,0 +1,152 @@
+"""The purity watch: with TRACEJIT_CHECK=1 each new call is recorded twice, and must be the same.
+
+A guard sees what a function reads from globals, closures, attributes and containers. What C code
+answers, the clock, the environment, files, random numbers of a generator made on the spot, it does
+not see: such a value is a constant of the kernel. Recorded once more, it is another.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
+from typing import Any, NoReturn
+
+from tracejit.support.errors import Where, fail
+from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.printer import constant_text, parameter_text
+from tracejit.specialise.reasons import changed_by_itself, newest_recording
+from tracejit.runtime.dispatch import Entry
+from tracejit.specialise.specialiser import RecordedCall
+from tracejit.trace import places
+from tracejit.trace.capture.changes import described
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.reads import reads_of
+
+LONGEST = 60
+SUSPECTS = {
+    "the clock": ("time", "time_ns", "perf_counter", "monotonic", "now", "today", "datetime"),
+    "random numbers": ("random", "default_rng", "RandomState", "Random", "secrets", "urandom"),
+    "an iterator": ("next", "count", "cycle"),
+    "a new identifier": ("uuid", "uuid1", "uuid4", "id", "hash"),
+    "the environment": ("environ", "getenv", "getpid", "getcwd"),
+    "a file": ("open", "read_text", "load", "loadtxt", "input"),
+}
+
+
+def is_on() -> bool:
+    """Tell if TRACEJIT_CHECK=1 asks for two recordings."""
+    return os.environ.get("TRACEJIT_CHECK") == "1"
+
+
+def compare(
+    function: str, python: Callable[..., Any], first: Entry | BaseException, second: Entry
+) -> None:
+    """ImpureError, at the line where two recordings of one call part, where they do; `first` is
+    what it has raised, if it has."""
+    refuse = functools.partial(_refuse, function, python, second)
+    here = places.here()
+    if isinstance(first, BaseException):
+        raised = f"{type(first).__name__}: {first}".partition("\n")[0]
+        refuse(f"the first raises {raised}", here)
+    runs = newest_recording(first), newest_recording(second)
+    graph, other = (run.recording.graph for run in runs)
+    numbers = [
+        {value: number for number, value in enumerate(each.values())} for each in (graph, other)
+    ]
+    for one, two in zip_longest(graph.inputs, other.inputs):
+        names = [value.name if value is not None else "nothing" for value in (one, two)]
+        if names[0] != names[1] or one.type is not two.type:
+            refuse(f"the first reads {names[0]}, the second {names[1]}", here)
+    for node, its in zip_longest(graph.nodes, other.nodes):
+        if node is None or its is None or _parts(node, numbers[0]) != _parts(its, numbers[1]):
+            refuse(_difference(node, its), _place(its or node, other, graph))
+    for (mine, text), (others, its_text) in zip_longest(
+        *map(_results, runs, numbers), fillvalue=(None, "nothing more")
+    ):
+        if mine != others:
+            refuse(f"the first returns {text}, the second {its_text}", here)
+
+
+def _refuse(
+    function: str, python: Callable[..., Any], entry: Entry, problem: str, where: Where | None
+) -> NoReturn:
+    changed = [f"{one.what}, which the function itself changes" for one in changed_by_itself(entry)]
+    suspects = " and ".join(changed) or _suspects(python)
+    words = {"function": function, "problem": problem, "suspects": suspects}
+    raise fail("impure", where, **words)
+
+
+def _parts(node: Node, numbers: dict[Value, int]) -> tuple[Any, ...]:
+    """All that makes a node, apart from names, comparable between two graphs."""
+    operands = [_operand(value, numbers) for value in node.operands]
+    params = [(key, parameter_text(value)) for key, value in node.params.items()]
+    return node.op.name, operands, params, [value.type for value in node.results], node.where
+
+
+def _operand(value: Value, numbers: dict[Value, int]) -> Any:
+    if isinstance(value, Constant):
+        return value.type, constant_text(value)
+    return numbers.get(value)
+
+
+def _difference(node: Node | None, other: Node | None) -> str:
+    """In which way two nodes differ."""
+    if node is None or other is None:
+        longer = "second" if node is None else "first"
+        return f"the {longer} goes on where the other ends"
+    if node.where != other.where:
+        texts = [f"`{one.where.text}`" if one.where else "nothing" for one in (node, other)]
+        return f"the first runs {texts[0]}, the second {texts[1]}"
+    if node.op.name != other.op.name:
+        return f"the first computes {node.op.name}, the second {other.op.name}"
+    for one, two in zip(node.operands, other.operands, strict=False):
+        if isinstance(one, Constant) and isinstance(two, Constant):
+            texts = [_shortened(constant_text(value)) for value in (one, two)]
+            if texts[0] != texts[1]:
+                return f"the first has {texts[0]}, the second {texts[1]}"
+    for key in node.params:
+        texts = [parameter_text(node.params[key]), parameter_text(other.params.get(key))]
+        if texts[0] != texts[1]:
+            return f"the first has {key}={texts[0]}, the second {key}={texts[1]}"
+    return f"{node.op.name} is applied to other operands"
+
+
+def _place(node: Node | None, *graphs: Graph) -> Where | None:
+    """The line of a node, which belongs to one of these graphs."""
+    where = None if node is None else node.where
+    found = (places.where_of(where, graph.files) for graph in graphs)
+    return next((place for place in found if place is not None), None)
+
+
+def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any, str]]:
+    """What comes out of a run: values of the graph, and objects that are the same at each call."""
+    for output in run.finished.outputs:
+        yield output.structure, f"a {getattr(output.structure.cls, '__name__', 'leaf')}"
+        for kind, leaf in output.leaves:
+            if kind == "result":
+                yield leaf, "an array"
+            elif type(leaf) in ATOMS:
+                yield (type(leaf), repr(leaf)), described(leaf)
+            else:
+                compared = getattr(type(leaf), "__eq__", None) is not object.__eq__
+                yield (type(leaf), leaf if compared else None), described(leaf)
+    for commit in run.finished.commits:
+        known = commit.event.argument or id(commit.event.variable)
+        yield (known, commit.places), "another assignment"
+    for value in run.recording.graph.outputs:
+        text = constant_text(value) if isinstance(value, Constant) else value.name
+        yield _operand(value, numbers), _shortened(text)
+
+
+def _suspects(python: Callable[..., Any]) -> str:
+    """What the code of a function may read that no guard sees, by the names in it."""
+    code = getattr(getattr(python, "__func__", python), "__code__", None)
+    names = frozenset[str]().union(*reads_of(code)[:2]) if code is not None else frozenset()
+    found = [what for what, words in SUSPECTS.items() if not names.isdisjoint(words)]
+    return " or ".join(found) or "random numbers, the clock, the environment or a file"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."

@@ -1,0 +1,272 @@
+"""From the end of a recording to the user's results: which outputs the graph has, where the kernel
+returns them, and how they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import CoroutineType, GeneratorType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.autodiff.request import Answer, Request
+from tracejit.support.errors import fail
+from tracejit.ir.dims import Dim
+from tracejit.ir.location import Origin
+from tracejit.compiler.kernel import Kernel
+from tracejit.ops.branches import DECIDE, ENSURE
+from tracejit.eager.call_operation import Path
+from tracejit.compiler.pipeline import Recorded, one_of
+from tracejit.runtime.dispatch import Answers, Output
+from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.eager import EAGER, snapshot
+from tracejit.trace.record import Event, Recording
+from tracejit.trace.selected import Selected
+from tracejit.trace.signature import leaf_names
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import LEAF, flatten, labels
+from tracejit.trace.variable import read_leaf
+from tracejit.eager.traced_call import run_event
+
+Indices = tuple[int, ...]
+
+
+class CommitFailed(Exception):
+    """A callback raised (the cause) after the kernel had succeeded: nothing is called again."""
+
+
+class Commit(NamedTuple):
+    """An event with the places of its values in what the kernel returns."""
+
+    event: Event
+    places: list[Indices]
+
+    def run(self, *values: Any) -> None:
+        """Let it take place, with these values; CommitFailed where it raises."""
+        try:
+            if self.event.argument:
+                array, new = values
+                array[...] = new
+            elif self.event.run is not None:
+                self.event.run(*values)
+            else:
+                self.event.variable.commit(*values)
+        except Exception as error:
+            raise CommitFailed from error
+
+    def run_eagerly(self, values: Sequence[Tensor], leaves: Mapping[str, Any]) -> None:
+        """The same with eager Tensors, unless what runs now has run before."""
+        try:
+            if self.event.argument:
+                leaves[self.event.argument][...] = values[0]
+            else:
+                run_event(self.event, values)
+        except Exception as error:
+            raise CommitFailed from error
+
+
+class Finished(NamedTuple):
+    """A recording that has ended.
+
+    `places` say where in what the kernel returns each output of the graph is, those of the value
+    within its `group`; `outputs` how the user's results are built from there; `commits` are what
+    takes place after the call, in order.
+    """
+
+    recorded: Recorded
+    outputs: list[Output]
+    places: list[Indices]
+    commits: list[Commit]
+    group: Indices
+
+    @property
+    def answers(self) -> Answers:
+        """What the call answers."""
+        return Answers(self.outputs, self.commits)
+
+    def numbered(self) -> tuple[Answers, Indices]:
+        """The same of a kernel that answers the number of the way after the results; and where that
+        is."""
+        count = self.recorded.outputs
+
+        def moved(indices: Indices) -> Indices:
+            return (*indices, 0) if count == 1 and indices == self.group else indices
+
+        outputs = [
+            Output(
+                output.structure,
+                [(kind, moved(x) if kind == "result" else x) for kind, x in output.leaves],
+            )
+            for output in self.outputs
+        ]
+        commits = [
+            commit._replace(places=[moved(indices) for indices in commit.places])
+            for commit in self.commits
+        ]
+        return Answers(outputs, commits), (*self.group, -1)
+
+    def answers_like(self, other: Finished) -> bool:
+        """Tell if the user's results are built as those of `other` are, and that is all."""
+        if self.commits or other.commits or len(self.outputs) != len(other.outputs):
+            return False
+        return all(map(_alike, self.outputs, other.outputs))
+
+    def path(
+        self,
+        recording: Recording,
+        target: Callable[..., Any],
+        make: Callable[[Recorded], Kernel],
+    ) -> Path:
+        """The call of the kernel's function `target` as one operation; `make` as Path takes it."""
+        graph, seed = self.recorded.graph, self.recorded.seed
+        seeds = {} if seed is None else {seed: one_of(seed.type)}
+        decisions = [node for node in graph.nodes if node.op is DECIDE]
+        seeds |= {node.results[0]: node.params["outcome"] for node in decisions}
+        ensured = [node for node in graph.nodes if node.op is ENSURE]
+        seeds |= {node.results[0]: True for node in ensured}
+        inputs = [value for value in graph.inputs if value is not seed]
+        places = self.places
+
+        def compute(*arrays: Any) -> Sequence[Any]:
+            found = target(*arrays)
+            return [_picked(found, indices) for indices in places]
+
+        path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
+        effects = [node for node in graph.nodes if node.op.effect]
+        path.drawn = [value for node in effects for value in node.results if value not in seeds]
+        path.decides = bool(decisions)
+        return path
+
+
+def finish(
+    answer: Answer, recording: Recording, request: Request, name: str, origin: Origin
+) -> Finished:
+    """Close the recording of function `name`: the outputs of its graph are the value's arrays, the
+    new values of Variables, and the gradients."""
+    tensors: list[Tensor] = []
+    leaves: list[tuple[str, Any]] = []
+    names = leaf_names(list(labels(answer.value_structure, "out")), whole=True)
+    for leaf, label in zip(answer.value, names, strict=True):
+        if type(leaf) is Selected:
+            leaf.refuse("a result that a mask selects")
+        if type(leaf) is np.ndarray:
+            leaf = Tensor(recording.lift(leaf), recording)
+        if type(leaf) not in TENSORS:
+            _check_fixed(leaf, name)
+            leaves.append(("fixed", leaf))
+            continue
+        leaf = Tensor(recording.lift(leaf), recording)
+        if answer.value_structure is not LEAF:
+            leaf._value.name_result(label)
+        leaves.append(("result", len(tensors)))
+        tensors.append(leaf)
+    events = recording.lasting_events()
+    first = len(tensors)
+    tensors += [Tensor(value, recording) for event in events for value in event.values]
+    count, total = len(tensors), len(answer.gradients)
+    graph = recording.finish([tensor._value for tensor in (*tensors, *answer.gradients)])
+    seed = answer.seed._value if answer.seed is not None else None
+    sources = tuple(source._value for source in answer.sources)
+    group: Indices = (0,) if request.transform else ()
+    values = [_place(group, k, count) for k in range(count)]
+    gradients = [_place((1,), k, total) for k in range(total)]
+    value_leaves = [(kind, values[k] if kind == "result" else k) for kind, k in leaves]
+    following = iter(values[first:])
+    commits = [Commit(event, [next(following) for _ in event.values]) for event in events]
+    return Finished(
+        Recorded(graph, origin, count, sources, seed),
+        _outputs(answer, request, value_leaves, gradients),
+        [*values, *gradients],
+        commits,
+        group,
+    )
+
+
+def _alike(one: Output, other: Output) -> bool:
+    """Tell if two outputs are built alike: fixed parts are the same objects, or equal numbers and
+    strings of one type."""
+    if one.structure != other.structure:
+        return False
+    return all(
+        kind == other_kind
+        and (
+            x is y
+            or (kind == "result" and x == y)
+            or (type(x) is type(y) and type(x) in ATOMS and repr(x) == repr(y))
+        )
+        for (kind, x), (other_kind, y) in zip(one.leaves, other.leaves, strict=True)
+    )
+
+
+def _outputs(
+    answer: Answer,
+    request: Request,
+    value_leaves: Sequence[tuple[str, Any]],
+    gradients: Sequence[Indices],
+) -> list[Output]:
+    """What the user sees, in order."""
+    value = Output(answer.value_structure, value_leaves)
+    if not request.transform:
+        return [value]
+    found = Output(answer.gradient_structure, [("result", place) for place in gradients])
+    if request.transform == "value_and_grad":
+        return [value, found]
+    if request.has_aux:
+        return [found, Output(answer.value_structure.children[1], value_leaves[1:])]
+    return [found]
+
+
+def apart(leaf: Any) -> Any:
+    """A result of a nested call: an array in memory of its own."""
+    is_array = type(leaf) in TENSORS and leaf.type.form == "array"
+    return Tensor(leaf._value, leaf._recording) if is_array else leaf
+
+
+def own(leaf: Any) -> Any:
+    """A result of plain Python as a kernel gives it: an array in memory of its own, of an eager
+    Tensor or a Variable its numbers."""
+    leaf = read_leaf(leaf)
+    data = leaf._value.data if type(leaf) in TENSORS else leaf
+    return data.copy(order="K") if type(data) is np.ndarray else data
+
+
+def taped_result(leaf: Any) -> Any:
+    """A result of plain Python as a kernel gives it under a tape: of an array or a Variable an
+    eager Tensor."""
+    leaf = read_leaf(leaf)
+    if type(leaf) is not np.ndarray or leaf.dtype.kind not in "biufc":
+        return leaf
+    return Tensor(snapshot(EAGER.lift(leaf)), EAGER)
+
+
+def _picked(found: Any, indices: Indices) -> Any:
+    for index in indices:
+        found = found[index]
+    return found
+
+
+def _place(group: Indices, number: int, count: int) -> Indices:
+    """The indices of a result in what the kernel returns: one alone is not in a tuple."""
+    return group if count == 1 else (*group, number)
+
+
+def _check_fixed(leaf: Any, function: str) -> None:
+    """Refuse a result that would be one object for every call although it changes, or holds what
+    only this recording knows."""
+    held = () if isinstance(leaf, type) else getattr(leaf, "__dict__", {}).values()
+    elements = leaf if isinstance(leaf, frozenset) else ()
+    parts = [part for value in (*held, *elements) for part in flatten(value)[0]]
+    for part in parts:
+        if type(part) is Dim:
+            part.sizes.pin(part)
+    inside = any(type(part) in TENSORS for part in parts)
+    kind = type(leaf)
+    if kind.__hash__ is None or inside or issubclass(kind, (CoroutineType, GeneratorType)):
+        raise fail(
+            "not-an-array",
+            None,
+            what=f"a result of {function}",
+            article="an" if kind.__name__[:1].lower() in "aeiou" else "a",
+            kind=kind.__name__,
+            fix="return arrays and numbers, in a dict, list, tuple, NamedTuple or dataclass.",
+        )

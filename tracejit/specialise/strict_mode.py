@@ -1,0 +1,80 @@
+"""Strict mode: with TRACEJIT_STRICT=1 no fallback to Python hides a mistake of tracejit.
+
+A call whose kernel or recording raises is made again by Python, whose answer is right. That is
+meant for errors of the user's program, which Python raises again and the program may catch. An
+error that Python does not raise anywhere in the second run is a mistake in generated code or in the
+recorder. Strict mode watches the second run and raises StrictError for it. Tests run under it.
+Likewise a recording with free dimensions that fails is made again without them; strict mode lets an
+error through that is tracejit's own.
+
+Floating-point errors and warnings do not count: a kernel may meet them in another place than
+NumPy does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from tracejit.support.errors import GraphError, TracejitError, fail
+from tracejit.trace import places
+from tracejit.trace.places import PACKAGE
+
+NOT_PROMISED = (FloatingPointError, Warning)
+
+
+def is_strict() -> bool:
+    """Tell if TRACEJIT_STRICT=1 is set."""
+    return os.environ.get("TRACEJIT_STRICT") == "1"
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Tell if an error is one of tracejit's own, which nothing in a user's program explains."""
+    if isinstance(error, TracejitError):
+        return isinstance(error, GraphError)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGE)
+
+
+@contextmanager
+def python_must_raise(error: BaseException | None, function: str) -> Iterator[None]:
+    """In strict mode, raise StrictError after a block in which code outside tracejit did not meet
+    an error of the type of `error`, whether it was caught there or not."""
+    if error is None or not is_strict() or isinstance(error, NOT_PROMISED):
+        yield
+        return
+    raised: set[type[BaseException]] = set()
+    with _noting_errors(raised):
+        yield
+    kind = type(error)
+    if not any(issubclass(kind, one) or issubclass(one, kind) for one in raised):
+        problem = f"{kind.__name__}: {error}"
+        raise fail("strict", places.here(), function=function, problem=problem) from error
+
+
+@contextmanager
+def _noting_errors(raised: set[type[BaseException]]) -> Iterator[None]:
+    """Add to `raised` the types of the errors that frames outside tracejit meet on this thread."""
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "exception":
+            raised.add(argument[0])
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    except BaseException as error:
+        raised.add(type(error))
+        raise
+    finally:
+        sys.settrace(before)

@@ -1,0 +1,193 @@
+"""Calls that no kernel serves: how many there were and why, and one warning of each cause.
+
+A call is recorded for itself alone where the function changes what it reads, and runs as plain
+Python where its kernel raises or its arguments share memory. Both take far longer than a kernel.
+Nobody would notice, so the second such call warns, and `explain()` tells of all of them. `CAUSES`
+has a row for every way into Python.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import NamedTuple
+
+from tracejit.support.errors import TracejitWarning
+from tracejit.specialise.trace_tree import MAX_NODES, raised_by_kernel
+from tracejit.runtime.identity import NotApart
+from tracejit.runtime.notes import line_in_kernel
+from tracejit.runtime.single_flight import Mutex
+from tracejit.trace import places
+from tracejit.trace.decisions import Failed
+
+SECOND = 2
+RECORDED = "recorded {count} without keeping a kernel"
+AS_PYTHON = "run {count} as plain Python"
+
+
+class Cause(NamedTuple):
+    """The words for one cause: what becomes of the call, why, and how to avoid it. Call number
+    `patience` warns."""
+
+    fate: str
+    because: str
+    fix: str
+    patience: int = SECOND
+
+
+CAUSES = {
+    "changing": Cause(
+        RECORDED,
+        "the function itself changes {detail}",
+        "hold it in a tj.Variable, which a kernel can assign, or change it outside of the "
+        "function.",
+    ),
+    "iterator": Cause(
+        RECORDED,
+        "the function draws from an iterator, whose next element nobody knows",
+        "draw outside of the function, and pass the element as an argument.",
+    ),
+    "again": Cause("recorded {count} to no effect", "{detail}", "{fix}"),
+    "kernel": Cause(
+        AS_PYTHON,
+        "the kernel raised {detail}, where Python goes on",
+        "test for it before the call, or choose with np.where(condition, a, b). If nothing in the "
+        "function catches that error, please report it: it is one of tracejit.",
+    ),
+    "warned": Cause(
+        AS_PYTHON,
+        "the kernel raised {detail}, as the filters of warnings say, where Python goes on: a "
+        "kernel computes other operations, which may warn in other places",
+        "let the warnings of floating-point numbers be warnings.",
+        patience=sys.maxsize,
+    ),
+    "recording": Cause(
+        AS_PYTHON,
+        "recording it raised {detail}, where Python goes on",
+        "test for it before the call. If nothing in the function catches that error, please "
+        "report it: it is one of tracejit.",
+    ),
+    "overlap": Cause(AS_PYTHON, "{detail}", "{fix}"),
+    "decision": Cause(
+        AS_PYTHON,
+        "Python goes by {detail}",
+        "choose between arrays with np.where(condition, a, b).",
+    ),
+    "prefix": Cause(
+        AS_PYTHON,
+        "computing what Python goes by raised {detail}",
+        "test for it before the call, or choose with np.where(condition, a, b).",
+    ),
+    "text": Cause(
+        AS_PYTHON,
+        "it makes the message of an error that it catches, and names an array in it",
+        "leave the array out of the message.",
+    ),
+    "reads": Cause(
+        AS_PYTHON,
+        "other threads change what it reads all the time",
+        "pass what changes as an argument, or hold it in a tj.Variable.",
+    ),
+    "attribute": Cause(
+        AS_PYTHON,
+        "the function assigns what it computes to the attribute {detail}, which held no number or "
+        "array, or a tape follows it",
+        "hold it in a tj.Variable.",
+    ),
+    "floating": Cause(
+        AS_PYTHON,
+        "{detail}, and a kernel, which computes other operations, would meet other errors",
+        "let errors be ignored, and test the values, np.any(x == 0).",
+        patience=1,
+    ),
+    "long": Cause(
+        AS_PYTHON,
+        f"the call takes a way through the function that is none of the {{detail}} recorded, whose "
+        f"code has more than {MAX_NODES:,} operations",
+        "choose between arrays with np.where(condition, a, b).",
+        patience=1,
+    ),
+    "ways": Cause(
+        AS_PYTHON,
+        "the call takes a way through the function that is none of the {detail} recorded",
+        "choose between arrays with np.where(condition, a, b), or allow more ways, "
+        "@tj.function(max_paths=...).",
+        patience=1,
+    ),
+}
+
+
+class Count(NamedTuple):
+    """The number of calls with one cause, and the words for the last of them."""
+
+    calls: int
+    detail: str
+    fix: str
+
+
+class UncompiledCalls:
+    """The calls of one function that no kernel serves, by cause."""
+
+    def __init__(self, name: str) -> None:
+        """None yet, of the function `name`."""
+        self.name = name
+        self._counts: dict[str, Count] = {}
+        self._mutex = Mutex()
+
+    def clear(self) -> None:
+        """Forget them; what has warned warns again."""
+        with self._mutex.here():
+            self._counts.clear()
+
+    def note(self, row: str, detail: str = "", fix: str = "", is_held: bool = True) -> None:
+        """Count one more call with this cause, and warn at the user's line when they become a
+        habit. The user can ask a function that `is_held` for more."""
+        with self._mutex.here():
+            calls = self._counts[row].calls + 1 if row in self._counts else 1
+            self._counts[row] = Count(calls, detail, fix)
+        if calls == CAUSES[row].patience:
+            text = self._told(row)
+            if is_held:
+                text += f" {self.name}.explain() counts them."
+            warnings.warn(text, TracejitWarning, stacklevel=places.user_depth())
+
+    def note_fallback(self, error: BaseException) -> None:
+        """Count a call that Python has answered, after this error."""
+        self.note(*cause_of(error))
+
+    def tell(self) -> list[str]:
+        """A line for each cause."""
+        with self._mutex.here():
+            rows = list(self._counts)
+        return [self._told(row) for row in rows if row != "again"]  # which its kernel tells
+
+    def _told(self, row: str) -> str:
+        """The cause, how often there was one, and the cure."""
+        count, cause = self._counts[row], CAUSES[row]
+        words = {"detail": count.detail, "fix": count.fix}
+        many = count.calls > 1
+        fate = cause.fate.format(count=f"{count.calls} calls" if many else "a call")
+        last = ", the last" if many else ""
+        text = f"{self.name} has {fate}{last} because {cause.because.format(**words)}."
+        fix = cause.fix.format(**words)
+        return f"{text} To avoid it: {fix}" if fix else text
+
+
+def cause_of(error: BaseException) -> tuple[str, str, str]:
+    """The row of `CAUSES` for an error after which Python made the call, and the words it has."""
+    if isinstance(error, NotApart):
+        return "overlap", str(error), error.fix
+    if isinstance(error, Failed):
+        cause = error.__cause__
+        return error.row, error.detail if cause is None else _spelled(cause), ""
+    if isinstance(error, Warning):
+        return "warned", _spelled(error), ""
+    if raised_by_kernel(error):
+        line = line_in_kernel(error)
+        return "kernel", _spelled(error) + (f" ({line})" if line else ""), ""
+    return "recording", _spelled(error), ""
+
+
+def _spelled(error: BaseException) -> str:
+    """An error in a line."""
+    return f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(":. ")

@@ -1,0 +1,294 @@
+"""Every way tracejit gives up, in one table, whose rows for gradients stand in
+`gradient_errors`.
+
+A row of `ERRORS` is one situation: the exception class, what happened (in the user's spelling),
+why that cannot be right, and the fix. `fail(name, where, **words)` fills a row in and returns the
+exception; the caller raises it. Nothing else in tracejit composes an error text, and a test
+triggers every row.
+
+>>> error = fail("wrong-arity", None, function="loss", problem="missing a required argument: 'w'")
+>>> raise error
+Traceback (most recent call last):
+tracejit.support.exceptions.ArityError: loss() cannot be called like this: missing a required argument: 'w'.
+  Why: arguments are bound by the signature of loss, as in Python.
+  Fix: call it as the undecorated function is called.
+"""
+
+from __future__ import annotations
+
+from tracejit.support.exceptions import (
+    REFUSALS,
+    ArgumentError,
+    ArityError,
+    AssignError,
+    AxisShapeError,
+    CallbackError,
+    GradientError,
+    GraphError,
+    ImpureError,
+    IndexShapeError,
+    InPlaceError,
+    KernelError,
+    LeakedTensorError,
+    MatrixShapeError,
+    NoGradientError,
+    NotAnOpError,
+    RecomputeError,
+    RegisteredError,
+    Row,
+    RuleError,
+    RuleTypeError,
+    SeedError,
+    ShapeError,
+    StrictError,
+    TapeArgumentError,
+    TapeError,
+    TapeStateError,
+    TracejitError,
+    TracejitWarning,
+    UnsupportedError,
+    ValueNeededError,
+    WatchError,
+    Where,
+    without_frames,
+)  # fmt: skip
+from tracejit.support.gradient_errors import GRADIENT_ERRORS
+
+__all__ = [
+    "ERRORS", "ArgumentError", "ArityError", "AssignError", "CallbackError", "GradientError",
+    "GraphError", "ImpureError", "InPlaceError", "KernelError", "LeakedTensorError",
+    "NoGradientError", "NotAnOpError", "RecomputeError", "RegisteredError", "Row", "RuleError",
+    "RuleTypeError", "SeedError", "ShapeError", "StrictError", "TapeArgumentError", "TapeError",
+    "TapeStateError", "TracejitError", "TracejitWarning", "UnsupportedError", "ValueNeededError",
+    "WatchError", "Where", "fail", "placed", "without_frames",
+]  # fmt: skip
+
+
+ERRORS: dict[str, Row] = {
+    "value-needed": Row(
+        ValueNeededError,
+        "{call} needs a value, but {name} is being recorded ({type}).",
+        "the value used now would be frozen into every later call.",
+        "{fix}",
+    ),
+    "caught": Row(
+        UnsupportedError,
+        "{function} caught an error of tracejit and went on: {what}.",
+        "plain NumPy raises none there, so what was recorded after it is another program.",
+        "{fix} Or name what you catch: `except tj.TracejitError:` before the other clauses.",
+    ),
+    "assign": Row(
+        AssignError,
+        "{name} holds {type}, and was assigned {got}.",
+        "a Variable keeps its shape and dtype.",
+        "reshape or .astype(...) the value, or make another Variable.",
+    ),
+    "unsupported-function": Row(
+        UnsupportedError,
+        "{function} is not recorded by tracejit.",
+        "it would run on the raw values of this one call, and its gradient would be lost.",
+        "write it with functions that are recorded, or keep it outside the function.",
+    ),
+    "unsupported-call": Row(
+        UnsupportedError,
+        "{function} cannot be recorded in this form: {problem}.",
+        "ignoring part of the call would compute something else.",
+        "{fix}",
+    ),
+    "unsupported-values": Row(
+        ShapeError,
+        "{function} cannot be recorded in this form: {problem}.",
+        "ignoring part of the call would compute something else.",
+        "{fix}",
+    ),
+    "unsupported-dtype": Row(
+        UnsupportedError,
+        "{what} has dtype {dtype}, which is not recorded.",
+        "tracejit records booleans, integers, floating and complex numbers of native byte order.",
+        "convert it with .astype(...) before the call.",
+    ),
+    "write": Row(
+        InPlaceError,
+        "{call} writes in place into {target}.",
+        "other names may share its memory, and the recorded graph would not see the change.",
+        "{fix}",
+    ),
+    "no-batch": Row(
+        UnsupportedError,
+        "{op} cannot be batched by tj.vmap.",
+        "it would take place once for the whole batch, or with one element's numbers for all.",
+        "move it out of the function that is mapped, or call the function in a loop.",
+    ),
+    "batch": Row(
+        ArgumentError,
+        "tj.vmap cannot tell the batch: {problem}.",
+        "every mapped argument has the batch along the axis that in_axes names, of one size.",
+        "pass in_axes=(...), None for arguments that are the same for all elements.",
+    ),
+    "update": Row(
+        InPlaceError,
+        "{call}: {problem}.",
+        "an array keeps its dtype when it is written to, as in NumPy.",
+        "convert the result with .astype(...), or bind it to a name: y = y / 2.",
+    ),
+    "not-apart": Row(
+        InPlaceError,
+        "{problem}: {function} cannot be differentiated in this call.",
+        "a gradient takes the arguments for arrays that are apart and do not change.",
+        "{fix}",
+    ),
+    "not-compiled": Row(
+        UnsupportedError,
+        "what Python goes by in {function} cannot be recorded: a callback's answer, a cotangent, "
+        "or too many ways through it (max_paths).",
+        "this transform cannot be computed by plain Python instead.",
+        "choose between arrays with np.where(condition, a, b).",
+    ),
+    "shapes": Row(
+        ShapeError,
+        "{call}: {problem}.",
+        "NumPy raises the same error on arrays of these shapes.",
+        "{fix}",
+    ),
+    "random": Row(
+        UnsupportedError,
+        "{function} drew random numbers from {generator} while it was recorded.",
+        "the numbers drawn now would be frozen into every later call.",
+        "draw from a np.random.Generator argument, or from a captured tj.random.default_rng.",
+    ),
+    "index": Row(
+        IndexShapeError,
+        "{call}: {problem}.",
+        "NumPy raises the same error on arrays of these shapes.",
+        "{fix}",
+    ),
+    "leaked": Row(
+        LeakedTensorError,
+        "a Tensor recorded in {function} was used after that recording had ended.",
+        "it stands for a value of one recording and holds no number.",
+        "return it from the function instead of keeping it (in a global, a list, an lru_cache).",
+    ),
+    "other-thread": Row(
+        LeakedTensorError,
+        "a Tensor recorded in {function} was used on another thread.",
+        "a recording belongs to the thread that runs the function.",
+        "compute it on one thread, or call the function from each thread.",
+    ),
+    "two-recordings": Row(
+        LeakedTensorError,
+        "Tensors of two recordings ({function} and {other}) met in one operation.",
+        "each recording is a graph of its own.",
+        "pass the outer one to the inner function as an argument.",
+    ),
+    "wrong-arity": Row(
+        ArityError,
+        "{function}() cannot be called like this: {problem}.",
+        "arguments are bound by the signature of {function}, as in Python.",
+        "call it as the undecorated function is called.",
+    ),
+    "input-signature": Row(
+        ArgumentError,
+        "argument {name} of {function} is {given}; input_signature says {wanted}.",
+        "input_signature promises that every call is like it.",
+        "pass such an array, or leave input_signature out.",
+    ),
+    "not-a-spec": Row(
+        ArgumentError,
+        "input_signature of {function} has {given!r}, which is no TensorSpec.",
+        "it describes the arrays of every call.",
+        "write tj.TensorSpec((None, 3), np.float64), None for a size that may change.",
+    ),
+    "size-needed": Row(
+        ValueNeededError,
+        "dimension {axis} of {name} is None in its TensorSpec, but {function} needs the number.",
+        "without a call there is none; len(x), range(n) and np.arange(n) ask for it.",
+        "give the size in the TensorSpec, or write x.shape[{axis}], -1, reductions and *_like.",
+    ),
+    "not-an-array": Row(
+        ArgumentError,
+        "{what} is {article} {kind}, not an array.",
+        "tracejit records arrays, numbers and containers of them (dicts, list, tuple, NamedTuple, "
+        "dataclass, slice); strings, sets, None, enums and other hashables select a kernel.",
+        "{fix}",
+    ),
+    "not-callable": Row(
+        ArgumentError,
+        "{decorator} needs a function, got {kind}.",
+        "there is nothing to record.",
+        "pass a function: {decorator}(f).",
+    ),
+    "memory-budget": Row(
+        ArgumentError,
+        "memory_budget={budget!r} is no number of bytes.",
+        "it bounds what a gradient keeps of the function's intermediate arrays.",
+        "pass an int that is not negative, such as memory_budget=64 * 2**20, or None.",
+    ),
+    "option": Row(
+        ArityError,
+        "tj.function has no option {option}.",
+        "an option that is ignored would leave you with another function than you asked for.",
+        "{fix}",
+    ),
+    "threads": Row(
+        ArgumentError,
+        "{given} is no number of threads.",
+        "the tiles of a kernel run on so many, and answer the same bits.",
+        "give an int of at least 1, or nothing, to leave the choice to tracejit.",
+    ),
+    "callback": Row(
+        CallbackError,
+        "the callback {function} returned {problem}.",
+        "what follows was recorded for arrays of that shape and dtype.",
+        "convert what it returns, or change `result`.",
+    ),
+    "impure": Row(
+        ImpureError,
+        "two recordings of one call of {function} differ: {problem}.",
+        "TRACEJIT_CHECK=1 records each new call twice; what differs would be frozen into a kernel. "
+        "It may come from {suspects}.",
+        "pass it as an argument, hold it in a tj.Variable, draw from a np.random.Generator that is "
+        "an argument, or read it in a tj.callback.",
+    ),
+    "kernel": Row(
+        KernelError,
+        "kernel {name} cannot be used: {problem}.",
+        "a kernel runs as code, so it is only imported when it is exactly what tracejit wrote.",
+        "{fix}",
+    ),
+    "strict": Row(
+        StrictError,
+        "{function} raised {problem}, which plain Python does not raise.",
+        "without TRACEJIT_STRICT=1 the call is made again by Python, and nobody sees the mistake.",
+        "report it: this is a bug in tracejit, not in your code.",
+    ),
+    "graph": Row(
+        GraphError,
+        "{problem}.",
+        "every graph satisfies the invariants of tracejit/ir/verify.py after every pass.",
+        "report it: this is a bug in tracejit, not in your code.",
+    ),
+    **GRADIENT_ERRORS,
+}
+ERRORS["axis"] = ERRORS["index"]._replace(error=AxisShapeError)
+ERRORS["matrix"] = ERRORS["shapes"]._replace(error=MatrixShapeError)
+
+
+def fail(name: str, where: Where | None, /, **words: object) -> TracejitError:
+    """The exception for row `name`, its sentences filled in with `words`; the caller raises it."""
+    row = ERRORS[name]
+    if "problem" in words:  # a sentence of NumPy's may have its period
+        words["problem"] = str(words["problem"]).removesuffix(".")
+    what, why, fix = [sentence.format(**words) for sentence in row[1:]]
+    lines = [what, *([] if where is None else [str(where)]), f"  Why: {why}", f"  Fix: {fix}"]
+    error = row.error("\n".join(lines))
+    error.row, error.words, error.where = name, words, where
+    if REFUSALS.raised is not None:
+        REFUSALS.raised.append(error)
+    return error
+
+
+def placed(error: TracejitError, where: Where | None) -> TracejitError:
+    """`error` with the user's line, which the layer that raised it did not know."""
+    if error.where is None and error.row:
+        return fail(error.row, where, **error.words).with_traceback(error.__traceback__)
+    return error
