@@ -29,7 +29,9 @@ from tests.programs import ANALYTIC, COMPLEX_STEP, assert_same
 
 pytestmark = [
     pytest.mark.usefixtures("no_files"),
-    pytest.mark.filterwarnings("ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:.* has made 5 kernels:tracejit.support.errors.TracejitWarning"
+    ),
 ]
 
 FEW = settings(

@@ -24,10 +24,9 @@ from tests import patterns
 from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
-from tracejit.compiler import pipeline
-from tracejit.compiler import bodies
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, floats, module, release
+from tracejit.compiler import bodies, pipeline
 from tracejit.ops import triangles
 from tracejit.passes import (
     algebra,
@@ -66,8 +65,7 @@ from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
-from tracejit.runtime import workers
-from tracejit.runtime import buffer_pool
+from tracejit.runtime import buffer_pool, workers
 from tracejit.schedule import tiling
 from tracejit.support.cost_model import assuming
 

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.eager import call_operation
-from tracejit.eager import window_gradient
+from tracejit.eager import call_operation, window_gradient
 from tracejit.trace import eager
 
 pytestmark = [pytest.mark.stress, pytest.mark.usefixtures("no_files")]

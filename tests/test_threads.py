@@ -17,8 +17,8 @@ import pytest
 import tracejit as tj
 from tests.forked import in_child
 from tracejit.compiler import pipeline
-from tracejit.support.errors import LeakedTensorError, UnsupportedError
 from tracejit.specialise.function import Function
+from tracejit.support.errors import LeakedTensorError, UnsupportedError
 from tracejit.trace.record import active, current_recording
 
 W = np.array([0.5, -1.0, 2.0])

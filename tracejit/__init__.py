@@ -13,24 +13,24 @@ array([0., 0., 0.])
 
 from tracejit import ops
 from tracejit.api import random
-from tracejit.eager.accumulator import ForwardAccumulator
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
-from tracejit.support.errors import TracejitError, TracejitWarning
-from tracejit.specialise.function import Function, function
 from tracejit.api.gradients import grad, value_and_grad
-from tracejit.compiler.kernel import Kernel, load
-from tracejit.api.vmap import vmap
-from tracejit.api.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
 from tracejit.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tracejit.api.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
 from tracejit.api.registry import no_gradient, primitive, register_gradient
-from tracejit.specialise.eager_mode import eager
+from tracejit.api.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
+from tracejit.api.vmap import vmap
+from tracejit.compiler.kernel import Kernel, load
+from tracejit.eager.accumulator import ForwardAccumulator
 from tracejit.eager.tape import GradientTape, constant, gradients
 from tracejit.eager.targets import UnconnectedGradients
+from tracejit.specialise.eager_mode import eager
+from tracejit.specialise.function import Function, function
+from tracejit.support.errors import TracejitError, TracejitWarning
 from tracejit.trace.signature import TensorSpec
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.variable import Variable
-from tracejit.api.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
 from tracejit.version import __version__
 
 checkpoint = recompute_grad

@@ -24,8 +24,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from tracejit.cache.key import key_of
-from tracejit.cache.settings import location, size_limit
 from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import location, size_limit
 from tracejit.cache.store import Entry, Store
 from tracejit.support.errors import KernelError
 from tracejit.version import __version__

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import ArityError, NoGradientError, RuleTypeError, SeedError
 from tracejit.api.linearize import SecondHalf
+from tracejit.support.errors import ArityError, NoGradientError, RuleTypeError, SeedError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.programs import assert_same
 from tests.eager.test_accumulator import moved, refused
+from tests.programs import assert_same
 from tests.test_corners import check, drained, error_everywhere, everywhere
+from tracejit.ops.op import DIRECT, HANDLERS
 from tracejit.support.errors import (
     ArgumentError,
     CallbackError,
@@ -26,7 +27,6 @@ from tracejit.support.errors import (
     RuleError,
     RuleTypeError,
 )
-from tracejit.ops.op import DIRECT, HANDLERS
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -10,14 +10,14 @@ import pytest
 
 from tests.interpret import Run, interpret, run
 from tracejit.autodiff.adjoint import RECOMPUTED, fit, gradients, unbroadcast
-from tracejit.support.errors import NoGradientError
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
 from tracejit.ops.marker_ops import OVERRIDE, Marker
 from tracejit.ops.op import Op
-from tracejit.trace.tensor import Tensor
+from tracejit.support.errors import NoGradientError
 from tracejit.trace.tape_window import Window
+from tracejit.trace.tensor import Tensor
 
 VECTOR = np.array([0.5, -1.0, 2.0])
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")

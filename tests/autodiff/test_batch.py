@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import TracejitError
 from tracejit.ops.op import Op
+from tracejit.support.errors import TracejitError
 
 pytestmark = pytest.mark.usefixtures("no_files")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import RuleError, RuleTypeError
 from tracejit.autodiff.rules import Input, Rule, has_cotangent, is_array, leaf_type
+from tracejit.support.errors import RuleError, RuleTypeError
 from tracejit.trace.eager import EAGER
 
 X = np.array([1.0, -2.0, 0.5])

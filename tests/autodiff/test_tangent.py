@@ -14,13 +14,13 @@ import tracejit as tj
 from tests.interpret import Run, interpret, run
 from tracejit.autodiff.adjoint import RECOMPUTED, gradients
 from tracejit.autodiff.tangent import fit, tangents
-from tracejit.support.errors import NoGradientError, RuleError, RuleTypeError
 from tracejit.ir.graph import Graph
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
 from tracejit.ops.marker_ops import OVERRIDE, Marker
 from tracejit.ops.op import Op
 from tracejit.passes.dce import drop_dead
+from tracejit.support.errors import NoGradientError, RuleError, RuleTypeError
 
 VECTOR = np.array([0.5, -1.0, 2.0])
 DOT = np.array([1.0, 3.0, -2.0])

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracejit.support import errors
 from tracejit.cache.key import (
     KERNEL_NAME,
     constants_bytes,
@@ -22,6 +21,7 @@ from tracejit.cache.key import (
     sealed_size,
     verify,
 )
+from tracejit.support import errors
 from tracejit.support.errors import UnsupportedError
 
 ROOT = Path(errors.__file__).parents[1]

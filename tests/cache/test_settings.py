@@ -10,8 +10,8 @@ import pytest
 
 from tests.cached import ROOT, posix
 from tracejit.cache import notices
-from tracejit.cache.settings import DEFAULT_BYTES, default_path, size_limit
 from tracejit.cache.notices import CacheWarning
+from tracejit.cache.settings import DEFAULT_BYTES, default_path, size_limit
 
 RELATIVE = "TRACEJIT_CACHE_RELATIVE"
 

@@ -22,12 +22,12 @@ from tracejit.codegen.names import (
     check_text,
     variables,
 )
-from tracejit.support.errors import GraphError
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.op import OPS
 from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import plan_body
+from tracejit.support.errors import GraphError
 
 
 def graph_of(head: str, *nodes: str, named: str = "") -> Graph:

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-import tracejit.compiler.pipeline as pipeline
 import tracejit.compiler.bodies as ways
+import tracejit.compiler.pipeline as pipeline
 from tests.benchmarks import first_light
 from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.ir.location import Origin
-from tracejit.ir.printer import print_graph
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded, generate, key_of, name_of, optimise
+from tracejit.ir.location import Origin
+from tracejit.ir.printer import print_graph
 
 X, W = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.ones(3)
 

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 import tracejit as tj
 from tests.programs import Program, assert_same, programs
 from tracejit.eager import call_operation
+from tracejit.ir.graph import Graph
 from tracejit.specialise import results
 from tracejit.support.errors import NoGradientError, RuleError
-from tracejit.ir.graph import Graph
 from tracejit.trace.eager import EAGER
 
 X = np.array([1.0, -2.0, 0.5])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.eager.targets import UnconnectedGradients, wants_zeros
 from tracejit.support.errors import (
     LeakedTensorError,
     SeedError,
@@ -20,9 +21,8 @@ from tracejit.support.errors import (
     TracejitError,
     WatchError,
 )
-from tracejit.eager.targets import UnconnectedGradients, wants_zeros
-from tracejit.trace.eager import EAGER
 from tracejit.support.words import a
+from tracejit.trace.eager import EAGER
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])

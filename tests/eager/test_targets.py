@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import SeedError, TapeArgumentError
 from tracejit.eager.targets import (
     UnconnectedGradients,
     filled,
@@ -21,6 +20,7 @@ from tracejit.eager.targets import (
     wants_zeros,
     zeros_like,
 )
+from tracejit.support.errors import SeedError, TapeArgumentError
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor

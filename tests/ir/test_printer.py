@@ -9,7 +9,6 @@ import pytest
 
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.support.errors import GraphError
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import Location, location_text
 from tracejit.ir.printer import parameter_text, parse_graph, print_graph
@@ -17,6 +16,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
 from tracejit.ops.marker_ops import OVERRIDE, Marker
 from tracejit.ops.op import OPS
+from tracejit.support.errors import GraphError
 
 F8 = np.dtype("f8")
 

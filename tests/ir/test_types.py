@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejit.support.errors import GraphError
 from tracejit.ir.types import ArrayType, dtype_letters, parse_type, type_of
+from tracejit.support.errors import GraphError
 
 F8 = np.dtype("f8")
 DTYPES = [np.dtype(letters) for letters in ("b1", "i1", "u2", "i8", "f2", "f4", "f8", "c8", "c16")]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tracejit.ir.graph import Value
-from tracejit.ir.value_names import Names
 from tracejit.ir.types import WEAK_TYPES
+from tracejit.ir.value_names import Names
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.interpret import record
-from tracejit.support.errors import GraphError
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ir.verify import verify
 from tracejit.ops.op import OPS
+from tracejit.support.errors import GraphError
 
 VECTOR = ArrayType((3,), np.dtype("f8"))
 

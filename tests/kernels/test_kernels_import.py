@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tracejit import kernels
-from tracejit.support import errors
 from tracejit.cache.key import digest, kernel_name
 from tracejit.cache.store import Store
+from tracejit.support import errors
 from tracejit.support.errors import KernelError
 
 ROOT = Path(errors.__file__).parents[1]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.interpret import record, run
-from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ir.types import type_of
 from tracejit.ops.creation import directions
+from tracejit.support.errors import ShapeError, UnsupportedError
 
 X = np.ones((2, 3))
 

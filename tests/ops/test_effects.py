@@ -12,12 +12,12 @@ import pytest
 import tracejit as tj
 from tests.programs import assert_same
 from tests.tensorflow.modes import MODES, Program, plain
-from tracejit.support.errors import NoGradientError
 from tracejit.ir.graph import Node
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import parse_type
 from tracejit.ops.effects import CALLBACK, DRAW
 from tracejit.passes.dce import drop_dead
+from tracejit.support.errors import NoGradientError
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([0.5, 0.25, 2.0])

@@ -10,8 +10,8 @@ import pytest
 import tracejit as tj
 from tests.interpret import record
 from tests.ops.test_products import gradient_of, spelled
-from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ops.einsum import explicit_subscripts
+from tracejit.support.errors import ShapeError, UnsupportedError
 
 MATRIX = np.ones((2, 3))
 STACK = np.ones((5, 2, 3))

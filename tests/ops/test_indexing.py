@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.ir.types import type_of
 from tracejit.ops.op import OPS
+from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 
 X = np.arange(24.0).reshape(2, 3, 4)
 I = np.array([0, 1])  # noqa: E741  an index array

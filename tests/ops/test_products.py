@@ -11,8 +11,8 @@ import pytest
 
 from tests.interpret import interpret, record, run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ir.graph import Graph
+from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.trace.tensor import Tensor
 
 VECTOR = np.ones(3)

@@ -18,8 +18,8 @@ from tests.interpret import interpret, run
 from tests.ops.program import quiet
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
-from tracejit.support.errors import UnsupportedError
 from tracejit.scipy import special
+from tracejit.support.errors import UnsupportedError
 
 
 def gradient(call: Any, *args: Any, order: int = 1) -> list[Any]:

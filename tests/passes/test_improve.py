@@ -17,6 +17,7 @@ from tests.graphs import random_graph, random_inputs
 from tests.interpret import interpret
 from tests.programs import Program, programs
 from tests.rewrites import special
+from tracejit.compiler.pipeline import PASSES
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.algebra import strengthen
@@ -25,7 +26,6 @@ from tracejit.passes.factors import gather_factors
 from tracejit.passes.improve import NEEDED, improve
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.sums import take_sums_apart
-from tracejit.compiler.pipeline import PASSES
 
 ALGEBRA = (strengthen, collect_like_terms, gather_factors, take_sums_apart)
 

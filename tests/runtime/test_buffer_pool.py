@@ -113,7 +113,9 @@ def test_no_more_than_a_few_are_kept(empty: Any) -> None:
     del arrays
     gc.collect()
     again = [empty(100) for _ in range(buffer_pool.KEPT + 1)]
-    assert sum(address(array) in addresses for array in again[: buffer_pool.KEPT]) == buffer_pool.KEPT
+    assert (
+        sum(address(array) in addresses for array in again[: buffer_pool.KEPT]) == buffer_pool.KEPT
+    )
 
 
 def test_eight_threads_never_share(empty: Any) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import TracejitError
 from tracejit.runtime.identity import groups_of
+from tracejit.support.errors import TracejitError
 from tracejit.trace.signature import bind_arguments, signature_of, take_apart
 
 Z = np.arange(3.0)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import ArgumentError
 from tracejit.runtime import processors
 from tracejit.runtime.processors import (
     default_threads,
@@ -17,6 +16,7 @@ from tracejit.runtime.processors import (
     processor_quota,
     threads_of,
 )
+from tracejit.support.errors import ArgumentError
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import scipy.special
 from numpy.testing import assert_allclose
 
 import tracejit as tj
-from tracejit.support.exceptions import NoGradientError, UnsupportedError
 from tracejit.scipy import special
+from tracejit.support.exceptions import NoGradientError, UnsupportedError
 
 ONES = np.ones(2)
 

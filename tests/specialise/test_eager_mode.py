@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import TracejitError
 from tracejit.specialise.eager_mode import OPEN, is_disabled, is_open, way_out
+from tracejit.support.errors import TracejitError
 
 X = np.arange(3.0)
 

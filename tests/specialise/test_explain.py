@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.specialise.explain import TOO_MANY
 from tracejit.support.errors import ArityError, TracejitWarning
 from tracejit.support.exceptions import TracejitError
-from tracejit.specialise.explain import TOO_MANY
 
 X = np.ones((2, 3))
 

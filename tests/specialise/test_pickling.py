@@ -18,8 +18,8 @@ from joblib.externals.loky import get_reusable_executor
 
 import tracejit as tj
 from tests import workers
-from tracejit.support.errors import KernelError, ValueNeededError
 from tracejit.ops.op import OPS
+from tracejit.support.errors import KernelError, ValueNeededError
 
 W = np.array([0.5, -1.0, 2.0])
 X = np.arange(6.0).reshape(2, 3) / 8.0

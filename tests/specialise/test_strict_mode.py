@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import StrictError
 from tracejit.ops.op import Op
+from tracejit.support.errors import StrictError
 
 X = np.array([0.5, 1.5])
 BROKEN = Op(name="broken", infer=lambda x: x, source="np.no_such_function({0})")

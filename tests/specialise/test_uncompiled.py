@@ -14,9 +14,9 @@ import pytest
 
 import tracejit as tj
 from tracejit.specialise import trace_tree
+from tracejit.specialise.uncompiled import CAUSES, SECOND, UncompiledCalls, cause_of
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace.record import current_recording
-from tracejit.specialise.uncompiled import CAUSES, SECOND, UncompiledCalls, cause_of
 
 X = np.ones(3)
 

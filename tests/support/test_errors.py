@@ -20,10 +20,10 @@ import pytest
 import tracejit as tj
 from tests.interpret import run
 from tracejit.autodiff.adjoint import gradients
-from tracejit.support.errors import ERRORS, TracejitError, Where, fail, without_frames
 from tracejit.ir.types import parse_type
 from tracejit.ops.op import Op
 from tracejit.specialise.strict_mode import python_must_raise
+from tracejit.support.errors import ERRORS, TracejitError, Where, fail, without_frames
 
 VECTOR = np.arange(3.0)
 MYSTERY = Op(name="mystery", infer=lambda x: x, source="np.sinh({0})")

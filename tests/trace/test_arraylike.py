@@ -11,8 +11,8 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record
-from tracejit.support.errors import InPlaceError
 from tracejit.ir.types import type_of
+from tracejit.support.errors import InPlaceError
 from tracejit.trace.arraylike import ArrayMethods
 from tracejit.trace.tensor import Tensor
 

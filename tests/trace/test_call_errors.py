@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.ops.op import HANDLERS
-from tracejit.trace.eager import EAGER
+from tracejit.support.errors import ShapeError, UnsupportedError
 from tracejit.trace.call_errors import call_error
+from tracejit.trace.eager import EAGER
 
 X = np.array([1.0, 2.0, 3.0])
 

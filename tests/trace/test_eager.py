@@ -17,6 +17,7 @@ import pytest
 import tracejit as tj
 from tests.ops.program import is_input, quiet
 from tests.ops.test_table import CASES, Case, assert_same, each
+from tracejit.ir.types import type_of
 from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
@@ -25,7 +26,6 @@ from tracejit.support.errors import (
     UnsupportedError,
     ValueNeededError,
 )
-from tracejit.ir.types import type_of
 from tracejit.trace import eager
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.tensor import Tensor

@@ -12,8 +12,8 @@ import pytest
 import tracejit as tj
 from tests.interpret import interpret, record, run
 from tests.programs import assert_same
-from tracejit.support.errors import InPlaceError
 from tracejit.ops.weak import BINARY, UNARY
+from tracejit.support.errors import InPlaceError
 from tracejit.trace.operators import is_foreign, is_weak, method_of, refused
 
 NUMBERS = (3, 2.5)

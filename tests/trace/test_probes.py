@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import RuleTypeError
 from tracejit.ir.types import ArrayType
+from tracejit.support.errors import RuleTypeError
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from tests.interpret import interpret, record, run
-from tracejit.support.errors import LeakedTensorError
 from tracejit.ir.graph import Graph
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.support.errors import LeakedTensorError
 from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.tensor import Tensor
 from tracejit.trace.tape_window import Window
+from tracejit.trace.tensor import Tensor
 
 VECTOR = np.arange(3.0)
 KIND = ArrayType((3,), np.dtype("f8"))

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.ir.graph import Graph
 from tracejit.ir.location import NOWHERE, Location
+from tracejit.support.errors import ShapeError, TracejitError, UnsupportedError
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.variable import current_recorder
-from tracejit.trace.tape_window import Window
 
 X = np.array([1.0, -2.0, 0.5])
 

@@ -14,8 +14,8 @@ from tracejit.ir.graph import Held
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
 from tracejit.trace.tape_window import Sieve, Sight, Window, parameters_as_text
+from tracejit.trace.tensor import Tensor
 
 X = np.array([1.0, -2.0, 0.5])
 

@@ -13,6 +13,8 @@ import pytest
 
 import tracejit as tj
 from tests.interpret import interpret, record, run
+from tracejit.ir.graph import Constant
+from tracejit.ops.weak import BINARY, UNARY
 from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
@@ -21,8 +23,6 @@ from tracejit.support.errors import (
     UnsupportedError,
     ValueNeededError,
 )
-from tracejit.ir.graph import Constant
-from tracejit.ops.weak import BINARY, UNARY
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 

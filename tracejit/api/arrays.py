@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy
 
-from tracejit.support.errors import fail
-from tracejit.ir.dims import Dim
 from tracejit.api.vmap import vmap
+from tracejit.ir.dims import Dim
 from tracejit.ops.creation import as_array, full, full_like, plain_number, shape_of
 from tracejit.ops.joining import bracketed
 from tracejit.ops.op import HANDLERS
 from tracejit.ops.shapes import copy
 from tracejit.ops.sized import SIZED
+from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.iteration import ElementIterator, enumerated

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, Where, fail, placed
+from tracejit.eager.traced_call import run_event
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.effects import CALLBACK
+from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
 from tracejit.trace.record import Event, Recording, current_recording, outside_recordings
@@ -17,7 +18,6 @@ from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
-from tracejit.eager.traced_call import run_event
 
 
 @places.at_the_users_line

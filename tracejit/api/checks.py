@@ -18,20 +18,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.api.derived import callable_of
 from tracejit.api.differences import Entry, Settings, Slopes, in_form, inner
-from tracejit.support.errors import TracejitError, fail
-from tracejit.specialise.function import Function
+from tracejit.api.transforms import jvp, vjp
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import type_of
 from tracejit.ops.marker_ops import OVERRIDE
+from tracejit.specialise.function import Function
+from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options
-from tracejit.api.derived import callable_of
 from tracejit.trace import places
 from tracejit.trace.signature import bind_arguments, signature_of
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, labels, map_tree, unflatten
 from tracejit.trace.variable import Variable, read_leaf
-from tracejit.api.transforms import jvp, vjp
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 MOST_ELEMENTS = 256

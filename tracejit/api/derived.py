@@ -10,11 +10,11 @@ from types import FunctionType, MethodType
 from typing import Any, ParamSpec, TypeVar
 
 from tracejit.autodiff.request import Request, not_differentiable, selected, split_auxiliary
-from tracejit.support.errors import fail
-from tracejit.specialise.function import Function
 from tracejit.ir.graph import Node
-from tracejit.support.memo import Derived
 from tracejit.ops.forms import as_scalar
+from tracejit.specialise.function import Function
+from tracejit.support.errors import fail
+from tracejit.support.memo import Derived
 from tracejit.support.options import Options
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from tracejit.api.derived import callable_of, options_of
 from tracejit.autodiff.request import request_of
 from tracejit.specialise.function import Function
-from tracejit.api.derived import callable_of, options_of
 from tracejit.trace import places
 
 P = ParamSpec("P")

@@ -7,15 +7,15 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
+from tracejit.api.derived import Sources, callable_of, options_of, recorded_as
 from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.request import cotangents_of, like, request_of, tangents_of
-from tracejit.support.errors import NoGradientError, RuleTypeError, ValueNeededError, fail
-from tracejit.specialise.function import Function
 from tracejit.ir.location import NOWHERE
 from tracejit.ops.creation import directions
 from tracejit.ops.forms import as_element
+from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
-from tracejit.api.derived import Sources, callable_of, options_of, recorded_as
+from tracejit.support.errors import NoGradientError, RuleTypeError, ValueNeededError, fail
 from tracejit.trace import places
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder

@@ -10,12 +10,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tracejit.support.errors import TracejitError, fail, placed
-from tracejit.specialise.function import Function
+from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
+from tracejit.eager.recompute import kept, recompute_eagerly
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, pass_through, stop
-from tracejit.eager.recompute import kept, recompute_eagerly
-from tracejit.autodiff.rules import Rule, has_cotangent, is_array, leaf_type
+from tracejit.specialise.function import Function
+from tracejit.support.errors import TracejitError, fail, placed
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
@@ -29,7 +30,6 @@ from tracejit.trace.signature import (
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
-from tracejit.support.words import a
 
 
 def stop_gradient(x: Any) -> Any:

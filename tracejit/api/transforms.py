@@ -12,12 +12,6 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from tracejit.autodiff.request import Request, cotangents_of, request_of, tangents_of
-from tracejit.support.errors import RuleTypeError, fail
-from tracejit.specialise.function import Function
-from tracejit.ir.types import type_of
-from tracejit.specialise.pickling import recallable
-from tracejit.api.linearize import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
 from tracejit.api.derived import (
     Sources,
     callable_of,
@@ -29,6 +23,12 @@ from tracejit.api.derived import (
     recorded_as,
     strong,
 )
+from tracejit.api.linearize import PULLBACK, Halves, SecondHalf, misfit, refuse_structure
+from tracejit.autodiff.request import Request, cotangents_of, request_of, tangents_of
+from tracejit.ir.types import type_of
+from tracejit.specialise.function import Function
+from tracejit.specialise.pickling import recallable
+from tracejit.support.errors import RuleTypeError, fail
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import current_recording

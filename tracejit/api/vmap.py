@@ -7,13 +7,13 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from tracejit.api.derived import callable_of, recorded_as, running
 from tracejit.autodiff.batch import Batch
-from tracejit.support.errors import fail
-from tracejit.specialise.function import Function
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import type_of
+from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
-from tracejit.api.derived import callable_of, recorded_as, running
+from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.memory import seal
 from tracejit.trace.record import Recording

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.autodiff.shift_invariance import EXTREMA, followers_of, has_no_effect
-from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
@@ -34,6 +33,7 @@ from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
 from tracejit.ops.op import OPS, Applied, Joint
 from tracejit.passes.rematerialise import RECOMPUTED
+from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor

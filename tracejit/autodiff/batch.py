@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint, tangent
-from tracejit.support.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
@@ -36,6 +35,7 @@ from tracejit.ops.creation import filled
 from tracejit.ops.infer import promote
 from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Applied, Each, Joint, Op
+from tracejit.support.errors import fail
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 

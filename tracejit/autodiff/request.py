@@ -16,12 +16,12 @@ import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
-from tracejit.support.garbage import collection_paused
-from tracejit.support.errors import fail
 from tracejit.ir.graph import Node
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.support.errors import fail
+from tracejit.support.garbage import collection_paused
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording

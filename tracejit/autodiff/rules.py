@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.signature import signature_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten
-from tracejit.support.words import a
 
 RULES_FOR_NUMPY: list[Any] = []
 """The rules that users have registered for functions of NumPy's: any call may reach them."""

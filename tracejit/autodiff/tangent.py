@@ -25,13 +25,13 @@ import numpy as np
 
 from tracejit.autodiff import adjoint
 from tracejit.autodiff.linearity import LinearMap
-from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import Location
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import IDENTITY, OVERRIDE, Marker, inputs_of
 from tracejit.ops.op import OPS, Applied, Joint, Missing
+from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor

@@ -28,11 +28,11 @@ import numpy as np
 from tracejit.cache import eviction
 from tracejit.cache.folder import Folder, held, words
 from tracejit.cache.key import KERNEL_NAME, constants_bytes, key_of, mark, seal
-from tracejit.cache.settings import size_limit
 from tracejit.cache.modules import MOST_TEXT, Unusable, load_text, read_kernel, refusal, run
 from tracejit.cache.notices import CacheWarning as CacheWarning
 from tracejit.cache.notices import warn_once
 from tracejit.cache.secret import SECRET, secret_of
+from tracejit.cache.settings import size_limit
 from tracejit.support.errors import KernelError, TracejitError
 
 _FIX = "call the function: it is made again. To keep an edited one, copy and import the copy."

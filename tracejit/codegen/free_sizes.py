@@ -10,8 +10,8 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Value
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.weak import SIZE
-from tracejit.support.parsing import parse
 from tracejit.schedule.plan import Plan
+from tracejit.support.parsing import parse
 
 
 def free_names(sizes: Sizes | None) -> set[str]:

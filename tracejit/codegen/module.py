@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.codegen.branches import CLASS, STAGED, UNRECORDED, Flow, Stages
 from tracejit.codegen.constants import Constants
 from tracejit.codegen.defaults import may_be_python
 from tracejit.codegen.expressions import Expressions, import_lines
 from tracejit.codegen.floats import FloatExpressions, pays
-from tracejit.codegen.branches import CLASS, STAGED, UNRECORDED, Flow, Stages
+from tracejit.codegen.free_sizes import free_names, size_lines, size_names, words_of
 from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
-from tracejit.codegen.free_sizes import free_names, size_lines, size_names, words_of
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tile_functions import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
 from tracejit.ir.dims import spelled

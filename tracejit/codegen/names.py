@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 
-from tracejit.support.errors import fail
 from tracejit.ir.graph import Node, Value
 from tracejit.schedule.plan import Plan
+from tracejit.support.errors import fail
 from tracejit.support.words import is_name
 
 BUILTINS = frozenset(

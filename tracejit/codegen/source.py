@@ -23,8 +23,8 @@ with warnings.catch_warnings():
     from astor.code_gen import SourceGenerator
     from astor.string_repr import pretty_string
 
-from tracejit.codegen.parentheses import without_needless
 from tracejit.codegen.lines import broken
+from tracejit.codegen.parentheses import without_needless
 from tracejit.support.parsing import parse
 
 _INDENT = "    "

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.compiler import pipeline
 from tracejit.cache.key import key_of
 from tracejit.cache.settings import default_path
 from tracejit.cache.standalone import load_file, load_sealed, save
 from tracejit.cache.store import Store
-from tracejit.support.garbage import collection_paused
-from tracejit.support.errors import TracejitError, TracejitWarning, without_frames
+from tracejit.compiler import pipeline
 from tracejit.ir.graph import Graph
-from tracejit.support.options import Options
 from tracejit.runtime.allocator import keep_freed_memory
 from tracejit.runtime.blas import on_one_blas_thread
-from tracejit.runtime.processors import threads_of
 from tracejit.runtime.buffer_pool import recycled_empty
+from tracejit.runtime.processors import threads_of
 from tracejit.runtime.workers import in_turn_on
+from tracejit.support.errors import TracejitError, TracejitWarning, without_frames
+from tracejit.support.garbage import collection_paused
+from tracejit.support.options import Options
 from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 

@@ -14,23 +14,6 @@ from tracejit.autodiff.loop_vectorisation import roll_up
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, Memory
 from tracejit.codegen.module import Composed, Module, render
-from tracejit.ir.dims import size_text
-from tracejit.ir.graph import Graph, Value
-from tracejit.ir.location import Origin
-from tracejit.ir.printer import print_graph
-from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
-from tracejit.ir.verify import verify
-from tracejit.compiler.tail_merging import LongWays, called_in_turn, is_long
-from tracejit.ops.op import LIBRARIES
-from tracejit.passes.cse import share, share_decompositions
-from tracejit.passes.dce import drop_dead
-from tracejit.passes.detach import detach
-from tracejit.passes.erase import erase_markers
-from tracejit.passes.improve import improve
-from tracejit.passes.simplify import simplify, simplify_exactly
-from tracejit.schedule.tiling import Tiling
-from tracejit.support.cost_model import costs
-from tracejit.version import __version__
 from tracejit.compiler.bodies import (
     Differentiated,
     ended,
@@ -43,6 +26,23 @@ from tracejit.compiler.bodies import (
     tile_body,
     ways_of,
 )
+from tracejit.compiler.tail_merging import LongWays, called_in_turn, is_long
+from tracejit.ir.dims import size_text
+from tracejit.ir.graph import Graph, Value
+from tracejit.ir.location import Origin
+from tracejit.ir.printer import print_graph
+from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
+from tracejit.ir.verify import verify
+from tracejit.ops.op import LIBRARIES
+from tracejit.passes.cse import share, share_decompositions
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.detach import detach
+from tracejit.passes.erase import erase_markers
+from tracejit.passes.improve import improve
+from tracejit.passes.simplify import simplify, simplify_exactly
+from tracejit.schedule.tiling import Tiling
+from tracejit.support.cost_model import costs
+from tracejit.version import __version__
 
 IR_VERSION = 9
 PASSES: tuple[Callable[[Graph], Graph], ...] = (

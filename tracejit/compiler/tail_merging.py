@@ -16,11 +16,11 @@ from tracejit.autodiff.partition import Partition
 from tracejit.autodiff.tail_matching import Tail, tails
 from tracejit.codegen.branches import Level, Stages, passing
 from tracejit.codegen.module import Body, Composed
+from tracejit.compiler.bodies import Differentiated, Way
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES
 from tracejit.ops.branches import DECIDE, KEEP, LEAVE, MOVE
 from tracejit.schedule.plan import plan_body
-from tracejit.compiler.bodies import Differentiated, Way
 
 FEW_NODES = 400
 

@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.autodiff.tangent import tangents
 from tracejit.autodiff.request import like
-from tracejit.support.errors import fail
-from tracejit.ir.graph import Value
-from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.autodiff.tangent import tangents
 from tracejit.eager.targets import (
     UnconnectedGradients,
     leaves_of,
@@ -20,13 +16,17 @@ from tracejit.eager.targets import (
     wants_zeros,
     zeros_like,
 )
+from tracejit.ir.graph import Value
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, read_leaf
-from tracejit.trace.tape_window import Window
-from tracejit.support.words import a
 
 NAME = "ForwardAccumulator"
 

@@ -20,24 +20,24 @@ from typing import Any
 
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.linearity import LinearMap
-from tracejit.autodiff.tangent import tangents
 from tracejit.autodiff.request import like
+from tracejit.autodiff.tangent import tangents
+from tracejit.compiler.kernel import Kernel
+from tracejit.compiler.pipeline import Recorded
+from tracejit.eager.traced_call import Derivative, Direction, Extent, RecordedDerivative, TracedCall
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
-from tracejit.compiler.kernel import Kernel
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.marker_ops import is_ruled
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.extract import extract
 from tracejit.passes.join import Tree
-from tracejit.compiler.pipeline import Recorded
 from tracejit.runtime.single_flight import Mutex
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, snapshot
 from tracejit.trace.forks import reopened
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
-from tracejit.eager.traced_call import Derivative, Direction, Extent, RecordedDerivative, TracedCall
 
 # So many ways through the rules of one derivative are kept.
 LIMIT = 64

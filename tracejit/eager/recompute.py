@@ -24,17 +24,17 @@ import numpy as np
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.linearity import LinearMap
 from tracejit.autodiff.tangent import tangents
-from tracejit.support.errors import fail
-from tracejit.ops.marker_ops import OVERRIDE, LinearCall, Marker
 from tracejit.eager.window_gradient import compiled_gradients
+from tracejit.ops.marker_ops import OVERRIDE, LinearCall, Marker
+from tracejit.support.errors import fail
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.contents import array_copy, can_change, same_contents
 from tracejit.trace.eager import EAGER
 from tracejit.trace.replays import Run
+from tracejit.trace.tape_window import Sieve, Sight, Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.tape_window import Sieve, Sight, Window
 
 
 def recompute_eagerly(

@@ -11,11 +11,6 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients as differentiate
-from tracejit.support.errors import UnsupportedError, fail
-from tracejit.ir.graph import Value
-from tracejit.ir.types import type_of
-from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
-from tracejit.eager.window_gradient import compiled_gradients, gradients_for
 from tracejit.eager.targets import (
     Reads,
     UnconnectedGradients,
@@ -28,15 +23,20 @@ from tracejit.eager.targets import (
     tensor_of,
     wants_zeros,
 )
+from tracejit.eager.window_gradient import compiled_gradients, gradients_for
+from tracejit.ir.graph import Value
+from tracejit.ir.types import type_of
+from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
+from tracejit.support.errors import UnsupportedError, fail
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.tape_window import Whole, Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
 from tracejit.trace.variable import Variable, current_recorder, strong_array
-from tracejit.trace.tape_window import Whole, Window
-from tracejit.support.words import a
 
 NONE = UnconnectedGradients.NONE
 

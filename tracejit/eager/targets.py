@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.request import like, ones_like
-from tracejit.support.errors import fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
 from tracejit.ops.forms import as_array, as_element
+from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten
 from tracejit.trace.variable import Variable
-from tracejit.support.words import a
 
 Reads = Callable[[Variable], Sequence[Value]]
 Differentiate = Callable[

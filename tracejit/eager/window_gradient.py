@@ -16,20 +16,20 @@ import numpy as np
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.batch import Batch
 from tracejit.autodiff.request import like, ones_like
-from tracejit.support.errors import UnsupportedError
+from tracejit.compiler.kernel import make_kernel
+from tracejit.compiler.pipeline import Recorded
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE, Origin
 from tracejit.ir.types import ArrayType
-from tracejit.compiler.kernel import make_kernel
 from tracejit.ops.marker_ops import inputs_of, is_ruled
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.extract import extract
-from tracejit.compiler.pipeline import Recorded
+from tracejit.support.errors import UnsupportedError
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor
 from tracejit.trace.record import Recording
-from tracejit.trace.tensor import Tensor
 from tracejit.trace.tape_window import Window
+from tracejit.trace.tensor import Tensor
 
 LIMIT = 10_000
 

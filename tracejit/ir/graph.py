@@ -21,9 +21,9 @@ import numpy as np
 
 from tracejit.ir.dims import resolved, spelled
 from tracejit.ir.location import Location
-from tracejit.ir.value_names import Names
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.value_names import Names
 from tracejit.support.words import identifier
 
 

@@ -7,9 +7,9 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tracejit.support.errors import fail
 from tracejit.ir.dims import ESTIMATE, Dim
 from tracejit.ir.sizes import Sizes
+from tracejit.support.errors import fail
 from tracejit.support.parsing import parse
 
 OPERATORS: Final[dict[type, Any]] = {

@@ -32,10 +32,10 @@ from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.dims import Dim, FreeShape, dims_in, estimated, in_numbers, resolved, size_text
 from tracejit.ir.size_parser import parse_sizes
 from tracejit.ir.sizes import Sizes
+from tracejit.support.errors import fail
 
 Form = Literal["array", "scalar", "weak", "handle"]
 Shape = tuple[int, ...]

@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-from tracejit.support.errors import fail
 from tracejit.ir.graph import Constant, Graph, Value
+from tracejit.support.errors import fail
 
 
 def verify(graph: Graph) -> Graph:

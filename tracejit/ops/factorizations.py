@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType
 from tracejit.ops.linalg import (
     check_matrix,
@@ -32,6 +31,7 @@ from tracejit.ops.op import Missing, answer, defop
 from tracejit.ops.phases import adjoint, along, turn, turned
 from tracejit.ops.products import conj
 from tracejit.ops.triangles import lower_half, lower_half_product
+from tracejit.support.errors import fail
 
 
 def _costs(times: int) -> Callable[..., int]:

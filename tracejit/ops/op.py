@@ -40,9 +40,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.support.errors import fail
 
 Rule = Callable[..., Any]
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import hermitian
 from tracejit.ops.linalg import check_matrix, cubic, identity_like, linalg_dtype
 from tracejit.ops.op import answer, defop
 from tracejit.ops.products import conj
+from tracejit.support.errors import fail
 
 
 def _costs(*types: ArrayType, **params: Any) -> int:

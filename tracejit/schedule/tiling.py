@@ -27,8 +27,8 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
 from tracejit.ops.indexing import FULL
 from tracejit.passes.dce import needed_nodes
-from tracejit.schedule.tile_axes import Cut, Cuts, ufunc_of
 from tracejit.schedule.blas_policy import cost_of, is_for_one_blas_thread
+from tracejit.schedule.tile_axes import Cut, Cuts, ufunc_of
 from tracejit.schedule.tile_loops import TILES, Sweep, SweepBody, ones_of
 from tracejit.support.cost_model import costs
 

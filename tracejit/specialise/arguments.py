@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import HANDLE
 from tracejit.ops.forms import as_scalar
 from tracejit.runtime.dispatch import check_apart
 from tracejit.runtime.identity import NotApart
+from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.memory import Written

@@ -14,28 +14,27 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from tracejit.specialise import eager_mode
-from tracejit.specialise import purity_check
 from tracejit.autodiff.request import Request
-from tracejit.support.errors import TracejitError, TracejitWarning, placed, without_frames
 from tracejit.compiler.kernel import Kernel
 from tracejit.ops.branches import DECIDE
-from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
 from tracejit.runtime.dispatch import Entry, Space
-from tracejit.specialise.kernel_table import Made, Shelf
 from tracejit.runtime.single_flight import Mutex
+from tracejit.specialise import eager_mode, purity_check
+from tracejit.specialise.kernel_table import Made, Shelf
+from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
+from tracejit.specialise.uncompiled import UncompiledCalls
+from tracejit.support.errors import TracejitError, TracejitWarning, placed, without_frames
 from tracejit.trace import places
 from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.decisions import Failed
+from tracejit.trace.free_dimensions import Shapes
 from tracejit.trace.mutable_attributes import changes_by_others
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
-from tracejit.trace.free_dimensions import Shapes
 from tracejit.trace.signature import Call, bind_arguments, static_names, take_apart
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import map_tree
 from tracejit.trace.variable import read_leaf
-from tracejit.specialise.uncompiled import UncompiledCalls
 
 S = TypeVar("S", bound=Callable[..., Any])
 TOO_MANY = 5
@@ -340,7 +339,9 @@ def explained(specialise: S) -> S:
         known = next((kernel for entry, kernel, _ in shelf.made if entry is onto), None)
         reason = reason_for(call, shelf.made, self._static_rows(), known)
         others = changes_by_others()
-        first = _recorded_apart(specialise, self, call, space, *rest) if purity_check.is_on() else None
+        first = (
+            _recorded_apart(specialise, self, call, space, *rest) if purity_check.is_on() else None
+        )
         before = shelf.state()
         made: Made = specialise(self, call, space, onto, *rest)
         entry, kernel, _ = made

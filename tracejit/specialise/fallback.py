@@ -13,34 +13,34 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tracejit.specialise import eager_mode
-from tracejit.specialise.arguments import check_containers, eager_source, plain_leaf, write_plainly
 from tracejit.autodiff.request import Request, run_eagerly, selected
-from tracejit.support.errors import TracejitError, Where, fail, placed, without_frames
-from tracejit.specialise.explain import History
-from tracejit.specialise.trace_tree import raised_by_kernel
 from tracejit.compiler.kernel import Kernel
+from tracejit.eager.traced_call import is_unrecorded
 from tracejit.ops.effects import CALLBACK
-from tracejit.specialise.results import CommitFailed, own, taped_result
 from tracejit.runtime.dispatch import Space
 from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import add_note
+from tracejit.specialise import eager_mode
+from tracejit.specialise.arguments import check_containers, eager_source, plain_leaf, write_plainly
+from tracejit.specialise.explain import History
+from tracejit.specialise.results import CommitFailed, own, taped_result
 from tracejit.specialise.specialiser import takes_gradients
 from tracejit.specialise.strict_mode import python_must_raise
+from tracejit.specialise.trace_tree import raised_by_kernel
+from tracejit.support.errors import TracejitError, Where, fail, placed, without_frames
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
+from tracejit.trace.free_dimensions import Shapes
 from tracejit.trace.labelled import has_labelled_inside, unlabelled
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
-from tracejit.trace.free_dimensions import Shapes
 from tracejit.trace.signature import Call, bind_arguments, take_apart
+from tracejit.trace.tape_window import Whole
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.variable import read_leaf
-from tracejit.trace.tape_window import Whole
 from tracejit.trace.writes import is_write, plain_write
-from tracejit.eager.traced_call import is_unrecorded
 
 
 def shown(error: TracejitError) -> BaseException:

@@ -8,30 +8,31 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-from tracejit.specialise.arguments import check_unread, recording_among, without_tensors, write_back
 from tracejit.autodiff.request import Request, rebuild, run
-from tracejit.support.errors import TracejitError, fail
-from tracejit.specialise.explain import Explained, History, explained
-from tracejit.specialise.trace_tree import Ways, answered
 from tracejit.compiler.kernel import Kernel, make_kernel
-from tracejit.support.options import Options, did_you_mean
-from tracejit.specialise.pickling import Travelling
-from tracejit.specialise.fallback import Recovering, shown
-from tracejit.specialise.results import apart
 from tracejit.runtime.dispatch import MISS, Entry, Space, make_entry
 from tracejit.runtime.processors import is_number_of_threads
+from tracejit.specialise.arguments import check_unread, recording_among, without_tensors, write_back
+from tracejit.specialise.eager_mode import OPEN, is_disabled, is_open, way_out
+from tracejit.specialise.explain import Explained, History, explained
+from tracejit.specialise.fallback import Recovering, shown
 from tracejit.specialise.kernel_table import Made, Shelf
+from tracejit.specialise.pickling import Travelling
+from tracejit.specialise.results import apart
 from tracejit.specialise.specialiser import Asked, Run
 from tracejit.specialise.strict_mode import is_mistake, is_strict
-from tracejit.specialise.eager_mode import OPEN, is_disabled, is_open, way_out
+from tracejit.specialise.trace_tree import Ways, answered
+from tracejit.support.errors import TracejitError, fail
+from tracejit.support.options import Options, did_you_mean
+from tracejit.support.words import identifier
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.floating import QUIET, STATE
+from tracejit.trace.free_dimensions import RanOnce, Shapes
 from tracejit.trace.labelled import unlabelled
 from tracejit.trace.mutable_attributes import Attributes, others_lend
 from tracejit.trace.record import Recording, current_recording
-from tracejit.trace.free_dimensions import RanOnce, Shapes
 from tracejit.trace.signature import (
     NUMBERS,
     Call,
@@ -42,7 +43,6 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
-from tracejit.support.words import identifier
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any, NoReturn
 
-from tracejit.support.errors import Where, fail
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.printer import constant_text, parameter_text
-from tracejit.specialise.reasons import changed_by_itself, newest_recording
 from tracejit.runtime.dispatch import Entry
+from tracejit.specialise.reasons import changed_by_itself, newest_recording
 from tracejit.specialise.specialiser import RecordedCall
+from tracejit.support.errors import Where, fail
 from tracejit.trace import places
 from tracejit.trace.capture.changes import described
 from tracejit.trace.capture.exactness import ATOMS

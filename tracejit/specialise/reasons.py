@@ -11,21 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tracejit.support.errors import Where
+from tracejit.compiler.kernel import Kernel
 from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
-from tracejit.compiler.kernel import Kernel
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.identity import groups_of
 from tracejit.specialise.kernel_table import Made
 from tracejit.specialise.sentences import READS, SENTENCES
 from tracejit.specialise.specialiser import RecordedCall
+from tracejit.support.errors import Where
+from tracejit.support.words import a, file_name
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
 from tracejit.trace.free_dimensions import Place
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.sparse_products import is_like_matrix
 from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
-from tracejit.support.words import a, file_name
 
 MOST_COMPARED = 32
 MOST_SAID = 3

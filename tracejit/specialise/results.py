@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.autodiff.request import Answer, Request
-from tracejit.support.errors import fail
+from tracejit.compiler.kernel import Kernel
+from tracejit.compiler.pipeline import Recorded, one_of
+from tracejit.eager.call_operation import Path
+from tracejit.eager.traced_call import run_event
 from tracejit.ir.dims import Dim
 from tracejit.ir.location import Origin
-from tracejit.compiler.kernel import Kernel
 from tracejit.ops.branches import DECIDE, ENSURE
-from tracejit.eager.call_operation import Path
-from tracejit.compiler.pipeline import Recorded, one_of
 from tracejit.runtime.dispatch import Answers, Output
+from tracejit.support.errors import fail
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.eager import EAGER, snapshot
 from tracejit.trace.record import Event, Recording
@@ -26,7 +27,6 @@ from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, flatten, labels
 from tracejit.trace.variable import read_leaf
-from tracejit.eager.traced_call import run_event
 
 Indices = tuple[int, ...]
 

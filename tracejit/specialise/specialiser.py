@@ -8,24 +8,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
-from tracejit.specialise.arguments import check_containers
 from tracejit.autodiff.request import Request, run
-from tracejit.support.errors import TracejitError, Where
+from tracejit.autodiff.rules import RULES_FOR_NUMPY
+from tracejit.eager.call_operation import Path
+from tracejit.eager.traced_call import tensor_of_hidden
 from tracejit.ir.graph import Value
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
-from tracejit.eager.call_operation import Path
-from tracejit.specialise.results import CommitFailed, Finished, finish
-from tracejit.autodiff.rules import RULES_FOR_NUMPY
 from tracejit.runtime.dispatch import drawing, numpy_generator
 from tracejit.runtime.identity import Identity, identity_of
+from tracejit.specialise.arguments import check_containers
+from tracejit.specialise.results import CommitFailed, Finished, finish
+from tracejit.support.errors import TracejitError, Where
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.eager import EAGER, handle_tensor
 from tracejit.trace.files import origin_of
+from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.mutable_attributes import (
     Attribute,
@@ -40,13 +42,11 @@ from tracejit.trace.mutable_attributes import (
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
 from tracejit.trace.recorder import Shared
-from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
 from tracejit.trace.type_questions import refused_types
 from tracejit.trace.variable import Variable
-from tracejit.eager.traced_call import tensor_of_hidden
 
 TRIES = 20
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracejit.compiler.kernel import Kernel
-from tracejit.passes.join import Misfit, Tree
 from tracejit.compiler.pipeline import Recorded
+from tracejit.eager.traced_call import is_unrecorded
+from tracejit.passes.join import Misfit, Tree
 from tracejit.runtime.dispatch import Answers, Entry
 from tracejit.runtime.notes import KERNELS
 from tracejit.runtime.single_flight import Mutex
@@ -20,7 +21,6 @@ from tracejit.specialise.specialiser import RecordedCall
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.mutable_attributes import Attribute
 from tracejit.trace.record import Recording
-from tracejit.eager.traced_call import is_unrecorded
 
 MAX_NODES = 50_000
 

@@ -12,11 +12,11 @@ import sys
 import warnings
 from typing import NamedTuple
 
-from tracejit.support.errors import TracejitWarning
-from tracejit.specialise.trace_tree import MAX_NODES, raised_by_kernel
 from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import line_in_kernel
 from tracejit.runtime.single_flight import Mutex
+from tracejit.specialise.trace_tree import MAX_NODES, raised_by_kernel
+from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 

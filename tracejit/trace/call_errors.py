@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.types import ArrayType
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.exceptions import shape_row
-from tracejit.ir.types import ArrayType
 from tracejit.trace.trees import flatten, map_tree
 
 # NumPy's words for a write that an array of zeros would take.

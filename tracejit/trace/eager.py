@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, fail
 from tracejit.ir.graph import Graph, Held, Node, Value
 from tracejit.ir.location import Location
 from tracejit.ir.types import HANDLE, WEAK_TYPES, ArrayType, type_of
@@ -23,6 +22,7 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.marker_ops import OVERRIDE
 from tracejit.ops.op import Op
 from tracejit.ops.shapes import copy
+from tracejit.support.errors import TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.capture.contents import can_change
 from tracejit.trace.memory import seal, view_of
@@ -30,8 +30,8 @@ from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.replays import Replay, Run
-from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.tape_window import Window, parameters_as_text
+from tracejit.trace.tensor import TENSORS, Tensor
 
 # The index of a value that was computed in the forward run of a recompute region.
 OUT_OF_SIGHT = -1

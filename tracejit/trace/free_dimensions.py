@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tracejit.support.errors import Where, fail
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Graph
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
+from tracejit.support.errors import Where, fail
 from tracejit.trace.signature import Call, Leaf, TensorSpec
 
 MANY = 1 << 18

@@ -26,8 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, fail
-from tracejit.support.exceptions import shape_row
 from tracejit.ir.types import type_of
 from tracejit.ops.creation import as_array, is_recorded, type_in_call
 from tracejit.ops.effects import (
@@ -40,6 +38,8 @@ from tracejit.ops.effects import (
 )
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.op import Op, literal
+from tracejit.support.errors import TracejitError, fail
+from tracejit.support.exceptions import shape_row
 from tracejit.trace import places
 
 DIFFERENTIABLE = {"normal": NORMAL, "uniform": UNIFORM}

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ops.creation import as_array, is_recorded
 from tracejit.ops.updates import with_item
+from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.memory import lies_in_order
 from tracejit.trace.trees import map_tree

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import Shape
 from tracejit.ops.marker_ops import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.updates import set_item
+from tracejit.support.errors import fail
 
 COPY_FIRST = "write into a copy: x = x.copy()."
 CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims", "sliding_window_view"))

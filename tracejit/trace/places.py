@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, Where, without_frames
 from tracejit.ir.location import Location, Origin
+from tracejit.support.errors import TracejitError, Where, without_frames
 from tracejit.support.parsing import parse
+from tracejit.support.words import file_name
 from tracejit.trace.files import shown_file
 from tracejit.trace.positions import Position, positions
-from tracejit.support.words import file_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
@@ -28,6 +27,7 @@ from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
 from tracejit.ops.updates import as_update, set_item
 from tracejit.ops.weak import SIZE
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
 from tracejit.trace.active import active as active
 from tracejit.trace.active import outside_recordings as outside_recordings
@@ -40,8 +40,8 @@ from tracejit.trace.namer import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.scipy_calls import foreign_call
-from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.tape_window import Window
+from tracejit.trace.tensor import TENSORS, Tensor
 
 
 def current_recording() -> Recording | None:

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import HANDLE
 from tracejit.ops.op import answer
 from tracejit.ops.sparse import sparse_product
+from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.eager import handle_tensor
 from tracejit.trace.record import current_recording

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, Where, fail
-from tracejit.support.exceptions import shape_row
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import Location
@@ -25,12 +23,14 @@ from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import IDENTITY
 from tracejit.ops.op import Op
 from tracejit.ops.weak import SIZE
+from tracejit.support.errors import TracejitError, Where, fail
+from tracejit.support.exceptions import shape_row
 from tracejit.trace import places
 from tracejit.trace.memory import lay_like
 from tracejit.trace.printing import destination_of_text
 from tracejit.trace.probes import Probe
-from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.tape_window import Window
+from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 

@@ -12,6 +12,7 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tracejit.ir.types import ArrayType
 from tracejit.support.errors import (
     InPlaceError,
     TracejitError,
@@ -20,7 +21,6 @@ from tracejit.support.errors import (
     fail,
 )
 from tracejit.support.exceptions import REFUSALS
-from tracejit.ir.types import ArrayType
 from tracejit.trace.places import OWN_FOLDERS
 
 _STANDARD = sysconfig.get_path("stdlib") + os.sep

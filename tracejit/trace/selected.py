@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ops.creation import is_recorded, type_in_call
 from tracejit.ops.indexing import RECORDED_MASK
 from tracejit.ops.loops import masked_call
+from tracejit.support.errors import fail
 
 # Reductions of all that is selected, by what they are under a mask.
 REDUCTIONS: frozenset[Any] = frozenset(

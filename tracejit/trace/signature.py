@@ -17,16 +17,16 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.support.errors import fail
+from tracejit.support.words import identifier
 from tracejit.trace.capture.exactness import is_exactly
 from tracejit.trace.draws import is_generator
 from tracejit.trace.labelled import is_labelled
 from tracejit.trace.sparse_products import is_like_matrix, is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
-from tracejit.support.words import identifier
 
 Role = Literal["array", "scalar", "number", "static", "variable", "generator", "sparse"]
 

@@ -16,16 +16,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, fail
 from tracejit.ir.graph import Value
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.areas import handler_of
 from tracejit.ops.creation import filled_like, full
 from tracejit.ops.op import DIRECT
+from tracejit.support.errors import TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer, ArrayMethods
-from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.call_errors import call_error, spelling
+from tracejit.trace.memory import Owner, Written, lies_in_order
 from tracejit.trace.selected import Selected
 from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.writes import out_by_name, write_at, write_result

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.dims import FreeShape
-from tracejit.trace.capture.exactness import ATOMS, Same, exact, exact_key, is_plain
 from tracejit.support.words import attribute, is_name, quoted, word_of
+from tracejit.trace.capture.exactness import ATOMS, Same, exact, exact_key, is_plain
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)

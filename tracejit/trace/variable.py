@@ -10,12 +10,13 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Held, Value
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.creation import cast
 from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.support.errors import fail
+from tracejit.support.words import a
 from tracejit.trace import places
 from tracejit.trace.arraylike import ArrayContainer
 from tracejit.trace.eager import EAGER
@@ -26,7 +27,6 @@ from tracejit.trace.sparse_products import hands_over, no_array
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import map_tree
 from tracejit.trace.writes import targets_of
-from tracejit.support.words import a
 
 _serials = count()
 

@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tracejit.support.errors import TracejitError, ValueNeededError, fail
 from tracejit.ops.creation import as_array, cast, is_recorded, settled, type_in_call
 from tracejit.ops.indexing import parsed_index
 from tracejit.ops.loops import masked_call
 from tracejit.ops.op import answer
 from tracejit.ops.updates import replaced, with_at, with_item
+from tracejit.support.errors import TracejitError, ValueNeededError, fail
 from tracejit.trace import places
 from tracejit.trace.memory import View
 from tracejit.trace.selected import Selected

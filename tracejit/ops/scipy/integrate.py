@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.integrate as si
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis
 from tracejit.ops.op import Op, answer, composite
 from tracejit.ops.reductions import along
 from tracejit.ops.scipy.calls import along_one_axis, linalg_op
+from tracejit.support.errors import fail
 
 
 def _spacing(y: Any, x: Any, dx: Any, axis: int) -> Any:

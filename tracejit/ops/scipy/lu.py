@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.linalg import identity_like
 from tracejit.ops.op import Op, answer
 from tracejit.ops.scipy.calls import checked, linalg_op, matrix
 from tracejit.ops.scipy.solvers import in_columns, solve_triangular, solved_shape
+from tracejit.support.errors import fail
 
 
 def _lu_shapes(a: ArrayType, **params: Any) -> list[Shape]:

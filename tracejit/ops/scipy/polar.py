@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.scipy.calls import linalg_op, matrix
 from tracejit.ops.scipy.qr import added
 from tracejit.ops.scipy.solvers import solve_sylvester
+from tracejit.support.errors import fail
 
 
 def _check(a: Any) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.factorizations import hermitian
 from tracejit.ops.op import answer
 from tracejit.ops.scipy.calls import in_its_container, linalg_op, matrix
 from tracejit.ops.scipy.lu import right_quotient
+from tracejit.support.errors import fail
 
 
 def added(*terms: Any) -> Any:

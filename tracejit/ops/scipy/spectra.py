@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import eigh as numpy_eigh
@@ -25,6 +24,7 @@ from tracejit.ops.products import conj
 from tracejit.ops.scipy.calls import answer_types, in_its_container, linalg_op, matrix, square
 from tracejit.ops.scipy.qr import added
 from tracejit.ops.scipy.solvers import fold_part, read_part
+from tracejit.support.errors import fail
 
 # Hermitian matrices
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.creation import type_in_call
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.infer import broadcast_shapes, ufunc_dtypes
 from tracejit.ops.op import Op, Rule, answer, defop
 from tracejit.ops.ufuncs import elementwise, operands_of
+from tracejit.support.errors import fail
 
 SINGLE = ("float32", "complex64")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")

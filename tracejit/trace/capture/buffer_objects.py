@@ -6,10 +6,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tracejit.support.words import attribute
 from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.reads import is_foreign_module, module_name
 from tracejit.trace.capture.walk import Walk
-from tracejit.support.words import attribute
 
 
 def visit_buffer(walk: Walk, value: Any, held: str, name: str) -> None:

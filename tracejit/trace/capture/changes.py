@@ -18,9 +18,9 @@ import numpy as np
 
 from tracejit.ir.types import type_of
 from tracejit.support.parsing import parse
+from tracejit.support.words import a
 from tracejit.trace.capture.ambient import Ambient
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.support.words import a
 
 LONGEST = 40
 GONE = "gone"

@@ -14,6 +14,7 @@ from types import (
 )
 from typing import Any
 
+from tracejit.support.words import attribute, quoted
 from tracejit.trace.capture.exactness import is_own
 from tracejit.trace.capture.libraries import is_of_library, kept_names, library_parts
 from tracejit.trace.capture.reads import (
@@ -26,7 +27,6 @@ from tracejit.trace.capture.reads import (
     module_name,
 )
 from tracejit.trace.capture.walk import Walk
-from tracejit.support.words import attribute, quoted
 
 BUILTIN_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 # Python calls these when an object is made or dropped, and those when it is shown.

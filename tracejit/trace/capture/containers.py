@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.support.words import word_of
 from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.contents import can_change, owner_of
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.walk import Walk
-from tracejit.support.words import word_of
 
 
 def visit_container(walk: Walk, value: Any, held: str, name: str) -> None:

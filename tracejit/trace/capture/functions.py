@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.support.words import quoted
 from tracejit.trace.capture.contents import Memory, is_large
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guards import is_empty
@@ -36,7 +37,6 @@ from tracejit.trace.capture.reads import (
 )
 from tracejit.trace.capture.walk import Walk
 from tracejit.trace.draws import is_random
-from tracejit.support.words import quoted
 
 CALLBACKS = "tracejit.api.callbacks"
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import special as sc
 
-from tracejit.support.errors import fail
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.batching import Moved, aligned, behind
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, reduced_shape
 from tracejit.ops.op import Op, answer, defop
+from tracejit.support.errors import fail
 
 Axis = tuple[int, ...] | None
 
