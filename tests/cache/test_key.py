@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit.cache.key import (
     KERNEL_NAME,
     constants_bytes,
@@ -21,10 +22,9 @@ from tracejit.cache.key import (
     sealed_size,
     verify,
 )
-from tracejit.support import errors
 from tracejit.support.errors import UnsupportedError
 
-ROOT = Path(errors.__file__).parents[1]
+ROOT = Path(tj.__file__).parents[1]
 KEY = "3f9a1c07" + 56 * "0"
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit import kernels
 from tracejit.cache.key import digest, kernel_name
 from tracejit.cache.store import Store
-from tracejit.support import errors
 from tracejit.support.errors import KernelError
 
-ROOT = Path(errors.__file__).parents[1]
+ROOT = Path(tj.__file__).parents[1]
 KEY = digest("loss")
 NAME = kernel_name("loss", "f8_3", KEY)
 TEXT = (

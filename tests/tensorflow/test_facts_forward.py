@@ -3,8 +3,8 @@ do here.
 
 The numbers are those of the list of observed behaviour: 249 to 258 registered gradients, 259 to 274
 the ForwardAccumulator; those below are programs of other chapters that were moved forward, too.
-Tangents are taken eagerly, around a compiled function and inside one (tests/eager/test_accumulator.py),
-gradients in every mode (tests/test_corners.py).
+Tangents are taken eagerly, around a compiled function and inside one
+(tests/eager/test_accumulator.py), gradients in every mode (tests/test_corners.py).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ can be differentiated again. Everything that is common to all ops happens here a
 - complex cotangents are conjugated on entry and on exit: inside, rules are plain transposes, and
   outside the gradient of a real loss L is the conjugate cotangent, dL = Re(conj(grad) * dz), as
   in TensorFlow;
-- a maximum that is subtracted, and of which nothing depends in the end (`autodiff/shift_invariance.py`),
-  hands nothing on: its cotangent is zero but for rounding;
+- a maximum that is subtracted, and of which nothing depends in the end, hands nothing on: its
+  cotangent is zero but for rounding (`autodiff/shift_invariance.py`);
 - a value that is not floating or complex, or that no path connects to an x, gets no cotangent;
 - nodes of a recompute region are cloned where the reverse pass reaches the region, so that what
   they computed need not be kept. The clones belong to a region of their own: nothing merges them

@@ -1,8 +1,8 @@
 """Which values backward computes again in place of keeping them.
 
 What backward reads of forward is kept or computed again from what is kept; the cheapest choice is a
-cut (`autodiff/minimum_cut.py`). A node is on the sink's side where it is computed again, a value where it
-is there in backward:
+cut (`autodiff/minimum_cut.py`). A node is on the sink's side where it is computed again, a value
+where it is there in backward:
 
     source -> node     what it costs to compute the node again; UNCUT where it may not be
     node   -> value    what it costs to keep a result of it

@@ -3,9 +3,10 @@ depends on data.
 
 To write the reverse pass of every way would take as many statements as all of them have together.
 But they go on alike from where they have come back to what the ways have in common
-(`autodiff/tail_matching.py`): backward is the longest of them, with the own statements of each other way
-before the statement at which it joins. What forward keeps stands in one tuple inside another, one
-for each segment, so that a segment is written once there, too. `value_and_grad` calls both.
+(`autodiff/tail_matching.py`): backward is the longest of them, with the own statements of each
+other way before the statement at which it joins. What forward keeps stands in one tuple inside
+another, one for each segment, so that a segment is written once there, too. `value_and_grad` calls
+both.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The lowest package: what every other one may import, and that imports none of them."""
+"""Foundations that know no graph: errors, options, words, the parser, garbage collection."""

@@ -139,7 +139,7 @@ class Work:
 
 @dataclass(frozen=True)
 class BlasThreads:
-    """When the BLAS has several threads (schedule/blas_policy.py). Measured on two cores with OpenBLAS
+    """When the BLAS has several threads (schedule/blas_policy.py). Measured on two cores, OpenBLAS
     0.3.27 to 0.3.31, also beside two processes that compute: with two threads the least time of a
     product of 0.1 to 0.5 ms was 0.6 to 0.8 of that with one, the median or the 95th percentile 5 to
     2,000 times it. `python -m tests.benchmarks.under_load` measures it again."""

@@ -6,10 +6,10 @@ why that cannot be right, and the fix. `fail(name, where, **words)` fills a row 
 exception; the caller raises it. Nothing else in tracejit composes an error text, and a test
 triggers every row.
 
->>> error = fail("wrong-arity", None, function="loss", problem="missing a required argument: 'w'")
+>>> error = fail("wrong-arity", None, function="loss", problem="missing an argument: 'w'")
 >>> raise error
 Traceback (most recent call last):
-tracejit.support.exceptions.ArityError: loss() cannot be called like this: missing a required argument: 'w'.
+tracejit.support.exceptions.ArityError: loss() cannot be called like this: missing an argument: 'w'.
   Why: arguments are bound by the signature of loss, as in Python.
   Fix: call it as the undecorated function is called.
 """
