@@ -25,11 +25,10 @@ from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit.autodiff import residuals
-from tracejit.codegen import constants, floats, module, release
+from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
 from tracejit.ops import triangles
 from tracejit.passes import (
-    algebra,
     choices,
     column_sums,
     contract,
@@ -136,7 +135,7 @@ def with_elementwise(kind: Kind) -> tuple[Kind, ...]:
 OPTIMISATIONS: dict[str, Optimisation] = {
     "strengthen": Optimisation(
         (patterns.powers, patterns.powers, patterns.elementwise),
-        limits=[(algebra, "LOGADDEXP_ELEMENTS", 0)],
+        figures={"least_logaddexp_elements": 0},
         passes=[strengthen],
     ),
     "collect_like_terms": Optimisation(
@@ -154,13 +153,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "contract": Optimisation(
         with_elementwise(patterns.contracted),
         SQUARES,
-        limits=[(contract, "LEAST_PRODUCTS", 1), (contract, "LEAST_TERMS", 1)],
+        figures={"least_contracted_products": 1, "least_contracted_terms": 1},
         passes=[contract.contract],
     ),
     "sum_columns_first": Optimisation(
         with_elementwise(patterns.columns),
         SQUARES,
-        limits=[(column_sums, "LEAST_ELEMENTS", 1)],
+        figures={"least_column_sum_elements": 1},
         passes=[column_sums.sum_columns_first],
     ),
     "take_sums_apart": Optimisation(
@@ -301,15 +300,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "recycle": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[(buffer_pool, "LEAST_BYTES", 1)],
-        figures=TILES,
+        figures={**TILES, "pooled_bytes": 1},
         options={"recycle": True},
     ),
     "floats": Optimisation(
         (patterns.scalars,),
         patterns.numbers(),
         [(module, "pays", lambda plan: False)],
-        [(floats, "CALLED", 0), (floats, "TAKEN", 0), (floats, "RETURNED", 0)],
+        figures={"python_call": 0, "float_made": 0, "scalar_made": 0},
         lengths=(4, 16),
     ),
     "constants": Optimisation(
@@ -326,16 +324,16 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.factors, patterns.elementwise, patterns.sums),
         SQUARES,
         [(bodies, "choose", lambda part, gradients, budget: NOTHING)],
-        [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
+        figures={"least_recomputed_bytes": 0, "uncached_bytes": 0},
     ),
     "release": Optimisation(
         patterns.EVERY,
         SQUARES,
-        [(release, "WORTH", 1 << 60)],
-        [
-            *[(release, name, 0) for name in ("WORTH", "SMALL", "LARGE")],
-            *[(release, name, 1 << 60) for name in ("SLACK", "LITTLE", "PART")],
-        ],
+        figures_off={"released_body_bytes": 1 << 60},
+        figures={
+            **dict.fromkeys(("released_body_bytes", "unreleased_bytes", "held_bytes"), 0),
+            **dict.fromkeys(("held_part", "little_part", "released_part"), 1 << 60),
+        },
         least=4,
     ),
     "memory budget": Optimisation(

@@ -20,10 +20,9 @@ from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.indexing import FULL
 from tracejit.ops.op import Joint
+from tracejit.support.cost_model import costs
 
 EXTREMA = frozenset(("max", "min"))
-LONGEST = 64
-"""How many operations are looked at; a log-softmax has six."""
 
 Axes = tuple[Any, ...]
 
@@ -69,7 +68,7 @@ def has_no_effect(
         if node.op.vjp == ():
             continue
         move = MOVES.get(node.op.name)
-        if move is None or steps > LONGEST or isinstance(node.op.vjp, Joint):
+        if move is None or steps > costs().shifted_operations or isinstance(node.op.vjp, Joint):
             return False
         try:
             note(node.results[0], move(node, tuple(map(motions.get, node.operands))))

@@ -36,6 +36,9 @@ Elements: TypeAlias = int
 Rows: TypeAlias = int
 Count: TypeAlias = int
 """Of nodes, operands, steps: of what stands in a graph."""
+Part: TypeAlias = int
+"""One of so many."""
+Prices: TypeAlias = tuple[int, ...]
 Additions: TypeAlias = float
 """Time, as that of one element of a plain operation such as an addition: some 0.3 ns."""
 Nanoseconds: TypeAlias = float
@@ -50,6 +53,9 @@ class Libraries:
     blas_elements: Elements = 8192
     """OpenBLAS adds up as many on one thread: it uses several above 10,000. So the number of
     threads does not show in the last bits."""
+    mmap_bytes: Bytes = 1 << 25
+    """A block from which on glibc gives it back to the system when it is freed, at most
+    (M_MMAP_THRESHOLD)."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +191,145 @@ class Inlining:
 
 
 @dataclass(frozen=True)
-class CostModel(Libraries, Tiles, Sums, Work, BlasThreads, Inlining):
+class Memory:
+    """What stays in memory: results, residuals, names, freed blocks (autodiff/residuals.py,
+    codegen/release.py, runtime/allocator.py, buffer_pool.py). Measured: `uncached_bytes`, from
+    where on computing again beats reading, and `mmap_bytes`, as page faults of arrays of each size;
+    docs/performance.md, "Residuals and memory" and "Recomputing". Chosen: the others, for few
+    `del` and little above what is needed."""
+
+    uncached_bytes: Bytes = 30_000_000
+    """An array that is in no cache when it is read again."""
+    least_recomputed_bytes: Bytes = 1 << 16
+    """An array from which on a view, cast, negative or multiple is computed again, not kept."""
+    recomputing_prices: Prices = (1, 4, 32, 1 << 40)
+    """Operations that a byte may cost, tried in turn until a memory budget is kept to."""
+    hopeless_parts: Share = 1.5
+    """More parts are not tried where the last needed so much of the bytes of the best."""
+    unreleased_bytes: Bytes = 1 << 12
+    """An array up to which its name holds it: letting go takes as long as that does."""
+    released_body_bytes: Bytes = 1 << 14
+    """What a body allocates in all, from which on it lets go of arrays."""
+    held_part: Part = 10
+    """The part of what is needed that may be held besides, up to `held_bytes`."""
+    little_part: Part = 32
+    """It is no more than this where arrays each larger than that ..."""
+    released_part: Part = 4
+    """... hold this part together."""
+    held_bytes: Bytes = 1 << 20
+    """Less needed than that, more may be held rather than ..."""
+    statements_per_release: Count = 16
+    """... a `del` in so many statements."""
+    freed_bytes: Bytes = 1 << 28
+    """Freed memory that stays with the process (M_TRIM_THRESHOLD): the states of many steps."""
+    pooled_bytes: Bytes = Libraries.mmap_bytes
+    """A result from which on a kernel with `recycle=True` hands it out again, ..."""
+    pooled_arrays: Count = 4
+    """... of the last so many."""
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """Numbers and constants in the text (codegen/floats.py, constants.py). Measured by `scalars` in
+    tests/benchmarks/cost_model.py."""
+
+    scalar_operation: Nanoseconds = 65.0
+    """Arithmetic on two NumPy scalars."""
+    float_operation_gain: Nanoseconds = 35.0
+    """What of it Python floats save."""
+    scalar_call: Nanoseconds = 220.0
+    """A ufunc of a NumPy scalar."""
+    float_call_gain: Nanoseconds = 15.0
+    """What of it a Python float saves."""
+    float_made: Nanoseconds = 40.0
+    """A Python float made of an argument."""
+    scalar_made: Nanoseconds = 110.0
+    """A NumPy scalar made of a result."""
+    python_call: Nanoseconds = 80.0
+    """A call of the function on floats."""
+    least_float_gain: Share = 0.05
+    """What Python floats must save of a function's time."""
+    named_number_elements: Elements = 16_384
+    """An array up to which a number that it meets is a 0-d array with a name: 200 ns a call."""
+    folded_elements: Elements = 16
+    """A result up to which an operation on constants is a constant."""
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """Cheaper operations for the same (passes/algebra.py, products.py, contract.py, column_sums.py,
+    autodiff/shift_invariance.py). Measured by `rewrites` in tests/benchmarks/cost_model.py. Chosen,
+    to bound a search: those called `..._depth` and `shifted_operations`."""
+
+    most_factors_of_power: Count = 8
+    """An integer power up to which it is a product."""
+    most_factors_of_reciprocal: Count = 4
+    """A negative one up to which it is a product of reciprocals: more ones, more rounding."""
+    least_logaddexp_elements: Elements = 512
+    """An array from which on `logaddexp` is spelled out."""
+    most_mask_elements: Elements = 4096
+    """A matrix up to which the mask of its triangle is a constant."""
+    dot_operations: Count = 300_000
+    """Multiplications and additions up to which `dot` saves time against `@`."""
+    least_contracted_products: Count = 1000
+    """Products of all factors of an `einsum` from which on it goes in steps, ..."""
+    least_contracted_terms: Count = 4
+    """... and so many for each number of the result, which is looked at for nan."""
+    least_column_sum_elements: Elements = 256
+    """An array from which on its sum is taken apart into sums of what it is made of."""
+    column_sum_depth: Count = 12
+    """Operations that a sum is taken back through, at most."""
+    shifted_operations: Count = 64
+    """Operations through which a maximum that is subtracted is followed: a log-softmax has six."""
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured: where
+    calls cost more than arithmetic; docs/performance.md, "Loops and small products". Chosen:
+    `vectorised_depth`, below Python's limit of recursion."""
+
+    least_copies: Count = 3
+    """Copies of an operation from which on they are one over a first axis."""
+    vectorised_operations: Count = 8_000_000
+    """Work of one up to which it is."""
+    vectorised_depth: Count = 150
+    """Operations through which copies are followed."""
+    least_steps: Count = 4
+    """Products of steps from which on they are one product."""
+    step_operations: Count = 2_000_000
+    """Work of one up to which they are."""
+    joined_bytes: Bytes = 1 << 23
+    """Operands of all steps together, at most."""
+    copied_for_one: Count = 8
+    """Elements that may be copied to save the addition of one."""
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """How often what a module computes is written (compiler/bodies.py, tail_merging.py), and on how
+    many threads it runs. Measured on programs of 1,000 to 10,000 operations: docs/performance.md,
+    "The first call"."""
+
+    many_nodes: Count = 8_000
+    """A program from which on `value_and_grad` calls `forward` and `backward`."""
+    few_nodes: Count = 400
+    """The reverse passes of all branches up to which each is written by itself."""
+    most_threads: Count = 2
+    """Threads of tiles by default. More were not measured: they share Python's lock between any two
+    operations, and the memory."""
+
+
+@dataclass(frozen=True)
+class CostModel(
+    Libraries, Tiles, Sums, Work, BlasThreads, Inlining, Memory, Scalars, Rewrites, Loops, Bodies
+):
     """All figures. Compare, replace (`dataclasses.replace`) and print it as any dataclass."""
+
+    @property
+    def largest_freed_bytes(self) -> Bytes:
+        """The largest block whose freeing glibc learns from, with what malloc adds to it."""
+        return self.mmap_bytes - 2**16
 
     @cached_property
     def digest(self) -> str:
