@@ -82,6 +82,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.ir.translation": "tests/ir/test_sizes.py",
     "tracejit.codegen.free_sizes": "tests/test_sizes.py",
     "tracejit.trace.free_dimensions": "tests/test_sizes.py",
+    "tracejit.support.code_costs": "tests/support/test_cost_model.py",
     "tracejit.support.exceptions": "tests/support/test_errors.py",
     "tracejit.support.gradient_errors": "tests/support/test_errors.py",
     "tracejit.compiler.tail_merging": "tests/test_branches.py",

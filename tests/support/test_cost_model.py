@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.support import cost_model
+from tracejit.support import code_costs
 from tracejit.support.cost_model import DEFAULT, CostModel, assuming, costs
 
-SECTIONS = [each for each in CostModel.__mro__ if each.__module__ == cost_model.__name__]
-UNITS = {name for name, kind in cost_model.__annotations__.items() if kind == "TypeAlias"}
+SECTIONS = [each for each in CostModel.__mro__ if each is not object]
+UNITS = {name for name, kind in code_costs.__annotations__.items() if kind == "TypeAlias"}
 SOURCE = ("Measured", "Known", "Chosen", "Derived")
 
 
