@@ -27,7 +27,6 @@ from tests.test_programs import FEW
 from tracejit.autodiff import residuals
 from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
-from tracejit.ops import triangles
 from tracejit.passes import (
     choices,
     column_sums,
@@ -172,7 +171,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "substitute_factors": Optimisation(
         with_elementwise(patterns.factored),
         SQUARES,
-        limits=[(triangles, "BLOCK_ROWS", 2), (triangles, "LEAST_BLOCKS", 0)],
+        figures={"triangle_rows": 2, "least_triangle_blocks": 0},
         passes=[substitute_factors],
     ),
     "take_factors_apart": Optimisation(

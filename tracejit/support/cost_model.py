@@ -39,6 +39,7 @@ from tracejit.support.code_costs import (
     Inlining,
     Libraries,
     Memory,
+    Nanoseconds,
     Rows,
     Scalars,
     Tiles,
@@ -103,6 +104,45 @@ class Rewrites:
 
 
 @dataclass(frozen=True, eq=False)
+class Operations:
+    """The forms of operations that several steps make (ops/contractions.py, products.py,
+    index_text.py, linalg.py, triangles.py). Measured by `operations` in
+    tests/benchmarks/cost_model.py. Chosen, to bound a search: `few_factors`."""
+
+    view_call: Nanoseconds = 100.0
+    """A view: a transposed one, or one in another shape."""
+    copy_call: Nanoseconds = 1000.0
+    """A copy, besides one for each element."""
+    strided_element: Nanoseconds = 0.5
+    """An element of a result that does not lie in order, when it is read."""
+    stacked_matrix: Nanoseconds = 40.0
+    """Each matrix of a stack that is multiplied."""
+    least_vecdot_row: Elements = 8
+    """Rows up to which `einsum` adds up products as fast as `vecdot` where there are more ..."""
+    few_vecdot_rows: Rows = 64
+    """... than these."""
+    small_product: Count = 100
+    """Multiplications of a matrix and a vector up to which `einsum` is faster than `@` where there
+    are more ..."""
+    few_products: Count = 8
+    """... of them than these."""
+    few_factors: Count = 6
+    """Factors of an `einsum` of which the best order of all is looked for."""
+    large_step: Elements = 1 << 20
+    """The result of a step of it, at most, or the largest operand."""
+    added_columns: Count = 8
+    """Columns up to which rows are added at an index one column after the other."""
+    many_indexed_elements: Elements = 512
+    """An array from which on the general way to index is what costs."""
+    inverse_rows: Rows = 32
+    """Rows of the blocks by which a triangular matrix is inverted."""
+    triangle_rows: Rows = 32
+    """Rows of the blocks by which it is solved for, or half a product is made."""
+    least_triangle_blocks: Count = 3
+    """Blocks of a matrix from which on that pays."""
+
+
+@dataclass(frozen=True, eq=False)
 class Loops:
     """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured: where
     calls cost more than arithmetic; docs/performance.md, "Loops and small products". Chosen:
@@ -126,7 +166,18 @@ class Loops:
 
 @dataclass(frozen=True, eq=False)
 class CostModel(
-    Libraries, Tiles, Sums, Work, BlasThreads, Inlining, Memory, Scalars, Rewrites, Loops, Bodies
+    Libraries,
+    Tiles,
+    Work,
+    BlasThreads,
+    Inlining,
+    Memory,
+    Scalars,
+    Bodies,
+    Operations,
+    Sums,
+    Rewrites,
+    Loops,
 ):
     """All figures. Replace some of them by `dataclasses.replace`; a model equals itself alone."""
 
