@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.benchmarks import cost_model as benchmark
 from tracejit.support import code_costs
 from tracejit.support.cost_model import DEFAULT, CostModel, assuming, costs
 
@@ -72,3 +73,14 @@ def test_the_key_of_a_kernel_depends_on_the_model() -> None:
     with assuming(tile_bytes=320):
         assert key() != before
     assert key() == before
+
+
+def test_the_table_of_the_benchmarks_measures_figures_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(benchmark, "SECONDS", 0.0)
+    names = {field.name for field in dataclasses.fields(CostModel)}
+    assert set(benchmark.measured()) <= names
+    benchmark.main()
+    table = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert names == {words[0] for words in table if len(words) > 1}

@@ -86,7 +86,7 @@ class Work:
     einsum_multiplication: Additions = 2.0
     """One of NumPy's own loops."""
     dearest_element: Additions = 6.0
-    """An element of the slowest ufuncs, whatever their op says."""
+    """An element of `tanh`: no ufunc counts for more, whatever its op says."""
     spread_row: Additions = 12.0
     """A row where NumPy goes row by row, for an operand that is broadcast along it."""
     gathered_element: Additions = 3.0
@@ -143,10 +143,10 @@ class Inlining:
 @dataclass(frozen=True, eq=False)
 class Memory:
     """What stays in memory: results, residuals, names, freed blocks (autodiff/residuals.py,
-    codegen/release.py, runtime/allocator.py, buffer_pool.py). Measured: `uncached_bytes`, from
-    where on computing again beats reading, and `mmap_bytes`, as page faults of arrays of each size;
-    docs/performance.md, "Residuals and memory" and "Recomputing". Chosen: the others, for few
-    `del` and little above what is needed."""
+    codegen/release.py, compiler/kernel.py, runtime/allocator.py, buffer_pool.py). Measured:
+    `uncached_bytes`, from where on computing again beats reading, and `mmap_bytes`, as page
+    faults of arrays of each size; docs/performance.md, "Residuals and memory" and
+    "Recomputing". Chosen: the others, for few `del` and little above what is needed."""
 
     uncached_bytes: Bytes = 30_000_000
     """An array that is in no cache when it is read again."""
@@ -170,6 +170,8 @@ class Memory:
     """Less needed than that, more may be held rather than ..."""
     statements_per_release: Count = 16
     """... a `del` in so many statements."""
+    shared_bytes: Bytes = 1 << 12
+    """A constant from which on the kernel and its recorded program hold one array."""
     freed_bytes: Bytes = 1 << 28
     """Freed memory that stays with the process (M_TRIM_THRESHOLD): the states of many steps."""
     pooled_bytes: Bytes = Libraries.mmap_bytes
