@@ -35,6 +35,17 @@ collect_ignore_glob = [
     "benchmarks/adapters/for_*.py",
 ]
 
+# Their asserts tell what they compared, as those of the tests do.
+for name in ("batched", "eager", "memory", "recorded"):
+    pytest.register_assert_rewrite(f"tests.ops.properties.{name}")
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Generate the nightly tests, tens of thousands, only where they are not deselected."""
+    marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
+    by_day = "not nightly" in collector.config.getoption("markexpr")
+    return [] if by_day and "nightly" in marks else None
+
 
 @pytest.fixture
 def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
