@@ -7,6 +7,7 @@ import zlib
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import table
@@ -26,6 +27,8 @@ class Case:
         self.sample = sample
         self.name = f"{sample.op}-{number}"
         self.seed = zlib.crc32(self.name.encode())
+        # Programs that several properties share, under what each is made from.
+        self.shared: dict[Any, Any] = {}
 
     @cached_property
     def program(self) -> Program:
@@ -49,6 +52,7 @@ class Case:
 
     def forget(self) -> None:
         """Drop the programs and their graphs; they are made again when asked for."""
+        self.shared.clear()
         for name in ("program", "single", "empty"):
             self.__dict__.pop(name, None)
 

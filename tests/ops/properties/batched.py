@@ -244,6 +244,14 @@ class BatchedProgram(Program):
         return drop_dead(super()._finish(started, outputs))
 
 
+def batched(case: Case, there: tuple[bool, ...]) -> BatchedProgram:
+    """The call of a sample with a batch for the leaves that are `there`, made once."""
+    if there not in case.shared:
+        case.shared[there] = BatchedProgram(case, there)
+    program: BatchedProgram = case.shared[there]
+    return program
+
+
 def choices(case: Case) -> list[tuple[bool, ...]]:
     """Which leaves are batched: all that are floating, the first, the last."""
     leaves = flatten(case.sample.args)[0]
@@ -343,7 +351,7 @@ def assert_transposed(program: BatchedProgram, dots: list[Any], grads: list[Any]
 @sample_property(lambda case: choices(case), every=4)
 def a_batch_is_a_loop(case: Case) -> None:
     for there in choices(case):
-        program = BatchedProgram(case, there)
+        program = batched(case, there)
         for actual, expected in zip(program.value(), program.expected[0], strict=True):
             if is_result(expected):
                 assert_near(actual, np.asarray(expected))
@@ -360,7 +368,7 @@ def a_batch_is_a_loop(case: Case) -> None:
 
 @sample_property(lambda case: case.order >= 1, every=4)
 def derivatives_for_a_batch_are_a_loop(case: Case) -> None:
-    program = BatchedProgram(case, choices(case)[0])
+    program = batched(case, choices(case)[0])
     if not program.used_seeds:
         return
     low = lowest_precision(program)
@@ -379,7 +387,7 @@ NOT_FOR_NONE = {
 
 @sample_property(lambda case: choices(case) and case.sample.op not in NOT_FOR_NONE, every=4)
 def a_batch_may_be_empty(case: Case) -> None:
-    program = BatchedProgram(case, choices(case)[0])
+    program = batched(case, choices(case)[0])
     wholes = [y for y in program.expected[0] if is_result(y)]
     for actual, whole in zip(program.empty_value(), wholes, strict=True):
         assert_near(actual, whole[:0])
