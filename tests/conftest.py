@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,10 @@ settings.register_profile("same", derandomize=True, deadline=None, database=None
 settings.load_profile("same")
 
 TABLES = Path(__file__).parent / "ops"
+
+# No run reads what another has left, or leaves anything in the user's cache.
+CACHE = Path(tempfile.mkdtemp(prefix="tracejit-tests.")).resolve()
+os.environ["TRACEJIT_CACHE_DIR"] = str(CACHE)
 
 # No fallback to Python hides a mistake of tracejit in a test; subprocesses inherit it.
 os.environ["TRACEJIT_STRICT"] = "1"
@@ -45,6 +51,11 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
     marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
     by_day = "not nightly" in collector.config.getoption("markexpr")
     return [] if by_day and "nightly" in marks else None
+
+
+def pytest_unconfigure() -> None:
+    """Remove the kernels of this run."""
+    shutil.rmtree(CACHE, ignore_errors=True)
 
 
 @pytest.fixture
