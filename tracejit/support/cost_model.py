@@ -99,6 +99,9 @@ class Rewrites:
     """An array from which on its sum is taken apart into sums of what it is made of."""
     column_sum_depth: Count = 12
     """Operations that a sum is taken back through, at most."""
+    pass_rounds: Count = 3
+    """Passes are asked so many times in turn at most: the second finds something in one graph of
+    ten, the third has found nothing yet."""
     shifted_operations: Count = 64
     """Operations through which a maximum that is subtracted is followed: a log-softmax has six."""
 
