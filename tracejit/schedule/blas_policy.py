@@ -79,7 +79,7 @@ def _cost_of_rows(node: Node, widest: ArrayType) -> float:
     return costs().spread_row * _estimated(widest, slice(-1))
 
 
-class Product(NamedTuple):
+class MatrixProduct(NamedTuple):
     """A product of matrices or a factorization: its multiplications in all, whether it gains by
     threads, whether the BLAS would use them, and what a multiplication costs."""
 
@@ -89,7 +89,7 @@ class Product(NamedTuple):
     cost: float
 
 
-def product_of(node: Node) -> Product | None:
+def product_of(node: Node) -> MatrixProduct | None:
     """The product that `node` is, if it is one."""
     if node.op.name in FACTORIZATIONS:
         return _factorization(node)
@@ -97,22 +97,22 @@ def product_of(node: Node) -> Product | None:
         return None
     model = costs()
     if node.op.name == "einsum":
-        return Product(_products_of_einsum(node), False, False, model.einsum_multiplication)
+        return MatrixProduct(_products_of_einsum(node), False, False, model.einsum_multiplication)
     first, second = (value.type for value in node.operands[:2])
     result = node.results[0].type
     if min(first.ndim, second.ndim) < 2:
         count = max(first.estimated_size, second.estimated_size)
         is_large = count * result.dtype.itemsize >= model.repaid_vector_product_bytes
         is_threaded = count >= model.threaded_multiplications
-        return Product(count, is_large, is_threaded, model.vector_multiplication)
+        return MatrixProduct(count, is_large, is_threaded, model.vector_multiplication)
     count = result.estimated_size * _estimated(first, slice(-1, None))
     at_once = count // max(_estimated(result, slice(None, -2)), 1)
     is_large = at_once * result.dtype.itemsize >= model.repaid_product_bytes
     is_threaded = at_once >= model.threaded_multiplications
-    return Product(count, is_large, is_threaded, model.multiplication)
+    return MatrixProduct(count, is_large, is_threaded, model.multiplication)
 
 
-def _factorization(node: Node) -> Product:
+def _factorization(node: Node) -> MatrixProduct:
     model = costs()
     type = node.operands[0].type
     rows = _estimated(type, slice(-1, None))
@@ -122,7 +122,7 @@ def _factorization(node: Node) -> Product:
     unthreaded = model.unthreaded_svd_rows if is_svd else model.unthreaded_factor_rows
     is_large = per_block * type.dtype.itemsize >= model.repaid_product_bytes
     count = type.estimated_size * rows
-    return Product(count, is_large, rows > unthreaded, model.multiplication)
+    return MatrixProduct(count, is_large, rows > unthreaded, model.multiplication)
 
 
 def _products_of_einsum(node: Node) -> int:
