@@ -54,6 +54,7 @@ def element() -> float:
 def work() -> Iterator[tuple[str, float]]:
     """What products, rows and elements take, to an element of an addition."""
     one = element()
+    yield "addition", one
     a, row = numbers(256, 256), numbers(256)
     matrix, vector, einsum = nanoseconds(
         lambda: a @ a, lambda: a @ row, lambda: np.einsum("ij,jk->ik", a[:64], a)
@@ -68,7 +69,7 @@ def work() -> Iterator[tuple[str, float]]:
     slow, spread, taken = nanoseconds(
         lambda: np.tanh(x), lambda: np.multiply(rows, column), lambda: x.take(index)
     )
-    yield "dearest_element", slow / x.size / one
+    yield "slowest_element", slow / x.size / one
     yield "spread_row", (spread / 2000 - 10 * one) / one
     yield "gathered_element", taken / x.size / one
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tracejit.support.cost_model import DEFAULT, CostModel, assuming, costs
 
 SECTIONS = [each for each in CostModel.__mro__ if each is not object]
 UNITS = {name for name, kind in code_costs.__annotations__.items() if kind == "TypeAlias"}
+PAGE = Path(__file__).parents[2] / "docs/performance.md"
 SOURCE = ("Measured", "Known", "Chosen", "Derived")
 
 
@@ -38,7 +41,13 @@ def test_each_figure_has_a_unit_and_a_meaning_and_its_section_says_where_it_is_f
     own = list(section.__annotations__)
     assert own == list(documented(section))
     assert set(section.__annotations__.values()) <= UNITS
-    assert not own or any(word in (section.__doc__ or "") for word in SOURCE)
+    said = " ".join((section.__doc__ or "").split())
+    assert not own or any(word in said for word in SOURCE)
+    for measured in re.findall(r"`(\w+)` in tests/benchmarks/cost_model.py", said):
+        assert hasattr(benchmark, measured)
+    page = PAGE.read_text("utf-8")
+    for heading in re.findall(r'(?:performance.md,|and|",) "([^"]+)"', said):
+        assert f"## {heading}\n" in page
 
 
 def test_no_two_sections_have_the_same_figure() -> None:
