@@ -34,7 +34,7 @@ from tracejit.autodiff.partition import Partition
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS
+from tracejit.ops.op import OPS, Op
 from tracejit.ops.weak import SIZE
 from tracejit.passes.rematerialise import Late, computed_before
 from tracejit.support.cost_model import costs
@@ -279,14 +279,20 @@ def _cheap(node: Node) -> int | None:
     result = node.results[0].type
     if result.estimated_bytes < costs().least_recomputed_bytes:
         return None
-    is_cheap = node.op.name in ("negative", "positive", "astype")
-    if node.op.name == "multiply":
-        is_cheap = any(
-            isinstance(value, Constant) and not value.type.shape for value in node.operands
-        )
-    if node.op.batch == "elementwise" and result.estimated_bytes > costs().uncached_bytes:
-        is_cheap |= operations(node) <= result.estimated_size
+    is_cheap = node.op.elements == "same"
+    if node.op.elementwise and operations(node) <= result.estimated_size:
+        is_uncached = result.estimated_bytes > costs().uncached_bytes
+        is_cheap |= _is_multiple(node) or is_uncached
     return result.estimated_bytes // 2 + 1 if is_cheap else None
+
+
+def _is_multiple(node: Node) -> bool:
+    """Tell if `node` makes a multiple of one array."""
+    op: Op = node.op
+    places = [k for k, v in enumerate(node.operands) if not isinstance(v, Constant) or v.type.shape]
+    if len(node.operands) == 1:
+        return op.linear_in == "jointly"
+    return len(places) == 1 and op.is_linear_in(places[0])
 
 
 def _is_repeatable(node: Node) -> bool:

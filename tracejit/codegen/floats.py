@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracejit.codegen.defaults import ARITHMETIC
 from tracejit.codegen.expressions import Expressions
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.op import Op
 from tracejit.schedule.plan import Plan
 from tracejit.support.cost_model import costs
 
@@ -31,7 +31,7 @@ class FloatExpressions(Expressions):
     def expression(self, node: Node) -> str:
         """The node's right-hand side, a Python float."""
         text = super().expression(node)
-        return text if node.op.name in ARITHMETIC else f"float({text})"
+        return text if node.op.arithmetic else f"float({text})"
 
     def result(self, value: Value) -> str:
         """A value as it is returned."""
@@ -48,7 +48,7 @@ def pays(plan: Plan) -> bool:
     returned = [value for end in plan.leaves for value in end.operands] or plan.results
     if not returned or any(value.type is not FLOAT64 for value in returned):
         return False
-    operations = sum(node.op.name in ARITHMETIC for node in nodes)
+    operations = sum(bool(node.op.arithmetic) for node in nodes)
     calls = len(nodes) - operations
     model = costs()
     gain = model.float_operation_gain * operations + model.float_call_gain * calls
@@ -60,14 +60,15 @@ def pays(plan: Plan) -> bool:
 
 def _may_be_float(node: Node) -> bool:
     """Tell if Python floats give the same bits, in an expression of this module."""
-    if [value.type for value in node.results] != [FLOAT64] or node.op.batch != "elementwise":
+    if [value.type for value in node.results] != [FLOAT64] or not node.op.elementwise:
         return False
     if not all(value.type is FLOAT64 or _is_number(value) for value in node.operands):
         return False
     if all(isinstance(value, Constant) for value in node.operands) or node.op.effect:
         return False
+    op: Op = node.op
     types = [value.type for value in node.operands]
-    return node.op.name in ARITHMETIC or node.op.template(types, node.params).startswith("np.")
+    return op.arithmetic or op.template(types, node.params).startswith("np.")
 
 
 def _is_number(value: Value) -> bool:

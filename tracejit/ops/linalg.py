@@ -125,6 +125,7 @@ solve = defop(
     batch=_batched_solve,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
+    factorization="blocked",
 )
 solve_vector = defop(
     name="solve_vector",
@@ -140,6 +141,7 @@ solve_vector = defop(
     batch=_batched_solve_vector,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
+    factorization="blocked",
 )
 
 
@@ -163,6 +165,7 @@ inv = defop(
     batch="leading",
     source="np.linalg.inv({0})",
     cost=cubic,
+    factorization="blocked",
 )
 
 
@@ -192,6 +195,7 @@ lower_inverse = defop(
     batch="leading",
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
+    factorization="blocked",
 )
 """The inverse of lower triangular matrices, of which zeros above the diagonal are taken for
 granted: in derivatives only, as NumPy computes an inverse by other steps."""
@@ -373,6 +377,7 @@ det = defop(
     batch="leading",
     source="np.linalg.det({0})",
     cost=cubic,
+    factorization="blocked",
 )
 slogdet = defop(
     name="slogdet",
@@ -382,6 +387,7 @@ slogdet = defop(
     batch="leading",
     source="np.linalg.slogdet({0})",
     cost=cubic,
+    factorization="blocked",
 )
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))

@@ -25,16 +25,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.op import OPS
+from tracejit.ops.products import (
+    dot,
+    dot_matrix,
+    dot_vector,
+    matmul,
+    matmul_vector,
+    vector_dot,
+    vector_matmul,
+    vectors_matmul,
+)
 from tracejit.passes.emission import for_decisions
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
 DOTS = {
-    "matmul": "dot_matrix",
-    "matmul_vector": "dot_vector",
-    "vector_matmul": "vector_dot",
-    "vectors_matmul": "dot",
+    matmul.name: dot_matrix,
+    matmul_vector.name: dot_vector,
+    vector_matmul.name: vector_dot,
+    vectors_matmul.name: dot,
 }
 
 
@@ -58,4 +67,4 @@ def _dot_small(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequenc
     if node.op.cost(*types) > costs().dot_operations and not is_outer:
         return None
     place = node.where, node.region, node.tapes, node.segment
-    return graph.emit(OPS[DOTS[node.op.name]], operands, {}, [node.results[0].type], *place).results
+    return graph.emit(DOTS[node.op.name], operands, {}, [node.results[0].type], *place).results

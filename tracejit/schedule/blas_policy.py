@@ -20,18 +20,9 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType
 from tracejit.ops.contractions import work_of
-from tracejit.ops.einsum import split_subscripts
+from tracejit.ops.einsum import einsum, split_subscripts
+from tracejit.ops.indexing import take_at
 from tracejit.support.cost_model import costs
-
-SVD = frozenset(("svd", "svdvals", "cond", "matrix_rank", "lstsq", "pinv"))
-GATHERING = ("take_at",)
-
-FACTORIZATIONS = frozenset(
-    (
-        "cholesky cholesky_upper inv lower_inverse solve solve_vector det slogdet qr qr_r eigh "
-        "eigvalsh svd svdvals cond matrix_rank lstsq pinv eig eigvals"
-    ).split()
-)
 
 
 def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> bool:
@@ -47,7 +38,7 @@ def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> 
             large += product.multiplications * product.cost
         elif product is not None:
             others += product.multiplications * product.cost
-        elif node.op.batch == "elementwise":
+        elif node.op.elementwise:
             others += elements_of(node, node.results[0].type)
     return large <= others
 
@@ -63,7 +54,7 @@ def elements_of(node: Node, widest: ArrayType) -> float:
 def cost_of(node: Node, widest: ArrayType) -> float:
     """What a node costs, in elements of a plain operation; `widest` is what it goes over."""
     product = product_of(node)
-    if node.op.name in GATHERING:
+    if node.op is take_at:
         return costs().gathered_element * widest.estimated_size
     if product is None:
         return max(elements_of(node, widest), _cost_of_rows(node, widest))
@@ -91,12 +82,12 @@ class MatrixProduct(NamedTuple):
 
 def product_of(node: Node) -> MatrixProduct | None:
     """The product that `node` is, if it is one."""
-    if node.op.name in FACTORIZATIONS:
+    if node.op.factorization is not None:
         return _factorization(node)
-    if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
+    if node.op.linear_in != "each" or node.op.elementwise:
         return None
     model = costs()
-    if node.op.name == "einsum":
+    if node.op is einsum:
         return MatrixProduct(_products_of_einsum(node), False, False, model.einsum_multiplication)
     first, second = (value.type for value in node.operands[:2])
     result = node.results[0].type
@@ -118,7 +109,7 @@ def _factorization(node: Node) -> MatrixProduct:
     rows = _estimated(type, slice(-1, None))
     stack = max(_estimated(type, slice(None, -2)), 1)
     per_block = type.estimated_size * model.factorization_columns // stack
-    is_svd = node.op.name in SVD
+    is_svd = node.op.factorization == "svd"
     unthreaded = model.unthreaded_svd_rows if is_svd else model.unthreaded_factor_rows
     is_large = per_block * type.dtype.itemsize >= model.repaid_product_bytes
     count = type.estimated_size * rows

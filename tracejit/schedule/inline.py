@@ -16,11 +16,10 @@ from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.shapes import transpose
 from tracejit.ops.weak import SIZE
 from tracejit.schedule.liveness import read_values
 from tracejit.support.cost_model import costs
-
-FLATTENING = frozenset(("reshape", "expand_dims", "squeeze", "ravel"))
 
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
@@ -41,7 +40,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             continue
         if not _may_be_inlined(node) or value in returned:
             continue
-        if value in updates and (node.op.name in FLATTENING or _is_updated(node, user[value])):
+        if value in updates and (node.op.elements == "reshaped" or _is_updated(node, user[value])):
             continue
         if (
             updates
@@ -121,7 +120,7 @@ def _operations(node: Node, inlined: set[Node]) -> int:
 
 
 def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
-    return node.op.name == "transpose" and node.operands[0].node not in inlined
+    return node.op is transpose and node.operands[0].node not in inlined
 
 
 def _ends_line(node: Node, user: Node) -> bool:

@@ -25,7 +25,8 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import STRAIGHT, Branches, Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
-from tracejit.ops.indexing import FULL
+from tracejit.ops.indexing import FULL, put_slice
+from tracejit.ops.products import dot_in_rows
 from tracejit.passes.dce import needed_nodes
 from tracejit.schedule.blas_policy import cost_of, is_for_one_blas_thread
 from tracejit.schedule.tile_axes import TileAxes, Tiled, ufunc_of
@@ -77,7 +78,7 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
     first: dict[Any, Any] = {}
     long: dict[Any, Any] = {}
     for node in nodes:
-        for type in [value.type for value in node.results if node.op.batch == "elementwise"]:
+        for type in [value.type for value in node.results if node.op.elementwise]:
             if not type.shape or type.estimated_bytes < model.tiled_bytes:
                 continue
             first.setdefault(key_of(type.shape[0]), type.shape[0])
@@ -328,7 +329,7 @@ class _TileLoops:
         if value in self.returned or len(self.readers[value]) != 1 or self._axis(value):
             return None
         (node,) = self.readers[value]
-        if node.op.name != "put_slice" or len(node.operands) > 1 or node.region:
+        if node.op is not put_slice or len(node.operands) > 1 or node.region:
             return None
         first, *others = node.params["index"]
         is_part = type(first) is tuple and first[3] is None and all(one == FULL for one in others)
@@ -379,6 +380,6 @@ def _unit(chain: Iterable[Node], step: int) -> int:
     lengths = {
         node.params["rows"][1]
         for node in chain
-        if node.op.name == "dot_in_rows" and node.operands[0].type.ndim == 1 and node.params["rows"]
+        if node.op is dot_in_rows and node.operands[0].type.ndim == 1 and node.params["rows"]
     }
     return min(lengths) if len(lengths) == 1 and max(lengths) <= step else 1
