@@ -11,7 +11,6 @@ docs/performance.md has theirs.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -235,9 +234,9 @@ def main() -> None:
     here = measured()
     for section in CostModel.__mro__[1:-1]:
         print(f"\n{section.__name__}")
-        for figure in dataclasses.fields(section):
-            value = getattr(DEFAULT, figure.name)
-            print(f"  {figure.name:28} {value!s:>16} {figure.type:20} {here.get(figure.name, '')}")
+        for name, unit in section.__annotations__.items():
+            value = getattr(DEFAULT, name)
+            print(f"  {name:28} {value!s:>16} {unit:20} {here.get(name, '')}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 Bytes: TypeAlias = int
@@ -24,7 +23,6 @@ BytesPerNanosecond: TypeAlias = float
 Ratio: TypeAlias = float
 
 
-@dataclass(frozen=True, eq=False)
 class Libraries:
     """Facts about OpenBLAS and glibc. Known from their sources, and confirmed by trying sizes on
     both sides."""
@@ -37,7 +35,6 @@ class Libraries:
     (M_MMAP_THRESHOLD)."""
 
 
-@dataclass(frozen=True, eq=False)
 class Work:
     """Time of operations, relative to an addition (schedule/blas_policy.py). Measured by `work` in
     tests/benchmarks/cost_model.py."""
@@ -58,7 +55,6 @@ class Work:
     """One element that is taken by its index."""
 
 
-@dataclass(frozen=True, eq=False)
 class Tiles:
     """When and how chains of operations run tile by tile (schedule/tiling.py, tile_axes.py,
     tile_loops.py). Measured by running seven workloads with tiles of 2 to 12 MiB, and with products
@@ -95,7 +91,6 @@ class Tiles:
     """Longest rows that are multiplied first and then summed, instead of by `vecdot`."""
 
 
-@dataclass(frozen=True, eq=False)
 class BlasThreads:
     """When the BLAS may use several threads (schedule/blas_policy.py). Measured on two cores with
     OpenBLAS 0.3.27 to 0.3.31, idle and beside two busy processes: on two threads the least time of
@@ -129,7 +124,6 @@ class BlasThreads:
         return round(self.repaid_time * self.vector_product_rate)
 
 
-@dataclass(frozen=True, eq=False)
 class Inlining:
     """What is written inside an expression (schedule/inline.py). Measured at 24 and 256 elements:
     below `inline_elements` an expression takes as long as statements in place, within 5 %. The
@@ -143,7 +137,6 @@ class Inlining:
     """How often a view of a named value may be written out."""
 
 
-@dataclass(frozen=True, eq=False)
 class Memory:
     """What is kept in memory (autodiff/residuals.py, codegen/release.py, compiler/kernel.py,
     runtime/allocator.py, runtime/buffer_pool.py). Measured: `uncached_bytes`, above which computing
@@ -182,7 +175,6 @@ class Memory:
     """Number of such results that a kernel keeps hold of."""
 
 
-@dataclass(frozen=True, eq=False)
 class Scalars:
     """Numbers in the text (codegen/floats.py, codegen/constants.py). Measured by `scalars` and
     `FORMS` in tests/benchmarks/cost_model.py. The last two are chosen."""
@@ -209,7 +201,6 @@ class Scalars:
     """Fraction of a function's time that Python floats must save."""
 
 
-@dataclass(frozen=True, eq=False)
 class Bodies:
     """How often a program is written out, and on how many threads it runs (compiler/bodies.py,
     compiler/tail_merging.py, runtime/processors.py). Measured on programs of 1,000 to 10,000

@@ -21,12 +21,10 @@ True
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -48,7 +46,6 @@ from tracejit.support.code_costs import (
 )
 
 
-@dataclass(frozen=True, eq=False)
 class Sums:
     """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
     numbers: docs/performance.md, "Forms of sums and numbers" and "Short rows and triangular
@@ -77,7 +74,6 @@ class Sums:
     """Smallest array of products that `einsum` adds up over long rows."""
 
 
-@dataclass(frozen=True, eq=False)
 class Rewrites:
     """Cheaper operations with the same result (passes/algebra.py, passes/products.py,
     passes/contract.py, passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
@@ -107,7 +103,6 @@ class Rewrites:
     """Operations through which a subtracted maximum is followed. A log-softmax has six."""
 
 
-@dataclass(frozen=True, eq=False)
 class Operations:
     """Forms of single operations (ops/contractions.py, ops/products.py, ops/index_text.py,
     ops/linalg.py, ops/triangles.py). Measured by `operations` and `FORMS` in
@@ -147,7 +142,6 @@ class Operations:
     """Fewest such blocks."""
 
 
-@dataclass(frozen=True, eq=False)
 class Loops:
     """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
     recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
@@ -169,7 +163,6 @@ class Loops:
     """Elements that may be copied to save the addition of one."""
 
 
-@dataclass(frozen=True, eq=False)
 class CostModel(
     Libraries,
     Work,
@@ -184,7 +177,18 @@ class CostModel(
     Rewrites,
     Loops,
 ):
-    """All figures. Replace some of them by `dataclasses.replace`; a model equals itself alone."""
+    """All figures. No dataclass: with its sections that would take 10 ms to import."""
+
+    def __init__(self, **figures: Any) -> None:
+        """The default figures, but for these. Raises TypeError for one that there is not."""
+        unknown = figures.keys() - UNITS.keys()
+        if unknown:
+            raise TypeError(f"no figure of the cost model is called {', '.join(sorted(unknown))}")
+        vars(self).update(figures)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse: a model stands in keys of kernels. `assuming` puts another in force."""
+        raise AttributeError(f"the cost model is fixed: assuming({name}={value!r})")
 
     @property
     def least_tiled_work(self) -> Additions:
@@ -199,8 +203,16 @@ class CostModel(
     @cached_property
     def digest(self) -> str:
         """A hash of all figures, which stands for the model in the key of a kernel."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
+        figures = {name: getattr(self, name) for name in UNITS}
+        return hashlib.sha256(repr(figures).encode()).hexdigest()
 
+
+UNITS: dict[str, str] = {
+    name: unit
+    for section in reversed(CostModel.__mro__[1:-1])
+    for name, unit in section.__annotations__.items()
+}
+"""The unit of each figure."""
 
 DEFAULT = CostModel()
 
@@ -216,7 +228,8 @@ def assuming(**figures: Any) -> Iterator[CostModel]:
 
     Kernels that exist stay as they are. Raises TypeError for a figure that there is not.
     """
-    token = _in_force.set(dataclasses.replace(costs(), **figures))
+    assumed = {name: value for name, value in vars(costs()).items() if name in UNITS}
+    token = _in_force.set(CostModel(**{**assumed, **figures}))
     try:
         yield costs()
     finally:
