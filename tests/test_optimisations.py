@@ -106,7 +106,7 @@ MATRICES = patterns.some(patterns.SQUARES[:2], alike=True)
 ROWS = patterns.some(patterns.ROWS, alike=True)
 TILES: dict[str, Any] = {
     "tiled_bytes": 0,
-    "least_tiled_work": 0,
+    "least_tiled_time": 0,
     "least_tiled_operations": 1,
     "tile_bytes": 320,
     "least_tile_bytes": 0,
