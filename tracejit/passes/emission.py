@@ -7,7 +7,7 @@ built, and answers the value that stands for the node's result, or None where it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
@@ -141,6 +141,6 @@ def readers_of(graph: Graph) -> Counter[Value]:
     return Counter(chain(read, graph.outputs))
 
 
-def for_decisions(graph: Graph) -> Collection[Node]:
+def for_decisions(graph: Graph) -> frozenset[Node]:
     """The nodes that nothing but a decision reads: they stay as NumPy computes them."""
     return graph.protected

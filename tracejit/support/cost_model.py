@@ -99,6 +99,9 @@ class Rewrites:
     """Smallest array whose column sums are moved in front of what it is computed by."""
     column_sum_depth: Count = 12
     """Operations that a sum is moved through, at most."""
+    pass_rounds: Count = 3
+    """Most rounds in which passes are asked in turn. The second finds something in one graph of
+    ten; the third has found nothing yet."""
     shifted_operations: Count = 64
     """Operations through which a subtracted maximum is followed. A log-softmax has six."""
 
