@@ -35,7 +35,8 @@ checks each against NumPy.
                  broadcast: what `batch` of that name says
     linear_in    "jointly" in all operands that have a derivative: f(ax + by) is af(x) + bf(y)
                  where all of them move; "each": in each of these by itself; or the numbers of
-                 operands, in each of which by itself. A `jvp` that is a word says it, too
+                 operands, in each of which by itself. A `jvp` that is a word says it, too. Of real
+                 numbers, inf and nan make the same elements of the result not finite
     commutative  the two operands can be exchanged; no bit but those inside nan depends on it
     sign         "nonnegative": no element is below zero, nor -0.0; "kept": none is where none is
                  in any operand. It may be nan

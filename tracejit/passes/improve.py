@@ -28,13 +28,7 @@ from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loop_products import (
-    MATRIX_PRODUCTS,
-    SUMMANDS,
-    VECTOR_PRODUCTS,
-    hoist_products,
-    join_sums,
-)
+from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
@@ -116,8 +110,8 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     solve_together: SOLVES,
     substitute_factors: FACTORS,
     take_factors_apart: FACTORS,
-    hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
-    join_sums: SUMMANDS,
+    hoist_products: ("getitem",),
+    join_sums: ("add",),
     lay_in_stretches: ("getitem",),
     show_windows: ("concatenate",),
     scatter_into_sums: SCATTERS,

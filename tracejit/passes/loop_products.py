@@ -36,8 +36,12 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ops.indexing import FULL
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import add
+from tracejit.ops.indexing import FULL, getitem
+from tracejit.ops.op import Op
 from tracejit.passes.emission import emit, for_decisions, made_by, readers_of
+from tracejit.passes.products import DOTS
 from tracejit.passes.rebuild import rebuild
 
 STEPS = 4
@@ -45,10 +49,8 @@ STEP_OPERATIONS = 2_000_000
 JOINED_BYTES = 2**23
 COPIED = 8
 """So many elements are copied at most to save the addition of one."""
-MATRIX_PRODUCTS = ("matmul", "dot_matrix")
-VECTOR_PRODUCTS = ("vector_matmul", "vector_dot")
-SUMMANDS = ("outer", "sum", *MATRIX_PRODUCTS)
-"""What a step adds to a sum over all steps."""
+BY_MATRIX = ("matrices", "vector_matrix")
+"""Products that steps are joined for."""
 
 
 class Step(NamedTuple):
@@ -62,7 +64,7 @@ class Step(NamedTuple):
 def step_of(value: Value) -> Step | None:
     """`value` as one of the steps of an array: x[3] or x[:, 3]."""
     node = value.node
-    if node is None or node.op.name != "getitem" or len(node.operands) > 1:
+    if node is None or node.op is not getitem or len(node.operands) > 1:
         return None
     match node.params["index"]:
         case (int(number),):
@@ -143,7 +145,7 @@ def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
 
 def _product_group(node: Node) -> Hashable:
     """What products of steps have in common that are made at once."""
-    if node.op.name not in (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS) or not _is_small(node):
+    if node.op.product not in BY_MATRIX or not _is_small(node):
         return None
     matrix = node.operands[1]
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
@@ -162,7 +164,7 @@ def _is_worth_it(node: Node, count: int) -> bool:
 
 def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Value:
     """The products of all steps with a matrix, the steps along the first axis."""
-    name = "matmul" if like.op.name in ("matmul", "vector_matmul") else "dot_matrix"
+    name = "dot_matrix" if like.op in DOTS.values() else "matmul"
     *outer, size = whole.type.shape
     if len(outer) == 1:
         return emit(graph, like, name, (whole, matrix))
@@ -190,7 +192,7 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     What the steps add up is kept to the last: not where the user has something computed again so
     that less is kept.
     """
-    summands = sum([node.op.name in SUMMANDS for node in graph.nodes])
+    summands = sum([_is_summand(node.op) for node in graph.nodes])
     if summands < steps or any([node.region for node in graph.nodes]):
         return graph
     uses = readers_of(graph)
@@ -201,7 +203,7 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     within: set[Value] = set()
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name == "add" and node not in partial and not within.isdisjoint(operands):
+        if node.op is add and node not in partial and not within.isdisjoint(operands):
             terms = flattened(operands, within)
             sums = _joined_sum(new, node, [v for v in terms if v in once], steps)
             if sums is not None:
@@ -219,13 +221,18 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     return rebuild(graph, rewrite)
 
 
+def _is_summand(op: Op) -> bool:
+    """Tell if a step may add what `op` makes to a sum over all steps."""
+    return op.product in ("outer", "matrices") or op is reductions.sum
+
+
 def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     """The sums of two arrays of one type that nothing reads but another such sum."""
     kept = for_decisions(graph)
     sums = {
         node
         for node in graph.nodes
-        if node.op.name == "add"
+        if node.op is add
         and node not in kept
         and all(
             value.type is node.results[0].type or isinstance(value, Constant)
@@ -286,12 +293,13 @@ def _term(value: Value, region: int) -> Term | None:
     node = value.node
     if node is None or node.region != region or not _is_small(node):
         return None
-    if node.op.name == "outer":
+    if node.op.product == "outer":
         left, right = node.operands
         return Term(left, right)
-    if node.op.name == "sum" and node.params == {"axis": (0,)} and node.operands[0].type.ndim == 2:
-        return Term(None, node.operands[0])
-    if node.op.name in MATRIX_PRODUCTS and node.operands[1].type.ndim == value.type.ndim == 2:
+    if node.op is reductions.sum:
+        (value,) = node.operands
+        return Term(None, value) if node.params == {"axis": (0,)} and value.type.ndim == 2 else None
+    if node.op.product == "matrices" and node.operands[1].type.ndim == value.type.ndim == 2:
         left, right = node.operands
         turned = made_by(left, "transpose")
         if turned is not None:

@@ -76,7 +76,7 @@ def lower(graph: Graph) -> Graph:
 
 def tiled_rows(graph: Graph) -> set[Any]:
     """The numbers of rows of the arrays that tiles go through."""
-    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+    elementwise = [node for node in graph.nodes if node.op.elementwise]
     return {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
 
