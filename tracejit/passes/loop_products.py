@@ -298,11 +298,8 @@ def _term(value: Value, region: int) -> LoopTerm | None:
         return LoopTerm(left, right)
     if node.op is reductions.sum:
         (value,) = node.operands
-        return (
-            LoopTerm(None, value)
-            if node.params == {"axis": (0,)} and value.type.ndim == 2
-            else None
-        )
+        is_of_columns = node.params == {"axis": (0,)} and value.type.ndim == 2
+        return LoopTerm(None, value) if is_of_columns else None
     if node.op.product == "matrices" and node.operands[1].type.ndim == value.type.ndim == 2:
         left, right = node.operands
         turned = made_by(left, "transpose")
