@@ -23,7 +23,6 @@ from tracejit.ops.joining import stack
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.loop_products import (
-    JOINED_BYTES,
     LoopStep,
     bytes_of,
     flattened,
@@ -32,11 +31,9 @@ from tracejit.passes.loop_products import (
     steps_from,
 )
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 from tracejit.trace.record import Recording
 
-COPIES = 3
-PART_OPERATIONS = 8_000_000
-DEPTH = 150
 JOINED_ELSEWHERE = ("matrices", "outer")
 """Products of which sums are one product."""
 
@@ -75,7 +72,7 @@ def roll_up(graph: Graph) -> Graph:
 def _may_have_copies(graph: Graph) -> bool:
     """Tell if several parts are taken of one array."""
     taken = Counter(node.operands[0] for node in graph.nodes if node.op is getitem)
-    return any(count >= COPIES for count in taken.values())
+    return any(count >= costs().least_copies for count in taken.values())
 
 
 class _Rolling:
@@ -175,7 +172,7 @@ class _Rolling:
 
     def _whole(self, like: Node, values: Sequence[Value]) -> Value | None:
         """`values`, along a first axis, made at once."""
-        part = self._part(tuple(values)) if len(values) >= COPIES else None
+        part = self._part(tuple(values)) if len(values) >= costs().least_copies else None
         if part is None or isinstance(part, LoopInvariant):
             return None
         return self._made(like, part, len(values))
@@ -194,7 +191,9 @@ class _Rolling:
             steps = [step._replace(number=step.number + k) for k in range(len(values))]
             if [self._step(value) for value in values] == steps:
                 return Steps(step)
-        if depth > DEPTH or len(set(values)) < len(values) or not self.pending.isdisjoint(values):
+        if depth > costs().vectorised_depth or len(set(values)) < len(values):
+            return None
+        if not self.pending.isdisjoint(values):
             return None
         nodes = tuple([value.node for value in values if value.node is not None])
         if len(nodes) < len(values) or not _are_alike(nodes, values):
@@ -266,9 +265,9 @@ def _is_worth_it(node: Node, types: Sequence[ArrayType], copies: int) -> bool:
         return False
     if any(value.type.form == "weak" for value in node.results):
         return False
-    if copies * bytes_of(*node.results) > JOINED_BYTES:
+    if copies * bytes_of(*node.results) > costs().joined_bytes:
         return False
-    return bool(op.cost(*types, **node.params) <= PART_OPERATIONS)
+    return bool(op.cost(*types, **node.params) <= costs().vectorised_operations)
 
 
 def _row_of(node: Node) -> int | None:

@@ -24,9 +24,7 @@ from tracejit.ops.exponential import exp, log
 from tracejit.ops.indexing import FULL, getitem
 from tracejit.ops.op import Joint, Op
 from tracejit.ops.shapes import broadcast_to, transpose
-
-LONGEST = 64
-"""How many operations are looked at; a log-softmax has six."""
+from tracejit.support.cost_model import costs
 
 Axes = tuple[Any, ...]
 
@@ -72,7 +70,7 @@ def has_no_effect(
         if node.op.vjp == ():
             continue
         move = _move_of(node)
-        if move is None or steps > LONGEST or isinstance(node.op.vjp, Joint):
+        if move is None or steps > costs().shifted_operations or isinstance(node.op.vjp, Joint):
             return False
         try:
             note(node.results[0], move(node, tuple(map(motions.get, node.operands))))

@@ -18,9 +18,8 @@ import numpy as np
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.choices import where
 from tracejit.schedule.plan import Plan
+from tracejit.support.cost_model import costs
 
-NUMBER_BELOW = 16_384
-"""Elements of an array below which a number in front of it is worth a name."""
 EXACT_INT = 2**24
 LARGEST = {2: 65504.0, 4: 3.4028234663852886e38, 8: sys.float_info.max}
 """The largest number of a floating dtype, by the bytes it takes."""
@@ -186,7 +185,8 @@ def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
 
 def _is_small(node: Node) -> bool:
     types = [value.type for value in (*node.operands, *node.results) if value.type.shape]
-    return bool(types) and all(type.estimated_size < NUMBER_BELOW for type in types)
+    most = costs().named_number_elements
+    return bool(types) and all(type.estimated_size < most for type in types)
 
 
 def _reads_constants(node: Node) -> bool:

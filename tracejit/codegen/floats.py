@@ -16,14 +16,9 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
 from tracejit.ops.op import Op
 from tracejit.schedule.plan import Plan
+from tracejit.support.cost_model import costs
 
 FLOAT64 = ArrayType((), np.dtype("f8"), "scalar")
-
-# Nanoseconds: an operation on scalars and what floats gain, a call and what they gain; what it
-# takes to make a float of an argument, a scalar of a result, and to call another function.
-OPERATION, OPERATION_GAIN = 65, 35
-CALL, CALL_GAIN = 220, 15
-TAKEN, RETURNED, CALLED = 40, 110, 80
 
 
 class FloatExpressions(Expressions):
@@ -44,7 +39,7 @@ class FloatExpressions(Expressions):
 
 
 def pays(plan: Plan) -> bool:
-    """Tell if a function runs faster on Python floats, by 5 % or more."""
+    """Tell if a function runs faster on Python floats, by enough."""
     if plan.branches.decisions or any(value.type is not FLOAT64 for value in plan.inputs):
         return False
     nodes = [node for node in (*plan.statements, *plan.inlined) if node.op is not LEAVE]
@@ -55,9 +50,12 @@ def pays(plan: Plan) -> bool:
         return False
     operations = sum(bool(node.op.arithmetic) for node in nodes)
     calls = len(nodes) - operations
-    gain = OPERATION_GAIN * operations + CALL_GAIN * calls
-    gain -= CALLED + TAKEN * len(plan.inputs) + RETURNED * len(returned)
-    return 20 * gain >= OPERATION * operations + CALL * calls
+    model = costs()
+    gain = model.float_operation_gain * operations + model.float_call_gain * calls
+    gain -= model.python_call
+    gain -= model.float_made * len(plan.inputs) + model.scalar_made * len(returned)
+    time = model.scalar_operation * operations + model.scalar_call * calls
+    return gain >= model.least_float_gain * time
 
 
 def _may_be_float(node: Node) -> bool:

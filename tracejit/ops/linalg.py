@@ -22,6 +22,7 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.products import array_or_scalar, check_sizes, conj, without_out
+from tracejit.support.cost_model import costs
 
 
 def linalg_dtype(*types: ArrayType) -> np.dtype[Any]:
@@ -167,20 +168,19 @@ inv = defop(
     factorization="blocked",
 )
 
-INVERSE_ROWS = 32
-
 
 def _lower_inverse_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
     """The inverse by blocks of rows: each is the inverse of its last block times what the rows
     before it leave."""
     size, rest = types[0].shape[-1], "..., " if types[0].ndim > 2 else ""
-    if size <= INVERSE_ROWS:
+    block_rows = costs().inverse_rows
+    if size <= block_rows:
         return ("{out} = np.linalg.inv({0})",)
     block = f"[{rest}rows, rows]"
     return (
         "{out} = np.zeros_like({0})",
-        f"for start in range(0, {size}, {INVERSE_ROWS}):",
-        f"    rows = slice(start, start + {INVERSE_ROWS})",
+        f"for start in range(0, {size}, {block_rows}):",
+        f"    rows = slice(start, start + {block_rows})",
         f"    {{out}}{block} = np.linalg.inv({{0}}{block})",
         f"    above = {{0}}[{rest}rows, :start] @ {{out}}[{rest}:start, :start]",
         f"    {{out}}[{rest}rows, :start] = -{{out}}{block} @ above",

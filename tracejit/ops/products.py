@@ -30,6 +30,7 @@ from tracejit.ops.infer import broadcast_shapes, normalize_axis, strict_axis
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, Rules, answer, composite, defop
 from tracejit.ops.ufuncs import operands_of
+from tracejit.support.cost_model import costs
 
 
 def conj(x: Any) -> Any:
@@ -250,7 +251,6 @@ vecdot = _bilinear(
 )
 
 
-LONG_ROW, LONGEST_ROW = 64, 8192
 dot_in_rows = _bilinear(
     name="dot_in_rows",
     infer=lambda a, b, rows: array_or_scalar((), common_dtype(a, b)),
@@ -269,7 +269,8 @@ number of threads."""
 
 def _rows_as_they_are(type: ArrayType) -> str:
     """The source of the sum for operands of unknown rows, which may be long enough as they are."""
-    fits = type.ndim > 1 and type.sizes is None and LONG_ROW <= type.shape[-1] <= LONGEST_ROW
+    least, most = costs().vecdot_row, costs().blas_elements
+    fits = type.ndim > 1 and type.sizes is None and least <= type.shape[-1] <= most
     products = "np.vecdot({0}, {1})" if fits else "{0} * {1}"
     return f"np.add.reduce({products}, axis=None)"
 

@@ -40,9 +40,7 @@ from tracejit.ops.shapes import transpose
 from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sums import is_plain
-
-LEAST_ELEMENTS = 256
-MOST_DEPTH = 12
+from tracejit.support.cost_model import costs
 
 Axes = tuple[int, ...]
 
@@ -109,7 +107,7 @@ def _may_change(node: Node, value: Value) -> bool:
         is_plain(node)
         and _is_linear(value)
         and value.type.sizes is None
-        and value.type.size >= LEAST_ELEMENTS
+        and value.type.size >= costs().least_column_sum_elements
     )
 
 
@@ -131,9 +129,10 @@ class _Sums:
     def of(self, value: Value, axes: Axes, depth: int) -> Summed:
         """The sum of `value` over `axes`, which are not in the result."""
         made = value.node
-        rule = _rule_of(made) if made is not None and depth < MOST_DEPTH else None
-        if made is not None and rule is not None and self._is_inner(value, made):
-            found = rule(self, made, axes, depth + 1)
+        is_near = depth < costs().column_sum_depth
+        if made is not None and is_near and self._is_inner(value, made):
+            rule = _rule_of(made)
+            found = None if rule is None else rule(self, made, axes, depth + 1)
             if found is not None:
                 return found._replace(saved=found.saved + _saved(made))
         make = self._emitting("sum", lambda: (value,), axis=axes)

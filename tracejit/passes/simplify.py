@@ -47,8 +47,9 @@ from tracejit.ops.shapes import (
     squeeze,
     transpose,
 )
-from tracejit.passes.emission import FOLD_ELEMENTS, Rule, emit, fold, made_by, number_of
+from tracejit.passes.emission import Rule, emit, fold, made_by, number_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 
 WITH_MATRICES = ("matrices", "matrix_vector", "vector_matrix")
 PRODUCTS = tuple(name for name, op in OPS.items() if op.product in WITH_MATRICES)
@@ -132,7 +133,7 @@ def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
 def _one_number_of(graph: Graph, constant: Constant) -> Value | None:
     """The number that a small constant array holds everywhere."""
     data = constant.data
-    if constant.type.form != "array" or not 0 < data.size <= FOLD_ELEMENTS:
+    if constant.type.form != "array" or not 0 < data.size <= costs().folded_elements:
         return None
     number = data.reshape(-1)[0]
     if data.tobytes() != number.tobytes() * data.size:
@@ -192,7 +193,7 @@ def _no_change(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
 
 def _small_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """The unit directions of a few numbers are a constant."""
-    if node.results[0].type.size > FOLD_ELEMENTS:
+    if node.results[0].type.size > costs().folded_elements:
         return None
     return graph.constant(node.op.evaluate(**node.params))
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.complex import sign
-from tracejit.schedule.inline import INLINE_BELOW
+from tracejit.support.cost_model import costs
 
 APART = sign
 """What takes NumPy eight times as long over what it reads: compilers make branches of the loop."""
@@ -98,7 +98,7 @@ def _may_overwrite(node: Node) -> bool:
     if not node.op.inplace or len(node.results) != 1 or node.op is APART:
         return False
     type = node.results[0].type
-    is_large = type.form == "array" and type.estimated_size >= INLINE_BELOW
+    is_large = type.form == "array" and type.estimated_size >= costs().inline_elements
     return is_large or (type.form == "array" and node.op.statements is not None)
 
 

@@ -21,12 +21,7 @@ from tracejit.ops.op import Op
 from tracejit.ops.products import dot_in_rows
 from tracejit.ops.shapes import expand_dims, squeeze, transpose
 from tracejit.schedule.blas_policy import product_of
-
-LARGEST_FACTOR = 32
-"""With so many multiplications for each element that is read or made, a product is left to the
-BLAS."""
-LONGEST_VECTOR = 32
-"""So are products of vectors and longer rows that are nothing but read."""
+from tracejit.support.cost_model import costs
 
 
 class Tiled(NamedTuple):
@@ -206,8 +201,10 @@ class TileAxes:
         types = [value.type for value in (*node.operands, *node.results)]
         if min(type.ndim for type in types[:2]) == 1:
             wide = max(node.operands, key=attrgetter("type.estimated_size"))
-            return is_computed(wide) or product.multiplications <= LONGEST_VECTOR * self._count
-        return product.multiplications <= LARGEST_FACTOR * sum(one.estimated_size for one in types)
+            most = costs().tiled_row_multiplications * self._count
+            return is_computed(wide) or product.multiplications <= most
+        elements = sum(one.estimated_size for one in types)
+        return product.multiplications <= costs().tiled_multiplications * elements
 
     def _outer(self, node: Node) -> Tiled | None:
         """Each element of one vector times all of the other."""

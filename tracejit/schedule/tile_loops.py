@@ -21,10 +21,8 @@ from tracejit.ops.op import OPS, Op
 from tracejit.ops.products import dot_in_rows, dot_vector, vecdot
 from tracejit.passes.products import DOTS
 from tracejit.schedule.tile_axes import TileAxes, Tiled
+from tracejit.support.cost_model import costs
 
-SHORT_ROW = 128
-SHORT_PRODUCT = 8
-"""Up to so many numbers in a row, all rows are multiplied before they are added up."""
 SUMMING = ("vectors", "matrix_vector", "vector_matrix")
 MATMULS = {dot: OPS[name] for name, dot in DOTS.items()}
 
@@ -160,7 +158,9 @@ class TileLoopBody:
             return node.op, operands
         if second.type.ndim == 1 and second.type.dtype == first.type.dtype:
             return dot_vector, (first, second)
-        if first.type is not second.type or type(length) is not int or length > SHORT_PRODUCT:
+        if first.type is not second.type or type(length) is not int:
+            return node.op, operands
+        if length > costs().short_product_row:
             return node.op, operands
         product = self._applied(multiply, operands, {}, node).results[0]
         return dot_vector, (product, self._ones(length, first.type))
@@ -186,7 +186,7 @@ class TileLoopBody:
 def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
     """Tell if the sum of short rows is wanted: NumPy adds them up one by one."""
     is_plain = params == {"axis": (0,)} and type.ndim == 2 and type.dtype.kind == "f"
-    return is_plain and type.estimated_size <= SHORT_ROW * estimated(type.shape[:1])
+    return is_plain and type.estimated_size <= costs().summed_tile_row * estimated(type.shape[:1])
 
 
 def ones_of(node: Node, cut: Tiled) -> Value | None:
