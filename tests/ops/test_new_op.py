@@ -45,7 +45,7 @@ def new() -> Iterator[dict[str, Op]]:
             jvp="linear",
             batch="leading",
             source="{0}[..., ::-1]",
-            alias=0,
+            view_of=0,
             view="always",
             elements="permuted",
         ),

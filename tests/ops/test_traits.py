@@ -262,13 +262,13 @@ def not_elements_of_operand(op: Op) -> Iterator[str]:
 
 def not_a_view(op: Op) -> Iterator[str]:
     """The result is in the memory of the operand, in whatever order that lies."""
-    assert op.alias is not None
+    assert op.view_of is not None
     for call in calls_of(op):
-        x = call.operands[op.alias]
+        x = call.operands[op.view_of]
         if type(x) is not np.ndarray or not x.size:
             continue
         for laid in (x.copy(), np.asfortranarray(x), np.stack([x, x], -1)[..., 0]):
-            result = call.with_operand(op.alias, laid)
+            result = call.with_operand(op.view_of, laid)
             if type(result) is not np.ndarray or not result.size:
                 continue
             if not np.shares_memory(result, laid):

@@ -184,7 +184,7 @@ class _Sum:
     def _of_stack(self) -> Value | None:
         """Arrays that lie in order are added up as rows."""
         type, made = self.x.type, self.x.node
-        if type.dtype != self.node.results[0].type.dtype or (made and made.op.alias is not None):
+        if type.dtype != self.node.results[0].type.dtype or (made and made.op.view_of is not None):
             return None
         length = type.shape[0]
         rows = self._emit("reshape", self.x, shape=(length, type.size // length))
