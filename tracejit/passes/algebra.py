@@ -39,7 +39,7 @@ from tracejit.ops.choices import maximum
 from tracejit.ops.diagonals import tril, triu
 from tracejit.ops.exponential import logaddexp
 from tracejit.ops.op import OPS, Op
-from tracejit.passes.emission import Rule, emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import Rule, emit, is_real, made_by, number_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
@@ -48,12 +48,11 @@ VIEWS = tuple(name for name, op in OPS.items() if op.elements is not None)
 
 def strengthen(graph: Graph) -> Graph:
     """`graph` with cheaper arithmetic; sums and products of the same two values are one."""
-    kept = for_decisions(graph)
     pairs: dict[tuple[object, ...], Node] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         rules = RULES.get(node.op, ())
-        if not (rules or node.op.commutative) or node in kept or not is_real(node.results[0]):
+        if not (rules or node.op.commutative) or not is_real(node.results[0]):
             return None
         for rule in rules:
             value = rule(new, node, operands)
