@@ -41,14 +41,20 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops import reductions
 from tracejit.ops.arithmetic import add
 from tracejit.ops.indexing import FULL, getitem
-from tracejit.ops.op import Op
+from tracejit.ops.op import OPS
 from tracejit.passes.emission import emit, made_by, readers_of
 from tracejit.passes.products import DOTS
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
-BY_MATRIX = ("matrices", "vector_matrix")
-"""Products that steps are joined for."""
+BY_MATRIX = frozenset(
+    name for name, op in OPS.items() if op.product in ("matrices", "vector_matrix")
+)
+"""Products that steps may have with one matrix."""
+SUMMANDS = frozenset(
+    name for name, op in OPS.items() if op.product in ("outer", "matrices") or op is reductions.sum
+)
+"""What a step adds to a sum over all steps."""
 
 
 class LoopStep(NamedTuple):
@@ -143,7 +149,7 @@ def hoist_products(graph: Graph) -> Graph:
 
 def _product_group(node: Node) -> Hashable:
     """What products of steps have in common that are made at once."""
-    if node.op.product not in BY_MATRIX or not _is_small(node):
+    if node.op.name not in BY_MATRIX or not _is_small(node):
         return None
     matrix = node.operands[1]
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
@@ -190,7 +196,7 @@ def join_sums(graph: Graph) -> Graph:
     What the steps add up is kept to the last: not where the user has something computed again so
     that less is kept.
     """
-    summands = sum([_is_summand(node.op) for node in graph.nodes])
+    summands = sum([node.op.name in SUMMANDS for node in graph.nodes])
     if summands < costs().least_steps or any([node.region for node in graph.nodes]):
         return graph
     uses = readers_of(graph)
@@ -217,11 +223,6 @@ def join_sums(graph: Graph) -> Graph:
         return results
 
     return rebuild(graph, rewrite)
-
-
-def _is_summand(op: Op) -> bool:
-    """Tell if a step may add what `op` makes to a sum over all steps."""
-    return op.product in ("outer", "matrices") or op is reductions.sum
 
 
 def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
