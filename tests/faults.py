@@ -277,7 +277,7 @@ FAULTS = (
         "an expression is written behind an update of what it reads",
         "here < place < there",
         "there < place < here",
-        ("tests/schedule/test_inline.py", "tests/trace/test_write_programs.py"),
+        ("tests/trace/test_writes.py",),
     ),
     Fault(
         "a name is taken one statement too early",
@@ -357,6 +357,6 @@ FAULTS = (
         "results of a batch lie along the first axis",
         "return whole if axis == 0 else np.moveaxis(whole, 0, axis)",
         "return whole",
-        ("tests/api/test_vmap.py",),
+        ("tests/api/test_transforms.py",),
     ),
 )
