@@ -80,12 +80,6 @@ class Entry(NamedTuple):
     unwatched: Callable[[], bool] | None = None
     sizes: Sizes | None = None
 
-    def outcomes(self, error: NotImplementedError) -> list[Any]:
-        """The decisions that led to BranchNotRecorded in the kernel, the one that fell otherwise
-        last."""
-        number, outcome, _ = error.args
-        return [*self.decisions[number].outcomes(), outcome]
-
     def fits(self, call: Call) -> bool:
         """Tell if a call like `call`, some of whose arrays may be specs, would be taken now."""
         return self.is_for(call) and (self.guard is None or self.guard())

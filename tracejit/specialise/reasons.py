@@ -16,9 +16,9 @@ from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.identity import groups_of
-from tracejit.specialise.kernel_table import Made
+from tracejit.specialise.kernel_table import CompiledCall
+from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.sentences import READS, SENTENCES
-from tracejit.specialise.specialiser import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import a, file_name
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
@@ -84,7 +84,7 @@ class Reason(NamedTuple):
 
 
 def reason_for(
-    call: Call, made: Sequence[Made], static: Mapping[str, str], onto: Kernel | None
+    call: Call, made: Sequence[CompiledCall], static: Mapping[str, str], onto: Kernel | None
 ) -> Reason:
     """Why no kernel fits `call`: how it differs from the nearest, the newest of these; `onto` would
     fit, but for the way that the call takes through the function."""
@@ -163,7 +163,7 @@ def settled(
     if not lasting:
         found += [
             Difference("iterator" if change.is_drawn else "changing", *change)
-            for change in changed_by_itself(entry)
+            for change in changed_by_itself(newest_recording(entry))
         ]
     return reason._replace(differences=tuple(found))
 
@@ -196,10 +196,10 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Place, Any]) -> Differenc
     )
 
 
-def changed_by_itself(entry: Entry) -> list[Change]:
-    """What the function has changed, of all that it reads, while it was recorded for `entry`."""
-    guard = newest_recording(entry).captures.guard()
-    return [] if guard is None else changes(guard, labels_of(entry.call))
+def changed_by_itself(recorded: RecordedCall) -> list[Change]:
+    """What the function has changed, of all that it reads, while it was recorded."""
+    guard = recorded.captures.guard()
+    return [] if guard is None else changes(guard, labels_of(recorded.call))
 
 
 def newest_recording(entry: Entry) -> RecordedCall:

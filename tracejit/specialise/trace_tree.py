@@ -12,12 +12,11 @@ from typing import Any
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded
-from tracejit.eager.traced_call import is_unrecorded
+from tracejit.eager.traced_call import attempt
 from tracejit.passes.join import Misfit, Tree
-from tracejit.runtime.dispatch import Answers, Entry
-from tracejit.runtime.notes import KERNELS
+from tracejit.runtime.dispatch import Answers
 from tracejit.runtime.single_flight import Mutex
-from tracejit.specialise.specialiser import RecordedCall
+from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.trace.decisions import Failed, Hidden
 from tracejit.trace.mutable_attributes import Attribute
 from tracejit.trace.record import Recording
@@ -29,28 +28,6 @@ def input_keys(recording: Recording) -> list[Any]:
     """What the inputs of a recording are known by: the names of arguments, and objects by id."""
     hidden = {one.value: key for key, one in recording.hidden.items()}
     return [hidden.get(value, value.name) for value in recording.graph.inputs]
-
-
-def raised_by_kernel(error: BaseException) -> bool:
-    """Tell if an error comes out of a kernel that was called, not out of a recording."""
-    trace = error.__traceback__
-    while trace is not None:
-        if str(trace.tb_frame.f_globals.get("__name__", "")).startswith(KERNELS):
-            return True
-        trace = trace.tb_next
-    return False
-
-
-def answered(
-    made: Entry, entry: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Any, list[Any] | None]:
-    """What an entry answers; or where the call takes another way, the decisions that lead there."""
-    try:
-        return entry(*args, **kwargs), None
-    except NotImplementedError as error:
-        if not is_unrecorded(error):
-            raise
-        return None, made.outcomes(error)
 
 
 class Way:
@@ -76,15 +53,10 @@ class Way:
                 self._target = self._target or self._make()
         return self._target(*arrays)
 
-    def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
+    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
         """What the call on eager Tensors and other leaves answers; or where it takes another way,
         the decisions that lead there."""
-        try:
-            return self.one.call_by_path(self._path, leaves), None
-        except NotImplementedError as error:
-            if not is_unrecorded(error):
-                raise
-            return None, parted(self.alone, error)
+        return attempt(lambda: self.one.call_by_path(self._path, leaves), self.alone)
 
 
 class Ways:
@@ -194,18 +166,12 @@ class Ways:
         numbered = [way.finished.numbered() for way in self.ways]
         return [answers for answers, _ in numbered], numbered[0][1]
 
-    def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
-        """As Way.tried, by the kernel of the way that the call takes, if it was recorded."""
+    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
+        """As Way.attempt, by the kernel of the way that the call takes, if it was recorded."""
         longest: list[Any] = []
         for way in reversed(self.ways):
-            found, outcomes = way.tried(leaves)
+            found, outcomes = way.attempt(leaves)
             if outcomes is None:
                 return found, None
             longest = max(longest, outcomes, key=len)
         return None, longest
-
-
-def parted(tree: Tree, error: NotImplementedError) -> list[Any]:
-    """The decisions that led to BranchNotRecorded, the one that fell otherwise last."""
-    number, outcome, _ = error.args
-    return [*tree.decisions[number].outcomes(), outcome]

@@ -1,0 +1,72 @@
+"""The collaborators of a Function, put together without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tracejit.autodiff.request import Request
+from tracejit.runtime.dispatch import Space
+from tracejit.runtime.single_flight import SingleFlight
+from tracejit.specialise.binding import Binding
+from tracejit.specialise.callee import Callee, Form
+from tracejit.specialise.explain import History
+from tracejit.specialise.fallback import Fallback
+from tracejit.specialise.kernel_table import KernelTable
+from tracejit.specialise.slow_path import SlowPath
+from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
+from tracejit.specialise.tracer import Findings, TraceRequest
+from tracejit.support.options import Options
+from tracejit.trace.signature import Call
+
+
+class Pieces(NamedTuple):
+    """What serves one function."""
+
+    callee: Callee
+    binding: Binding
+    table: KernelTable
+    history: History
+    findings: Findings
+    specialiser: Specialiser
+    fallback: Fallback
+    slow_path: SlowPath
+
+    def taken_apart(self, *args: Any) -> tuple[Call, Space]:
+        """A call, which is taken note of."""
+        return taken_apart(self.callee, *args)
+
+    def request(self, *args: Any) -> SpecialisationRequest:
+        """What to specialise for, of a call that is taken note of."""
+        space = self.callee.space()
+        call = self.binding.take_apart(self.callee.bind(args, {}), space)
+        return SpecialisationRequest(call, space)
+
+
+def pieces(
+    python: Callable[..., Any],
+    request: Request = Request(),  # noqa: B008
+    options: Options = Options(cache=False),  # noqa: B008
+    form: Form | None = None,
+) -> Pieces:
+    """The collaborators for a Python function."""
+    callee = Callee(python, request, form=form)
+    binding, table, findings = Binding(callee, options), KernelTable(), Findings()
+    history = History(callee.name, table)
+    specialiser = Specialiser(callee, binding, options, table, history, findings, SingleFlight())
+    fallback = Fallback(callee, binding, table, findings, history.uncompiled)
+    slow_path = SlowPath(callee, binding, table, specialiser, fallback, options.max_paths)
+    return Pieces(callee, binding, table, history, findings, specialiser, fallback, slow_path)
+
+
+def taken_apart(callee: Callee, *args: Any) -> tuple[Call, Space]:
+    """A call of `callee` and the names that its entry has."""
+    space = callee.space()
+    return callee.take_apart(callee.bind(args, {}), space), space
+
+
+def trace_request(callee: Callee, *args: Any, **rest: Any) -> TraceRequest:
+    """What to record of a call: no number is static, unless `rest` says so."""
+    call, _ = taken_apart(callee, *args)
+    given = {"fixed": {}, "differentiated": callee.differentiated(call), "exact": False}
+    return TraceRequest(call, **given | rest)

@@ -1,0 +1,122 @@
+"""The function that is compiled, by itself: its name, its arguments, what is asked of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tests.programs import assert_same
+from tracejit.autodiff.request import Request
+from tracejit.specialise.callee import Callee, Form
+from tracejit.support.errors import ArityError, GradientError
+from tracejit.trace.trees import flatten
+
+X = np.array([1.0, -2.0, 3.0])
+
+
+def scaled(x: Any, weights: Any, factor: float = 2.0) -> Any:
+    return np.sum(x * weights["w"] * factor)
+
+
+def leaf_names(callee: Callee, *args: Any) -> list[str]:
+    call = callee.take_apart(callee.bind(args, {}), callee.space())
+    return sorted(callee.differentiated(call))
+
+
+@pytest.mark.parametrize(
+    ("python", "given", "name"),
+    [
+        (scaled, None, "scaled"),
+        (lambda x: x, None, "lambda_"),
+        (scaled, "other", "other"),
+        (np.sin, None, "sin"),
+        (scaled, "for", "for_"),
+    ],
+)
+def test_the_name_in_generated_code(python: Any, given: str | None, name: str) -> None:
+    assert Callee(python, name=given).name == name
+
+
+def test_arguments_are_bound_with_the_defaults_of_now() -> None:
+    def f(x: Any, k: float = 1.0) -> Any:
+        return x * k
+
+    callee = Callee(f)
+    assert callee.bind((3.0,), {}) == {"x": 3.0, "k": 1.0}
+    f.__defaults__ = (5.0,)
+    assert callee.bind((3.0,), {}) == {"x": 3.0, "k": 1.0}
+    callee.refresh()
+    assert callee.bind((3.0,), {}) == {"x": 3.0, "k": 5.0}
+
+
+def test_a_call_with_too_few_arguments_is_no_call() -> None:
+    callee = Callee(scaled)
+    with pytest.raises(ArityError, match="scaled"):
+        callee.bind((X,), {})
+
+
+def test_a_type_error_of_the_entry_is_one_of_arity_and_one_inside_is_not() -> None:
+    callee = Callee(lambda x: len(x) + 1)
+    try:
+        callee.python(1, 2)
+    except TypeError as error:
+        assert isinstance(callee.misfit(error, (1, 2), {}), ArityError)
+        assert callee.misfit(error, (1,), {}) is None
+    try:
+        callee.python(1)
+    except TypeError as error:
+        assert callee.misfit(error, (1, 2), {}) is None
+
+
+def test_who_answers_besides_a_kernel() -> None:
+    gradient = Request("grad", (0,))
+    assert Callee(scaled).form is Form.PLAIN
+    assert Callee(scaled, gradient).form is Form.GRADIENT
+    assert not Callee(scaled, gradient).is_transform
+    assert Callee(scaled, form=Form.TRANSFORM).is_transform
+    assert Callee(scaled, form=Form.RECORDED).is_transform
+    assert [Callee(scaled, one).target for one in (Request(), gradient)] == [
+        "forward",
+        "value_and_grad",
+    ]
+
+
+def test_the_leaves_that_are_differentiated() -> None:
+    args = X, {"w": X, "b": X}
+    assert leaf_names(Callee(scaled), *args) == []
+    assert leaf_names(Callee(scaled, Request("grad", (0,))), *args) == ["x"]
+    assert leaf_names(Callee(scaled, Request("grad", (0, 1))), *args) == ["b", "w", "x"]
+    assert leaf_names(Callee(scaled, Request("grad", (), ("weights",))), *args) == ["b", "w"]
+    with pytest.raises(GradientError, match="scaled"):
+        leaf_names(Callee(scaled, Request("grad", (7,))), *args)
+
+
+def test_variables_are_read_where_a_gradient_is_taken() -> None:
+    variable = tj.Variable(X)
+    arguments = {"x": variable}
+    assert Callee(scaled).read_variables(arguments)["x"] is variable
+    (read,), _ = flatten(Callee(scaled, Request("grad", (0,))).read_variables(arguments)["x"])
+    np.testing.assert_array_equal(np.asarray(read), X)
+
+
+def test_the_request_is_answered_on_eager_tensors() -> None:
+    callee = Callee(lambda x: np.sum(x**2), Request("value_and_grad", (0,)))
+    value, slope = callee.run_eagerly({"x": tj.constant(X)})
+    assert_same(value.numpy(), np.sum(X**2))
+    assert_same(slope.numpy(), 2.0 * X)
+
+
+def test_the_request_is_answered_in_a_recording() -> None:
+    inner = Callee(lambda x: np.sum(x**2), Request("value_and_grad", (0,)))
+
+    @tj.function
+    def outer(x: Any) -> Any:
+        recording = x._recording
+        return inner.inline({"x": x * 2.0}, recording)
+
+    value, slope = outer(X)
+    assert_same(value, np.sum(4.0 * X**2))
+    assert_same(slope, 4.0 * X)

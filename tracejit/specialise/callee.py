@@ -1,0 +1,133 @@
+"""Callee: the user's Python function, what is asked of it, and how its arguments are bound."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from tracejit.autodiff.request import Answer, Request, rebuild, run, run_eagerly, selected
+from tracejit.runtime.dispatch import Space
+from tracejit.specialise.arguments import write_back
+from tracejit.specialise.results import apart
+from tracejit.support.errors import TracejitError
+from tracejit.support.words import identifier
+from tracejit.trace.labelled import unlabelled
+from tracejit.trace.record import Recording
+from tracejit.trace.signature import Call, bind_arguments, signature_of, take_apart
+from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.variable import read_leaf
+
+
+class Form(enum.Enum):
+    """Who can answer a call besides a kernel."""
+
+    PLAIN = "the Python function, on arrays"
+    GRADIENT = "the Python function on eager Tensors, and the reverse pass"
+    TRANSFORM = "the body of a transform on eager Tensors, in place of a kernel that raised"
+    RECORDED = "nobody: the body of the transform runs in recordings alone"
+
+
+class Callee:
+    """A Python function under a request.
+
+    `form` says who answers a call that no kernel serves. A name for generated code is made of that
+    of the function, unless one is given.
+
+    >>> callee = Callee(lambda x, y=2.0: x * y)
+    >>> callee.name, callee.bind((3.0,), {})
+    ('lambda_', {'x': 3.0, 'y': 2.0})
+    """
+
+    def __init__(
+        self,
+        python: Callable[..., Any],
+        request: Request = Request(),  # noqa: B008
+        name: str | None = None,
+        form: Form | None = None,
+    ) -> None:
+        """Describe `python`; nothing is called."""
+        self.python = python
+        self.request = request
+        self.form = form or (Form.GRADIENT if request.transform else Form.PLAIN)
+        self.signature = signature_of(python)
+        self.name = identifier(name or getattr(python, "__name__", "") or type(python).__name__)
+
+    @property
+    def is_transform(self) -> bool:
+        """Tell if the function is the body of a transform, whose calls have to be recorded."""
+        return self.form in (Form.TRANSFORM, Form.RECORDED)
+
+    @property
+    def target(self) -> str:
+        """The function of a kernel's module that answers a call."""
+        return "value_and_grad" if self.request.transform else "forward"
+
+    def refresh(self) -> None:
+        """Read the signature anew: its defaults may be others by now."""
+        self.signature = signature_of(self.python)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by parameter, defaults filled in. Raises ArityError."""
+        return bind_arguments(self.signature, self.name, args, kwargs)
+
+    def space(self) -> Space:
+        """The names that an entry for a call may have, besides those of the parameters."""
+        return Space(self.signature.parameters)
+
+    def take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
+        """The leaves of a call with these arguments; `space` names what paths cannot spell."""
+        return take_apart(arguments, self.name, space.bind)
+
+    def misfit(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> TracejitError | None:
+        """The ArityError for a TypeError of calling an entry, which has the user's parameters."""
+        trace = error.__traceback__
+        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+            try:
+                self.bind(args, kwargs)
+            except TracejitError as misfit:
+                return misfit.with_traceback(None)
+        return None
+
+    def read_variables(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with Variables read, where a gradient is taken by them."""
+        if not self.request.transform:
+            return arguments
+        return {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+
+    def differentiated(self, call: Call) -> frozenset[str]:
+        """The leaves of a call that the request differentiates by. Raises GradientError."""
+        if not self.request.transform:
+            return frozenset()
+        numbers = call.rebuild(range(len(call.leaves)))
+        chosen = selected(self.request, self.signature, numbers, self.name)
+        found = [number for _, value in chosen for number in flatten(value)[0]]
+        return frozenset(call.leaves[number].name for number in found)
+
+    def record(self, arguments: dict[str, Any], recording: Recording, top: bool = True) -> Answer:
+        """Answer the request on Tensors of `recording`; at its `top`, or as a part of it."""
+        return run(self.python, self.signature, self.request, arguments, recording, top=top)
+
+    def inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
+        """Answer a call as part of the recording that runs already."""
+        if self.request.transform:
+            call = self.take_apart(self.read_variables(arguments), self.space())
+            differentiated = self.differentiated(call)
+            values = [
+                recording.source(leaf.value, leaf.name)
+                if leaf.name in differentiated
+                else leaf.value
+                for leaf in call.leaves
+            ]
+            arguments = call.rebuild(values)
+        arguments = {name: unlabelled(value) for name, value in arguments.items()}
+        answer = self.record(arguments, recording, top=False)
+        if self.request.transform:
+            write_back(call, values)
+        return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
+
+    def run_eagerly(self, arguments: dict[str, Any]) -> Any:
+        """Answer the request on eager Tensors."""
+        return run_eagerly(self.python, self.signature, self.request, arguments, self.name)

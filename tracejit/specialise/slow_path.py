@@ -1,0 +1,126 @@
+"""Slow path: a call that no kernel in the table takes, and one that leaves the branches of its
+kernel."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tracejit.eager.traced_call import attempt, is_unrecorded
+from tracejit.runtime.dispatch import MISS, Entry
+from tracejit.specialise.arguments import check_unread, recording_among, without_tensors
+from tracejit.specialise.binding import Binding
+from tracejit.specialise.callee import Callee
+from tracejit.specialise.eager_mode import is_disabled
+from tracejit.specialise.fallback import Fallback, Outcome, apart_from
+from tracejit.specialise.kernel_table import CompiledCall, KernelTable
+from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
+from tracejit.trace.decisions import Failed
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import current_recording
+
+
+class SlowPath(NamedTuple):
+    """Answers the calls of one function by kernels that are made for them, each with at most
+    `max_paths` branches.
+
+    An answer is MISS where another thread is recording the call: Python itself makes it then.
+    """
+
+    callee: Callee
+    binding: Binding
+    table: KernelTable
+    specialiser: Specialiser
+    fallback: Fallback
+    max_paths: int
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Sequence[Any]) -> Any:
+        """Answer a call that none of the entries `tried` fits."""
+        callee = self.callee
+        callee.refresh()
+        arguments = callee.bind(args, kwargs)
+        recording = recording_among(arguments) or current_recording()
+        if recording is not None:
+            return callee.inline(arguments, recording)
+        if is_disabled() and self.fallback.is_switched_off():
+            return self.fallback.call(args, kwargs)
+        space = callee.space()
+        call = self.binding.take_apart(callee.read_variables(arguments), space)
+        call, tensors = without_tensors(call)
+        exact = bool(tensors) or EAGER.is_watched
+        request = SpecialisationRequest(call, space)
+        found = self.specialiser.in_turn(request, () if exact else tried, exact)
+        if found is None:
+            return MISS
+        if tensors or (EAGER.is_watched and found.entry.unwatched is not None):
+            leaves = [tensors.get(leaf.name, leaf.value) for leaf in call.leaves]
+            return self._on_tensors(found, leaves, request)
+        result = found.call(*args, **kwargs)
+        if result is MISS and callee.is_transform:
+            # Another thread has changed what was read while recording, or even the arguments.
+            result = self.specialiser.alone(request).call(*args, **kwargs)
+            if result is MISS:
+                return self.call(args, kwargs, self.table.calls)
+        return result
+
+    def after(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+        """The outcome of a call after an error: it takes a branch of its own, or Python itself
+        knows better."""
+        if is_unrecorded(error):
+            try:
+                return self._other_branch(args, kwargs), None
+            except (Exception, Failed) as other:
+                error = apart_from(other, error)
+        return self.fallback.after(error, args, kwargs)
+
+    def _on_tensors(
+        self, found: CompiledCall, leaves: Sequence[Any], request: SpecialisationRequest
+    ) -> Any:
+        """Make a call on eager Tensors, recording it once more where it takes another branch.
+
+        Raises Failed where there are too many.
+        """
+        for _ in range(self.max_paths):
+            check_unread(request.call, leaves, found.entry.fixed)
+            seen, entry = self.table.calls, found.entry
+            answer, outcomes = entry.ways.attempt(leaves)
+            if outcomes is None:
+                return answer
+            if entry.ways.is_full(self.max_paths):
+                break
+            request = request._replace(onto=entry, forced=outcomes)
+            following = self.specialiser.in_turn(request, seen, exact=True)
+            if following is None:
+                return MISS
+            found = following
+        raise found.entry.ways.failed()
+
+    def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call that takes a branch which its kernel has not recorded.
+
+        Raises Failed where there are too many.
+        """
+        space = self.callee.space()
+        arguments = self.callee.read_variables(self.callee.bind(args, kwargs))
+        call = self.binding.take_apart(arguments, space)
+        seen = self.table.calls
+        tried = [one for one in reversed(self.table.compiled) if one.entry.fits(call)]
+        for _ in range(self.max_paths):
+            onto: Entry | None = None
+            outcomes: list[Any] = []
+            for one in tried:
+                made = functools.partial(one.call, *args, **kwargs)
+                result, parting = attempt(made, one.entry)
+                if parting is None and result is not MISS:
+                    return result
+                if parting is not None and onto is None:
+                    onto, outcomes = one.entry, parting
+            if onto is not None and onto.ways.is_full(self.max_paths):
+                raise onto.ways.failed()
+            request = SpecialisationRequest(call, space, onto, outcomes)
+            found = self.specialiser.in_turn(request, seen)
+            if found is None:
+                return MISS
+            seen, tried = self.table.calls, [found]
+        raise Failed("ways", str(self.max_paths))
