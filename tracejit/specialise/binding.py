@@ -1,7 +1,7 @@
 """Binding: which numbers and sizes among the arguments of a function are part of a kernel.
 
 A Python number is static on its first value and dynamic from its second on, unless the user has
-chosen its argument, or the function wants the numbers themselves. `Shapes` does the like for sizes.
+chosen its argument, or the function wants the numbers themselves. `SeenShapes` does the like for sizes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from tracejit.runtime.dispatch import Space
 from tracejit.specialise.callee import Callee
 from tracejit.support.options import Options
-from tracejit.trace.free_dimensions import Shapes
+from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.signature import Call, static_names
 
 
@@ -26,7 +26,7 @@ class Binding:
         self.callee = callee
         numbers, names = options.static_argnums, options.static_argnames
         self.chosen = self.static = static_names(callee.signature, numbers, names)
-        self.shapes = Shapes(callee.name, options.dynamic_shapes is not False)
+        self.shapes = SeenShapes(callee.name, options.dynamic_shapes is not False)
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
         if options.input_signature is not None:

@@ -23,7 +23,7 @@ from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
 from tracejit.trace.capture.changes import compared_arrays
-from tracejit.trace.free_dimensions import Place
+from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call
 
 TOO_MANY = 5
@@ -120,7 +120,7 @@ class History:
         made: CompiledCall,
         reason: Reason,
         joined: Kernel | None = None,
-        fixed: Mapping[Place, Any] = MappingProxyType({}),
+        fixed: Mapping[Axis, Any] = MappingProxyType({}),
         is_quiet: bool = True,
     ) -> None:
         """Note that `made` was compiled for a reason, in the place of the kernel that it has

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.eager.call_operation import Path
+from tracejit.eager.call_operation import CallOp
 from tracejit.eager.traced_call import tensor_of_hidden
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import HANDLE
@@ -67,7 +67,7 @@ class RecordedCall(NamedTuple):
             return False
         return self.recording.graph.take_sizes(other.recording.graph)
 
-    def call_by_path(self, path: Path, leaves: Sequence[Any]) -> Any:
+    def call_by_path(self, path: CallOp, leaves: Sequence[Any]) -> Any:
         """Call a kernel by its path: leaves and results are eager Tensors."""
         finished = self.finished
         for commit in finished.commits:

@@ -17,7 +17,7 @@ from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.reasons import reason_for
 from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.strict_mode import is_mistake, is_strict
-from tracejit.specialise.trace_tree import Ways
+from tracejit.specialise.trace_tree import TraceTree
 from tracejit.specialise.tracer import Findings, Tracer, TraceRequest
 from tracejit.support.options import Options
 from tracejit.trace.eager import nobody_watches
@@ -150,7 +150,7 @@ class Specialiser(NamedTuple):
         onto = request.onto
         make = functools.partial(make_kernel, options=self.options)
         target = self.callee.target
-        alone = Ways.of(recorded, make, target)
+        alone = TraceTree.of(recorded, make, target)
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
             for way in ways.ways:

@@ -37,7 +37,7 @@ from tracejit.trace.mutable_attributes import (
 )
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
-from tracejit.trace.recorder import Shared
+from tracejit.trace.recorder import MustKeepApart
 from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.type_questions import refused_types
@@ -124,7 +124,7 @@ class Tracer:
     def _tried(self, request: TraceRequest, tries: int = TRIES) -> RecordedCall:
         try:
             return self._recorded(request)
-        except Shared:
+        except MustKeepApart:
             self.keeps_apart = True
             return self._recorded(request)
         except TracejitError as error:
@@ -227,7 +227,7 @@ class Tracer:
                 if recording.raises_text:
                     raise Failed("text")
                 if recording.is_torn:
-                    raise Shared
+                    raise MustKeepApart
                 loan.settle()
                 check_containers(self.callee.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
