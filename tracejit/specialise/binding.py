@@ -1,7 +1,8 @@
 """Binding: which numbers and sizes among the arguments of a function are part of a kernel.
 
 A Python number is static on its first value and dynamic from its second on, unless the user has
-chosen its argument, or the function wants the numbers themselves. `SeenShapes` does the like for sizes.
+chosen its argument, or the function wants the numbers themselves. `SeenShapes` does the like for
+sizes.
 """
 
 from __future__ import annotations
