@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tracejit.autodiff.request import Request
-from tracejit.runtime.dispatch import Space
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise.binding import Binding
 from tracejit.specialise.callee import Callee, Form
@@ -17,7 +16,6 @@ from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
 from tracejit.specialise.tracer import Findings, TraceRequest
 from tracejit.support.options import Options
-from tracejit.trace.signature import Call
 
 
 class Pieces(NamedTuple):
@@ -32,15 +30,9 @@ class Pieces(NamedTuple):
     fallback: Fallback
     slow_path: SlowPath
 
-    def taken_apart(self, *args: Any) -> tuple[Call, Space]:
-        """A call, which is taken note of."""
-        return taken_apart(self.callee, *args)
-
     def request(self, *args: Any) -> SpecialisationRequest:
         """What to specialise for, of a call that is taken note of."""
-        space = self.callee.space()
-        call = self.binding.take_apart(self.callee.bind(args, {}), space)
-        return SpecialisationRequest(call, space)
+        return self.binding.request(self.callee.bind(args, {}))
 
 
 def pieces(
@@ -59,14 +51,8 @@ def pieces(
     return Pieces(callee, binding, table, history, findings, specialiser, fallback, slow_path)
 
 
-def taken_apart(callee: Callee, *args: Any) -> tuple[Call, Space]:
-    """A call of `callee` and the names that its entry has."""
-    space = callee.space()
-    return callee.take_apart(callee.bind(args, {}), space), space
-
-
 def trace_request(callee: Callee, *args: Any, **rest: Any) -> TraceRequest:
     """What to record of a call: no number is static, unless `rest` says so."""
-    call, _ = taken_apart(callee, *args)
+    call, _ = callee.take_apart(callee.bind(args, {}))
     given = {"fixed": {}, "differentiated": callee.differentiated(call), "exact": False}
     return TraceRequest(call, **given | rest)

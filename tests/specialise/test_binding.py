@@ -21,8 +21,7 @@ def f(x: Any, k: float = 1.0, m: int = 2) -> Any:
 
 def seen(binding: Binding, *args: Any) -> Call:
     """The call of `f` with these arguments, which the binding has taken note of."""
-    callee = binding.callee
-    return binding.take_apart(callee.bind(args, {}), callee.space())
+    return binding.request(binding.callee.bind(args, {})).call
 
 
 def fixed(binding: Binding, *args: Any, differentiated: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -82,9 +82,8 @@ def test_sizes_are_free_until_the_function_needs_the_number(needs: Any, free: bo
     binding = Binding(callee, OPTIONS)
     sizes: Sizes | None = None
     for size in (3, 4):
-        space = callee.space()
-        call = binding.take_apart(callee.bind((np.ones(size),), {}), space)
-        call, sizes = binding.shapes.freed(call)
-    request = trace_request(callee, X)._replace(call=call, sizes=sizes)
-    one = Tracer(callee, Findings()).record(request)
+        request = binding.request(callee.bind((np.ones(size),), {}))
+        call, sizes = binding.shapes.freed(request.call)
+    to_trace = trace_request(callee, X)._replace(call=call, sizes=sizes)
+    one = Tracer(callee, Findings()).record(to_trace)
     assert (one.sizes is not None) == free

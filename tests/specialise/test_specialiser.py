@@ -12,8 +12,8 @@ from tests.programs import assert_same
 from tests.specialise.pieces import pieces
 from tracejit.autodiff.request import Request
 from tracejit.runtime.dispatch import MISS
+from tracejit.specialise.binding import SpecialisationRequest
 from tracejit.specialise.callee import Form
-from tracejit.specialise.specialiser import SpecialisationRequest
 from tracejit.support.errors import TracejitError
 from tracejit.support.options import Options
 

@@ -256,15 +256,17 @@ class TracedCall:
             self.sight.add([tensor._value for tensor in tensors.values()])
 
 
+Attempt = tuple[Any, list[Any] | None]
+"""What a call answers, and None; or None, and the decisions that lead to the branch it takes."""
+
+
 def is_unrecorded(error: BaseException) -> bool:
     """Tell if a kernel has met a decision that fell as it did in no recording."""
     return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
 
 
-def attempt(call: Callable[[], Any], tree: Any) -> tuple[Any, list[Any] | None]:
-    """What the call of a kernel answers, and None; where it takes another branch, None and the
-    outcomes that lead there, the one that fell otherwise last. The `decisions` of `tree`, known by
-    then, are those of the kernel."""
+def attempt(call: Callable[[], Any], tree: Any) -> Attempt:
+    """Make the call of a kernel, whose decisions, known by then, are those of `tree`."""
     try:
         return call(), None
     except NotImplementedError as error:

@@ -7,13 +7,27 @@ sizes.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from tracejit.runtime.dispatch import Space
+from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.callee import Callee
 from tracejit.support.options import Options
 from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.signature import Call, static_names
+
+
+class SpecialisationRequest(NamedTuple):
+    """A call to make a kernel for; `space` holds the names of the entry that checks it.
+
+    `onto` is the entry that the call fits, but for the branch that it takes: its kernel is joined.
+    `forced` are the outcomes of the first decisions on that branch.
+    """
+
+    call: Call
+    space: Space
+    onto: Entry | None = None
+    forced: Sequence[Any] = ()
 
 
 class Binding:
@@ -32,18 +46,19 @@ class Binding:
         self._dynamic: set[str] = set()
         if options.input_signature is not None:
             specs = callee.bind(tuple(options.input_signature), {})
-            self.shapes.promise(callee.take_apart(specs, callee.space()))
+            self.shapes.promise(callee.take_apart(specs)[0])
 
-    def take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
-        """The call with these arguments, whose numbers and sizes are taken note of."""
-        call = self.callee.take_apart(arguments, space)
+    def request(self, arguments: dict[str, Any]) -> SpecialisationRequest:
+        """The call with these arguments, Variables read where a gradient is taken by them. Its
+        numbers and sizes are taken note of."""
+        call, space = self.callee.take_apart(arguments)
         for leaf in call.leaves:
             if leaf.role == "number":
                 spelled = repr(leaf.value)
                 if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
                     self._dynamic.add(leaf.path)
         self.shapes.note(call)
-        return call
+        return SpecialisationRequest(call, space)
 
     def fixed(self, call: Call, differentiated: frozenset[str]) -> dict[str, Any]:
         """The numbers of a call that are static, by leaf name; none of those `differentiated`."""

@@ -71,13 +71,13 @@ class Callee:
         """The arguments by parameter, defaults filled in. Raises ArityError."""
         return bind_arguments(self.signature, self.name, args, kwargs)
 
-    def space(self) -> Space:
-        """The names that an entry for a call may have, besides those of the parameters."""
-        return Space(self.signature.parameters)
-
-    def take_apart(self, arguments: dict[str, Any], space: Space) -> Call:
-        """The leaves of a call with these arguments; `space` names what paths cannot spell."""
-        return take_apart(arguments, self.name, space.bind)
+    def take_apart(self, arguments: dict[str, Any]) -> tuple[Call, Space]:
+        """The leaves of a call with these arguments, and the names of what paths cannot spell.
+        Variables are read where a gradient is taken by them."""
+        if self.request.transform:
+            arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+        space = Space(self.signature.parameters)
+        return take_apart(arguments, self.name, space.bind), space
 
     def misfit(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -90,12 +90,6 @@ class Callee:
             except TracejitError as misfit:
                 return misfit.with_traceback(None)
         return None
-
-    def read_variables(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments with Variables read, where a gradient is taken by them."""
-        if not self.request.transform:
-            return arguments
-        return {name: map_tree(read_leaf, value) for name, value in arguments.items()}
 
     def differentiated(self, call: Call) -> frozenset[str]:
         """The leaves of a call that the request differentiates by. Raises GradientError."""
@@ -113,7 +107,7 @@ class Callee:
     def inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """Answer a call as part of the recording that runs already."""
         if self.request.transform:
-            call = self.take_apart(self.read_variables(arguments), self.space())
+            call, _ = self.take_apart(arguments)
             differentiated = self.differentiated(call)
             values = [
                 recording.source(leaf.value, leaf.name)

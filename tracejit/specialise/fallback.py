@@ -111,8 +111,7 @@ class Fallback(NamedTuple):
         if callee.form is Form.PLAIN and not on_tensors:
             named = {name: unlabelled(value) for name, value in kwargs.items()}
             return callee.python(*map(unlabelled, args), **named)
-        arguments = callee.read_variables(callee.bind(args, kwargs))
-        call = self.binding.take_apart(arguments, callee.space())
+        call = self.binding.request(callee.bind(args, kwargs)).call
         taken = callee.differentiated(call)
         windows = EAGER.windows
         if on_tensors:
@@ -197,7 +196,7 @@ class Fallback(NamedTuple):
         callee = self.callee
         if self.findings.takes_gradients is None:
             try:
-                call = callee.take_apart(callee.bind(args, kwargs), callee.space())
+                call, _ = callee.take_apart(callee.bind(args, kwargs))
                 self.findings.takes_gradients = takes_gradients(callee.python, call)
             except (TracejitError, Failed):
                 return False

@@ -22,7 +22,7 @@ from tracejit.specialise.fallback import Fallback, shown
 from tracejit.specialise.kernel_table import KernelTable
 from tracejit.specialise.pickling import Recipe, deeply_copied, parts_of, reduced
 from tracejit.specialise.slow_path import SlowPath
-from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
+from tracejit.specialise.specialiser import Specialiser
 from tracejit.specialise.tracer import Findings
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options, did_you_mean
@@ -155,10 +155,9 @@ class Function(Generic[P, R_co]):
         array([2., 2., 2.])
         """
         try:
-            space = self._callee.space()
-            call = self._binding.take_apart(self._callee.bind(args, kwargs), space)
-            request = SpecialisationRequest(call, space)
-            return (self._table.find(call) or self._specialiser.generalise(request)).kernel
+            request = self._binding.request(self._callee.bind(args, kwargs))
+            found = self._table.find(request.call) or self._specialiser.generalise(request)
+            return found.kernel
         except TracejitError as error:
             raise shown(error) from None
         except Failed:
@@ -217,7 +216,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
             return f"This call would be recorded as part of {running.graph.name}."
         if self._fallback.is_switched_off():
             return f"This call would run as plain Python, because {way_out()}."
-        call = callee.take_apart(callee.read_variables(arguments), callee.space())
+        call, _ = callee.take_apart(arguments)
         return self._history.foresee(without_tensors(call)[0], self._binding.static_rows())
 
 

@@ -4,18 +4,18 @@ kernel."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.eager.traced_call import attempt, is_unrecorded
+from tracejit.eager.traced_call import Attempt, attempt, is_unrecorded
 from tracejit.runtime.dispatch import MISS, Entry
 from tracejit.specialise.arguments import check_unread, recording_among, without_tensors
-from tracejit.specialise.binding import Binding
+from tracejit.specialise.binding import Binding, SpecialisationRequest
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.eager_mode import is_disabled
 from tracejit.specialise.fallback import Fallback, Outcome, apart_from
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
-from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
+from tracejit.specialise.specialiser import Specialiser
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import current_recording
@@ -45,11 +45,10 @@ class SlowPath(NamedTuple):
             return callee.inline(arguments, recording)
         if is_disabled() and self.fallback.is_switched_off():
             return self.fallback.call(args, kwargs)
-        space = callee.space()
-        call = self.binding.take_apart(callee.read_variables(arguments), space)
-        call, tensors = without_tensors(call)
+        request = self.binding.request(arguments)
+        call, tensors = without_tensors(request.call)
+        request = request._replace(call=call)
         exact = bool(tensors) or EAGER.is_watched
-        request = SpecialisationRequest(call, space)
         found = self.specialiser.in_turn(request, () if exact else tried, exact)
         if found is None:
             return MISS
@@ -77,49 +76,52 @@ class SlowPath(NamedTuple):
     def _on_tensors(
         self, found: CompiledCall, leaves: Sequence[Any], request: SpecialisationRequest
     ) -> Any:
-        """Make a call on eager Tensors, recording it once more where it takes another branch.
+        """Make a call whose leaves are eager Tensors, by the first branch in `found` or another."""
 
-        Raises Failed where there are too many.
-        """
-        for _ in range(self.max_paths):
-            check_unread(request.call, leaves, found.entry.fixed)
-            seen, entry = self.table.calls, found.entry
-            answer, outcomes = entry.ways.attempt(leaves)
-            if outcomes is None:
-                return answer
-            if entry.ways.is_full(self.max_paths):
-                break
-            request = request._replace(onto=entry, forced=outcomes)
-            following = self.specialiser.in_turn(request, seen, exact=True)
-            if following is None:
-                return MISS
-            found = following
-        raise found.entry.ways.failed()
+        def made(one: CompiledCall) -> Attempt:
+            check_unread(request.call, leaves, one.entry.fixed)
+            attempted: Attempt = one.entry.ways.attempt(leaves)
+            return attempted
+
+        return self._by_branches(request, self.table.calls, [found], made, exact=True)
 
     def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call that takes a branch which its kernel has not recorded.
-
-        Raises Failed where there are too many.
-        """
-        space = self.callee.space()
-        arguments = self.callee.read_variables(self.callee.bind(args, kwargs))
-        call = self.binding.take_apart(arguments, space)
+        """Make a call that takes a branch which its kernel has not recorded."""
+        request = self.binding.request(self.callee.bind(args, kwargs))
         seen = self.table.calls
-        tried = [one for one in reversed(self.table.compiled) if one.entry.fits(call)]
+        tried = [one for one in reversed(self.table.compiled) if one.entry.fits(request.call)]
+
+        def made(one: CompiledCall) -> Attempt:
+            return attempt(functools.partial(one.call, *args, **kwargs), one.entry)
+
+        return self._by_branches(request, seen, tried, made)
+
+    def _by_branches(
+        self,
+        request: SpecialisationRequest,
+        seen: Sequence[Any],
+        tried: list[CompiledCall],
+        made: Callable[[CompiledCall], Attempt],
+        exact: bool = False,
+    ) -> Any:
+        """The first answer among the calls `made` by those `tried`, or by a kernel that records the
+        branch which the call takes; `seen` and `exact` as `in_turn` takes them.
+
+        Raises Failed where there are too many branches.
+        """
         for _ in range(self.max_paths):
             onto: Entry | None = None
             outcomes: list[Any] = []
             for one in tried:
-                made = functools.partial(one.call, *args, **kwargs)
-                result, parting = attempt(made, one.entry)
+                result, parting = made(one)
                 if parting is None and result is not MISS:
                     return result
                 if parting is not None and onto is None:
                     onto, outcomes = one.entry, parting
             if onto is not None and onto.ways.is_full(self.max_paths):
                 raise onto.ways.failed()
-            request = SpecialisationRequest(call, space, onto, outcomes)
-            found = self.specialiser.in_turn(request, seen)
+            request = request._replace(onto=onto, forced=outcomes)
+            found = self.specialiser.in_turn(request, seen, exact)
             if found is None:
                 return MISS
             seen, tried = self.table.calls, [found]

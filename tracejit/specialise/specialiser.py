@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import make_kernel
-from tracejit.runtime.dispatch import Entry, Space, make_entry
+from tracejit.runtime.dispatch import Entry, make_entry
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise import purity_check
-from tracejit.specialise.binding import Binding
+from tracejit.specialise.binding import Binding, SpecialisationRequest
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.explain import History
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
@@ -23,20 +23,7 @@ from tracejit.support.options import Options
 from tracejit.trace.eager import nobody_watches
 from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.mutable_attributes import changes_by_others, others_lend
-from tracejit.trace.signature import NUMBERS, Call
-
-
-class SpecialisationRequest(NamedTuple):
-    """A call to make a kernel for; `space` holds the names of the entry that checks it.
-
-    `onto` is the entry that the call fits, but for the branch that it takes: its kernel is joined.
-    `forced` are the outcomes of the first decisions on that branch.
-    """
-
-    call: Call
-    space: Space
-    onto: Entry | None = None
-    forced: Sequence[Any] = ()
+from tracejit.trace.signature import NUMBERS
 
 
 class Specialiser(NamedTuple):
@@ -103,10 +90,10 @@ class Specialiser(NamedTuple):
         reason = reason_for(request.call, self.table.compiled, rows, known)
         others = changes_by_others()
         if purity_check.is_on():
-            apart = Tracer(self.callee, self.findings.without_effects(), self.options.freeze)
+            first = Tracer(self.callee, self.findings, self.options.freeze)
             recorded = purity_check.compared(
                 self.callee,
-                lambda: apart.record(self._to_trace(request, free)),
+                lambda: first.record(self._to_trace(request, free)),
                 lambda: self._recorded(request, free),
             )
         else:

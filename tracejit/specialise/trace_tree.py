@@ -12,7 +12,7 @@ from typing import Any
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded
-from tracejit.eager.traced_call import attempt
+from tracejit.eager.traced_call import Attempt, attempt
 from tracejit.passes.join import Misfit, Tree
 from tracejit.runtime.dispatch import Answers
 from tracejit.runtime.single_flight import Mutex
@@ -53,9 +53,8 @@ class Trace:
                 self._target = self._target or self._make()
         return self._target(*arrays)
 
-    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
-        """What the call on eager Tensors and other leaves answers; or where it takes another way,
-        the decisions that lead there."""
+    def attempt(self, leaves: Sequence[Any]) -> Attempt:
+        """Make the call on eager Tensors and other leaves."""
         return attempt(lambda: self.one.call_by_path(self._path, leaves), self.alone)
 
 
@@ -166,7 +165,7 @@ class TraceTree:
         numbered = [way.finished.numbered() for way in self.ways]
         return [answers for answers, _ in numbered], numbered[0][1]
 
-    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
+    def attempt(self, leaves: Sequence[Any]) -> Attempt:
         """As Way.attempt, by the kernel of the way that the call takes, if it was recorded."""
         longest: list[Any] = []
         for way in reversed(self.ways):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -79,12 +78,6 @@ class Findings:
         self.takes_gradients: bool | None = None
         self.attributes = Attributes()
 
-    def without_effects(self) -> Findings:
-        """A copy for a recording of which nothing but the attributes is to stay."""
-        twin = copy.copy(self)
-        twin.effects = set()
-        return twin
-
 
 class Tracer:
     """One run of a function under the recorder, for one call.
@@ -98,7 +91,6 @@ class Tracer:
         self.callee = callee
         self.findings = findings
         self.freezes = freezes
-        self.keeps_apart = findings.keeps_apart
         self.origin = origin_of(callee.python, callee.name)
         self.effects: set[str] = set()
         self.wants_numbers = False
@@ -116,7 +108,6 @@ class Tracer:
             one = self._tried(request)
         finally:
             findings.effects |= self.effects
-        findings.keeps_apart |= self.keeps_apart
         takes_gradients = one.captures.does("take gradients")
         findings.takes_gradients = bool(findings.takes_gradients) or takes_gradients
         return one
@@ -125,7 +116,7 @@ class Tracer:
         try:
             return self._recorded(request)
         except MustKeepApart:
-            self.keeps_apart = True
+            self.findings.keeps_apart = True
             return self._recorded(request)
         except TracejitError as error:
             alone = threading.active_count() == 1 or request.sizes is not None
@@ -200,7 +191,7 @@ class Tracer:
         first_of = {} if identity is None else identity.first_of()
         recording = Recording(name, captures, request.forced)
         recording.exact = request.exact
-        recording.keeps_apart = self.keeps_apart
+        recording.keeps_apart = self.findings.keeps_apart
         recording.use_sizes(sizes)
         loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
         asks_types = captures.does("ask type")
