@@ -14,7 +14,7 @@ from tracejit.specialise.fallback import Fallback
 from tracejit.specialise.kernel_table import KernelTable
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
-from tracejit.specialise.tracer import Findings, TraceRequest
+from tracejit.specialise.tracer import Findings, Tracer
 from tracejit.support.options import Options
 
 
@@ -51,8 +51,12 @@ def pieces(
     return Pieces(callee, binding, table, history, findings, specialiser, fallback, slow_path)
 
 
-def trace_request(callee: Callee, *args: Any, **rest: Any) -> TraceRequest:
+def trace_request(callee: Callee, *args: Any, **rest: Any) -> SpecialisationRequest:
     """What to record of a call: no number is static, unless `rest` says so."""
-    call, _ = callee.take_apart(callee.bind(args, {}))
-    given = {"fixed": {}, "differentiated": callee.differentiated(call), "exact": False}
-    return TraceRequest(call, **given | rest)
+    request = Binding(callee).request(callee.bind(args, {}))
+    return request._replace(**{"fixed": {}} | rest)
+
+
+def tracer(callee: Callee, findings: Findings | None = None) -> Tracer:
+    """A run of `callee`, with the usual options."""
+    return Tracer(callee, findings or Findings(), Options(cache=False))

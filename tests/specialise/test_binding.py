@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.autodiff.request import Request
 from tracejit.specialise.binding import Binding
 from tracejit.specialise.callee import Callee
 from tracejit.support.errors import TracejitError
@@ -24,8 +25,8 @@ def seen(binding: Binding, *args: Any) -> Call:
     return binding.request(binding.callee.bind(args, {})).call
 
 
-def fixed(binding: Binding, *args: Any, differentiated: tuple[str, ...] = ()) -> dict[str, Any]:
-    return binding.fixed(seen(binding, *args), frozenset(differentiated))
+def fixed(binding: Binding, *args: Any) -> dict[str, Any]:
+    return binding.request(binding.callee.bind(args, {})).fixed
 
 
 def test_a_number_is_static_on_its_first_value_and_dynamic_from_its_second_on() -> None:
@@ -43,7 +44,10 @@ def test_values_are_told_apart_to_the_bit_and_by_type() -> None:
 
 
 def test_a_number_to_differentiate_by_is_not_static() -> None:
-    assert fixed(Binding(Callee(f)), np.ones(3), 1.0, differentiated=("k",)) == {"m": 2}
+    callee = Callee(f, Request("grad", (), ("k",)))
+    request = Binding(callee).request(callee.bind((np.ones(3), 1.0), {}))
+    assert request.fixed == {"m": 2}
+    assert request.differentiated == {"k"}
 
 
 @pytest.mark.parametrize("options", [{"static_argnums": 1}, {"static_argnames": ("k",)}])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tracejit as tj
+from tests.interpret import interpret
 from tests.programs import assert_same
-from tracejit.autodiff.request import Request
+from tracejit.autodiff.request import Request, rebuild
 from tracejit.specialise.callee import Callee, Form
 from tracejit.support.errors import ArityError, GradientError
+from tracejit.trace.record import Recording
 
 X = np.array([1.0, -2.0, 3.0])
+Y = np.array([3.0, 0.25, -1.0])
 
 
 def scaled(x: Any, weights: Any, factor: float = 2.0) -> Any:
@@ -77,10 +82,6 @@ def test_who_answers_besides_a_kernel() -> None:
     assert not Callee(scaled, gradient).is_transform
     assert Callee(scaled, form=Form.TRANSFORM).is_transform
     assert Callee(scaled, form=Form.RECORDED).is_transform
-    assert [Callee(scaled, one).target for one in (Request(), gradient)] == [
-        "forward",
-        "value_and_grad",
-    ]
 
 
 def test_the_leaves_that_are_differentiated() -> None:
@@ -119,3 +120,33 @@ def test_the_request_is_answered_in_a_recording() -> None:
     value, slope = outer(X)
     assert_same(value, np.sum(4.0 * X**2))
     assert_same(slope, 4.0 * X)
+
+
+def answered(f: Callable[..., Any], request: Request, top: bool, *args: Any) -> tuple[Any, ...]:
+    """The answer to a request for `f`, run on a recording of its own, and the recording."""
+    recording = Recording("f")
+    tensors = {
+        name: recording.argument(name, tj.TensorSpec(value.shape, value.dtype).type)
+        for name, value in zip(inspect.signature(f).parameters, args, strict=True)
+    }
+    return Callee(f, request).record(tensors, recording, top), recording
+
+
+def test_at_the_top_the_cotangent_is_an_input() -> None:
+    request = Request("value_and_grad", (0,))
+    answer, recording = answered(lambda x, y: np.sum(x * y), request, True, X, Y)
+    graph = recording.finish([t._value for t in (*answer.value, *answer.gradients)])
+    assert [value.name for value in graph.inputs] == ["x", "y", "out_bar"]
+    assert answer.seed._value is graph.inputs[2]
+    value, slope = interpret(graph, X, Y, np.float64(2.0))
+    assert_same(value, np.sum(X * Y))
+    assert_same(slope, 2.0 * Y)
+
+
+def test_inside_a_recording_the_cotangent_is_one() -> None:
+    request = Request("grad", (0, 1), single=False)
+    answer, recording = answered(lambda x, y: np.sum(x * y), request, False, X, Y)
+    assert answer.seed is None
+    slopes = rebuild(answer, request)
+    graph = recording.finish([slope._value for slope in slopes])
+    assert_same(interpret(graph, X, Y), [Y, X])

@@ -10,13 +10,12 @@ import pytest
 
 import tracejit as tj
 from tests.programs import assert_same
-from tests.specialise.pieces import trace_request
+from tests.specialise.pieces import trace_request, tracer
 from tracejit.compiler.kernel import make_kernel
 from tracejit.ir.sizes import Sizes
 from tracejit.specialise.binding import Binding
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.recorded_call import RecordedCall
-from tracejit.specialise.tracer import Findings, Tracer
 from tracejit.support.options import Options
 
 X = np.array([1.0, -2.0, 3.0])
@@ -25,7 +24,7 @@ OPTIONS = Options(cache=False)
 
 def recorded(python: Any, *args: Any, **rest: Any) -> RecordedCall:
     callee = Callee(python)
-    return Tracer(callee, Findings()).record(trace_request(callee, *args, **rest))
+    return tracer(callee).record(trace_request(callee, *args, **rest))
 
 
 def called(one: RecordedCall, *leaves: Any) -> Any:
@@ -85,5 +84,5 @@ def test_sizes_are_free_until_the_function_needs_the_number(needs: Any, free: bo
         request = binding.request(callee.bind((np.ones(size),), {}))
         call, sizes = binding.shapes.freed(request.call)
     to_trace = trace_request(callee, X)._replace(call=call, sizes=sizes)
-    one = Tracer(callee, Findings()).record(to_trace)
+    one = tracer(callee).record(to_trace)
     assert (one.sizes is not None) == free

@@ -12,7 +12,6 @@ from tests.programs import assert_same
 from tests.specialise.pieces import pieces
 from tracejit.autodiff.request import Request
 from tracejit.runtime.dispatch import MISS
-from tracejit.specialise.binding import SpecialisationRequest
 from tracejit.specialise.callee import Form
 from tracejit.support.errors import TracejitError
 from tracejit.support.options import Options
@@ -106,9 +105,8 @@ def test_what_another_thread_has_made_meanwhile_is_found() -> None:
 def test_while_another_thread_records_a_call_only_a_transform_is_recorded(form: Form) -> None:
     made = pieces(lambda x: x + 1.0, form=form)
     request = made.request(X)
-    fixed = made.binding.fixed(request.call, frozenset())
     found: list[Any] = []
-    with made.specialiser.flights.at(request.call, fixed):
+    with made.specialiser.flights.at(request.call, request.fixed):
         in_turn = made.specialiser.in_turn
         thread = threading.Thread(target=lambda: found.append(in_turn(request, ())))
         thread.start()
@@ -146,8 +144,3 @@ def test_an_impure_function_is_found_before_a_kernel_is_made(
     with pytest.raises(TracejitError, match="random numbers"):
         made.specialiser.specialise(made.request(X))
     assert made.table.kernels == []
-
-
-def test_a_request_is_a_call_and_nothing_more_by_default() -> None:
-    request = pieces(lambda x: x).request(X)
-    assert SpecialisationRequest(request.call, request.space) == request

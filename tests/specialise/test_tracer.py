@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.specialise.pieces import trace_request
+from tests.specialise.pieces import trace_request, tracer
 from tracejit.autodiff.request import Request
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.recorded_call import RecordedCall
-from tracejit.specialise.tracer import Findings, Tracer, takes_gradients
+from tracejit.specialise.tracer import Findings, takes_gradients
 from tracejit.trace.decisions import Failed
 
 X = np.array([1.0, -2.0, 3.0])
 
 
 def recorded(callee: Callee, *args: Any, **rest: Any) -> RecordedCall:
-    return Tracer(callee, Findings()).record(trace_request(callee, *args, **rest))
+    return tracer(callee).record(trace_request(callee, *args, **rest))
 
 
 def ops(one: RecordedCall) -> list[str]:
@@ -58,9 +58,9 @@ def test_a_static_number_is_no_input_and_one_that_python_reads_becomes_fixed() -
 
 def test_where_c_code_wants_a_number_all_numbers_are_fixed() -> None:
     callee = Callee(lambda x, n: x * len(json.dumps(n)))
-    tracer = Tracer(callee, Findings())
-    one = tracer.record(trace_request(callee, X, 12))
-    assert tracer.wants_numbers
+    run = tracer(callee)
+    one = run.record(trace_request(callee, X, 12))
+    assert run.wants_numbers
     assert one.baked == {"n"}
 
 
@@ -73,7 +73,7 @@ def test_effects_are_found_also_where_the_function_raises() -> None:
 
     callee, findings = Callee(f), Findings()
     with pytest.raises(KeyError, match="mine"):
-        Tracer(callee, findings).record(trace_request(callee, X))
+        tracer(callee, findings).record(trace_request(callee, X))
     assert "events" in findings.effects
     assert variable.numpy() is not X
     np.testing.assert_array_equal(variable.numpy(), X)
@@ -85,10 +85,10 @@ def test_a_function_that_differentiates_equal_things_keeps_them_apart_from_then_
         return tj.gradients(np.sum(one * one * other), [one])[0]
 
     callee, findings = Callee(f), Findings()
-    Tracer(callee, findings).record(trace_request(callee, X))
+    tracer(callee, findings).record(trace_request(callee, X))
     assert findings.takes_gradients
     assert findings.keeps_apart
-    assert Tracer(callee, findings).record(trace_request(callee, X)).recording.keeps_apart
+    assert tracer(callee, findings).record(trace_request(callee, X)).recording.keeps_apart
 
 
 def test_what_takes_gradients_by_its_own_arguments_is_known_from_its_code() -> None:
@@ -109,7 +109,7 @@ def test_an_attribute_that_changes_is_lent_from_its_second_value_on() -> None:
     callee, findings = Callee(lambda x: x * holder.factor), Findings()
 
     def inputs() -> list[str]:
-        one = Tracer(callee, findings).record(trace_request(callee, X))
+        one = tracer(callee, findings).record(trace_request(callee, X))
         return [value.name for value in one.recording.graph.inputs]
 
     assert inputs() == ["x"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tracejit.ir.sizes import Sizes
 from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.callee import Callee
 from tracejit.support.options import Options
@@ -18,16 +19,21 @@ from tracejit.trace.signature import Call, static_names
 
 
 class SpecialisationRequest(NamedTuple):
-    """A call to make a kernel for; `space` holds the names of the entry that checks it.
+    """A call to make a kernel for, of which the numbers that are `fixed`, by leaf name, stay
+    numbers, and the leaves in `differentiated` are differentiated by.
 
-    `onto` is the entry that the call fits, but for the branch that it takes: its kernel is joined.
-    `forced` are the outcomes of the first decisions on that branch.
+    `space` holds the names of the entry that checks it. `onto` is the entry that the call fits, but
+    for the branch that it takes: its kernel is joined. `forced` are the outcomes of the first
+    decisions on that branch. `sizes` know the dimensions that are free.
     """
 
     call: Call
     space: Space
+    fixed: dict[str, Any]
+    differentiated: frozenset[str]
     onto: Entry | None = None
     forced: Sequence[Any] = ()
+    sizes: Sizes | None = None
 
 
 class Binding:
@@ -58,17 +64,15 @@ class Binding:
                 if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
                     self._dynamic.add(leaf.path)
         self.shapes.note(call)
-        return SpecialisationRequest(call, space)
-
-    def fixed(self, call: Call, differentiated: frozenset[str]) -> dict[str, Any]:
-        """The numbers of a call that are static, by leaf name; none of those `differentiated`."""
-        return {
+        differentiated = self.callee.differentiated(call)
+        fixed = {
             leaf.name: leaf.value
             for leaf in call.leaves
             if leaf.role == "number"
             and leaf.name not in differentiated
             and (leaf.path not in self._dynamic or leaf.argument in self.static)
         }
+        return SpecialisationRequest(call, space, fixed, differentiated)
 
     def want_numbers(self) -> None:
         """Let all numbers be static from now on: the function wants them themselves."""

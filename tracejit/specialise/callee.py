@@ -6,16 +6,20 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from tracejit.autodiff.request import Answer, Request, rebuild, run, run_eagerly, selected
+from tracejit.autodiff.request import Answer, Request, derived, rebuild, selected, sources_of
+from tracejit.ir.location import NOWHERE
 from tracejit.runtime.dispatch import Space
 from tracejit.specialise.arguments import write_back
 from tracejit.specialise.results import apart
 from tracejit.support.errors import TracejitError
+from tracejit.support.garbage import collection_paused
 from tracejit.support.words import identifier
+from tracejit.trace.eager import EAGER
 from tracejit.trace.labelled import unlabelled
 from tracejit.trace.record import Recording
-from tracejit.trace.signature import Call, bind_arguments, signature_of, take_apart
-from tracejit.trace.trees import flatten, map_tree
+from tracejit.trace.refusals import none_caught
+from tracejit.trace.signature import Call, bind_arguments, call_arguments, signature_of, take_apart
+from tracejit.trace.trees import LEAF, flatten, map_tree
 from tracejit.trace.variable import read_leaf
 
 
@@ -58,11 +62,6 @@ class Callee:
         """Tell if the function is the body of a transform, whose calls have to be recorded."""
         return self.form in (Form.TRANSFORM, Form.RECORDED)
 
-    @property
-    def target(self) -> str:
-        """The function of a kernel's module that answers a call."""
-        return "value_and_grad" if self.request.transform else "forward"
-
     def refresh(self) -> None:
         """Read the signature anew: its defaults may be others by now."""
         self.signature = signature_of(self.python)
@@ -101,8 +100,22 @@ class Callee:
         return frozenset(call.leaves[number].name for number in found)
 
     def record(self, arguments: dict[str, Any], recording: Recording, top: bool = True) -> Answer:
-        """Answer the request on Tensors of `recording`; at its `top`, or as a part of it."""
-        return run(self.python, self.signature, self.request, arguments, recording, top=top)
+        """Answer the request for arguments some of whose leaves are Tensors of `recording`, at its
+        `top` or as a part of it."""
+        request, name = self.request, recording.graph.name
+        if request.transform:
+            sources, structures = sources_of(request, self.signature, arguments, name)
+        positional, keywords = call_arguments(self.signature, arguments)
+        with none_caught(name):
+            result = self.python(*positional, **keywords)
+        if top:
+            recording.forward = len(recording.graph.nodes)
+        if not request.transform:
+            leaves, structure = flatten(map_tree(read_leaf, result))
+            return Answer(leaves, structure, [], LEAF, [], None)
+        # At the top no line of the user's is between here and the call, which is not recorded.
+        with recording.at(NOWHERE if top else recording.where), collection_paused():
+            return derived(result, sources, structures, request, name, recording, top=top)
 
     def inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
         """Answer a call as part of the recording that runs already."""
@@ -123,5 +136,16 @@ class Callee:
         return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
 
     def run_eagerly(self, arguments: dict[str, Any]) -> Any:
-        """Answer the request on eager Tensors."""
-        return run_eagerly(self.python, self.signature, self.request, arguments, self.name)
+        """Answer the request on eager Tensors among the arguments, by what Python does in this
+        call."""
+        positional, keywords = call_arguments(self.signature, arguments)
+        if not self.request.transform:
+            with EAGER.following():
+                return self.python(*positional, **keywords)
+        request, name = self.request, self.name
+        sources, structures = sources_of(request, self.signature, arguments, name)
+        with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
+            result = self.python(*positional, **keywords)
+        with EAGER.at(NOWHERE):
+            answer = derived(result, sources, structures, request, name, EAGER, nodes=nodes)
+        return rebuild(answer, request)

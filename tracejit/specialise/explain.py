@@ -1,7 +1,6 @@
 """Why a function has the kernels it has: `f.explain()`, `f.cache_info()`, and the warning of many.
 
-`reasons.py` finds and tells what made each kernel. Whatever else is worth knowing of a kernel has
-its function in `NOTES`.
+`reasons.py` finds and tells what made each kernel.
 """
 
 from __future__ import annotations
@@ -79,10 +78,6 @@ def _decisions(entry: Entry) -> list[str]:
     nodes = entry.ways.recorded().graph.nodes
     lines = [node.where for node in nodes if node.op is DECIDE and node.where is not None]
     return list(dict.fromkeys(f"`{line.text}` ({line.short})" for line in lines))
-
-
-NOTES: list[Callable[[Entry, str], Iterator[str]]] = [ways_recorded, contents_compared]
-"""Sentences about a kernel as it is now: each function is given its entry and how it is called."""
 
 
 # The history of a function
@@ -177,7 +172,7 @@ class History:
         notes = (
             text
             for entry, its, _ in self.table.compiled
-            for note in NOTES
+            for note in (ways_recorded, contents_compared)
             for text in note(entry, number(its))
         )
         return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])

@@ -111,8 +111,8 @@ class Fallback(NamedTuple):
         if callee.form is Form.PLAIN and not on_tensors:
             named = {name: unlabelled(value) for name, value in kwargs.items()}
             return callee.python(*map(unlabelled, args), **named)
-        call = self.binding.request(callee.bind(args, kwargs)).call
-        taken = callee.differentiated(call)
+        request = self.binding.request(callee.bind(args, kwargs))
+        call, taken = request.call, request.differentiated
         windows = EAGER.windows
         if on_tensors:
             taken |= {leaf.name for leaf in call.leaves if leaf.role != "number"}

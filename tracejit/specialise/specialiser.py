@@ -18,7 +18,7 @@ from tracejit.specialise.reasons import reason_for
 from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.strict_mode import is_mistake, is_strict
 from tracejit.specialise.trace_tree import TraceTree
-from tracejit.specialise.tracer import Findings, Tracer, TraceRequest
+from tracejit.specialise.tracer import Findings, Tracer
 from tracejit.support.options import Options
 from tracejit.trace.eager import nobody_watches
 from tracejit.trace.free_dimensions import RanOnce
@@ -47,17 +47,15 @@ class Specialiser(NamedTuple):
         """What was compiled for a call since the calls of the table were `seen`, or what is now.
         Where another thread is recording it, or has attributes of these classes lent: None, or, of
         a transform, what serves this call alone. No dimension is free where it must be `exact`."""
-        call = request.call
-        fixed = self.binding.fixed(call, self.callee.differentiated(call))
-        with self.flights.at(call, fixed) as is_first:
+        with self.flights.at(request.call, request.fixed) as is_first:
             if not is_first or others_lend():
                 return self.alone(request) if self.callee.is_transform else None
             if self.table.calls is not seen:
-                found = self.table.find(call, exact)
+                found = self.table.find(request.call, exact)
                 if found is not None:
                     return found
             if request.onto is not None and self.table.kernel_of(request.onto) is None:
-                request = SpecialisationRequest(call, request.space)
+                request = request._replace(onto=None, forced=())
             return self.specialise(request) if exact else self.generalise(request)
 
     def generalise(self, request: SpecialisationRequest) -> CompiledCall:
@@ -90,7 +88,7 @@ class Specialiser(NamedTuple):
         reason = reason_for(request.call, self.table.compiled, rows, known)
         others = changes_by_others()
         if purity_check.is_on():
-            first = Tracer(self.callee, self.findings, self.options.freeze)
+            first = Tracer(self.callee, self.findings, self.options)
             recorded = purity_check.compared(
                 self.callee,
                 lambda: first.record(self._to_trace(request, free)),
@@ -105,24 +103,24 @@ class Specialiser(NamedTuple):
 
     def alone(self, request: SpecialisationRequest) -> CompiledCall:
         """Record and compile a call for this one time, whatever branch it takes."""
-        request = SpecialisationRequest(request.call, request.space)
+        request = request._replace(onto=None, forced=())
         return self._compiled(self._recorded(request), request, keep=False)
 
-    def _to_trace(self, request: SpecialisationRequest, free: bool) -> TraceRequest:
-        """What to record for a call."""
-        call, _, onto, forced = request
-        sizes = None
+    def _to_trace(self, request: SpecialisationRequest, free: bool) -> SpecialisationRequest:
+        """The request with free dimensions, and with the numbers fixed that the kernel to join has
+        fixed."""
+        call, onto = request.call, request.onto
         if free:
             call, sizes = self.binding.shapes.freed(call)
-        differentiated = self.callee.differentiated(call)
-        fixed = self.binding.fixed(call, differentiated)
+            request = request._replace(call=call, sizes=sizes)
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role in NUMBERS]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
-        return TraceRequest(call, fixed, differentiated, self.options.exact, forced, sizes)
+            request = request._replace(fixed=fixed)
+        return request
 
     def _recorded(self, request: SpecialisationRequest, free: bool = False) -> RecordedCall:
-        tracer = Tracer(self.callee, self.findings, self.options.freeze)
+        tracer = Tracer(self.callee, self.findings, self.options)
         recorded = tracer.record(self._to_trace(request, free))
         if tracer.wants_numbers:
             self.binding.want_numbers()
@@ -136,7 +134,7 @@ class Specialiser(NamedTuple):
         calls; to keep it, enter it in the table."""
         onto = request.onto
         make = functools.partial(make_kernel, options=self.options)
-        target = self.callee.target
+        target = "value_and_grad" if self.callee.request.transform else "forward"
         alone = TraceTree.of(recorded, make, target)
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)

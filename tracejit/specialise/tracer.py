@@ -5,20 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracejit.autodiff.rules import RULES_FOR_NUMPY
 from tracejit.ir.graph import Value
-from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import ENSURE, may_raise
 from tracejit.passes.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
+from tracejit.specialise.binding import SpecialisationRequest
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.results import CommitFailed, finish
 from tracejit.support.errors import TracejitError, Where
+from tracejit.support.options import Options
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.decisions import Failed
@@ -49,19 +50,6 @@ class Rebound(BaseException):
     are lent to the next run."""
 
 
-class TraceRequest(NamedTuple):
-    """What a function is recorded for: a call, of which the numbers that are `fixed`, by leaf name,
-    stay numbers, and the leaves in `differentiated` are differentiated by. The first decisions have
-    the outcomes `forced`; `sizes` know the dimensions that are free."""
-
-    call: Call
-    fixed: dict[str, Any]
-    differentiated: frozenset[str]
-    exact: bool
-    forced: Sequence[Any] = ()
-    sizes: Sizes | None = None
-
-
 class Findings:
     """What recordings have found out about a function, for those that follow and for the fallback.
 
@@ -83,19 +71,19 @@ class Tracer:
     """One run of a function under the recorder, for one call.
 
     `effects` are those of this run. `wants_numbers` says that its Python wants the numbers among
-    its arguments themselves. What it captures is made read-only where it `freezes`.
+    its arguments themselves.
     """
 
-    def __init__(self, callee: Callee, findings: Findings, freezes: bool = False) -> None:
+    def __init__(self, callee: Callee, findings: Findings, options: Options) -> None:
         """Nothing is run yet; what is found out is put into `findings`."""
         self.callee = callee
         self.findings = findings
-        self.freezes = freezes
+        self.options = options
         self.origin = origin_of(callee.python, callee.name)
         self.effects: set[str] = set()
         self.wants_numbers = False
 
-    def record(self, request: TraceRequest) -> RecordedCall:
+    def record(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
 
         Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed; where
@@ -112,7 +100,7 @@ class Tracer:
         findings.takes_gradients = bool(findings.takes_gradients) or takes_gradients
         return one
 
-    def _tried(self, request: TraceRequest, tries: int = TRIES) -> RecordedCall:
+    def _tried(self, request: SpecialisationRequest, tries: int = TRIES) -> RecordedCall:
         try:
             return self._recorded(request)
         except MustKeepApart:
@@ -124,7 +112,7 @@ class Tracer:
                 raise
         return self._tried(request, tries - 1)
 
-    def _recorded(self, request: TraceRequest) -> RecordedCall:
+    def _recorded(self, request: SpecialisationRequest) -> RecordedCall:
         known = request.fixed.keys() | request.differentiated
         numbers = {x.name: x.value for x in request.call.leaves if x.role in NUMBERS}
         numbers = {name: number for name, number in numbers.items() if name not in known}
@@ -138,7 +126,7 @@ class Tracer:
         self.wants_numbers |= one.captures.does("ask type")
         return one
 
-    def _once(self, request: TraceRequest) -> RecordedCall:
+    def _once(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function with the attributes lent that change; as they are, where that fails."""
         effects = set(self.effects)
         lend = self.findings.attributes.lent
@@ -179,9 +167,9 @@ class Tracer:
         roots = _roots(self.callee.python, call)
         recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
         arrays = frozenset(recorded)
-        return _captures(roots, freezes=self.freezes, recorded=arrays, lend=lend)
+        return _captures(roots, freezes=self.options.freeze, recorded=arrays, lend=lend)
 
-    def _run(self, request: TraceRequest, captures: Captures) -> RecordedCall:
+    def _run(self, request: SpecialisationRequest, captures: Captures) -> RecordedCall:
         call, fixed, sizes = request.call, request.fixed, request.sizes
         name = self.callee.name
         captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
@@ -190,7 +178,7 @@ class Tracer:
             identity = identity_of(call, request.differentiated, captures.arrays)
         first_of = {} if identity is None else identity.first_of()
         recording = Recording(name, captures, request.forced)
-        recording.exact = request.exact
+        recording.exact = self.options.exact
         recording.keeps_apart = self.findings.keeps_apart
         recording.use_sizes(sizes)
         loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
@@ -349,7 +337,7 @@ def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> C
     raise Failed("reads") from problem
 
 
-def _argument(leaf: Leaf, recording: Recording, request: TraceRequest) -> Any:
+def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) -> Any:
     """What the user's function receives for a leaf."""
     if leaf.role in ("static", "variable") or leaf.name in request.fixed:
         return leaf.value
