@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 from tracejit.autodiff.request import Request
 from tracejit.runtime.single_flight import SingleFlight
-from tracejit.specialise.binding import Binding
-from tracejit.specialise.callee import Callee, Form
+from tracejit.specialise.callee import Callee, Form, SpecialisationRequest
 from tracejit.specialise.explain import History
 from tracejit.specialise.fallback import Fallback
 from tracejit.specialise.kernel_table import KernelTable
 from tracejit.specialise.slow_path import SlowPath
-from tracejit.specialise.specialiser import SpecialisationRequest, Specialiser
-from tracejit.specialise.tracer import Findings, Tracer
+from tracejit.specialise.specialiser import Specialiser
+from tracejit.specialise.tracer import Tracer
 from tracejit.support.options import Options
 
 
@@ -22,17 +21,15 @@ class Pieces(NamedTuple):
     """What serves one function."""
 
     callee: Callee
-    binding: Binding
     table: KernelTable
     history: History
-    findings: Findings
     specialiser: Specialiser
     fallback: Fallback
     slow_path: SlowPath
 
     def request(self, *args: Any) -> SpecialisationRequest:
         """What to specialise for, of a call that is taken note of."""
-        return self.binding.request(self.callee.bind(args, {}))
+        return self.callee.note(self.callee.bind(args, {}))
 
 
 def pieces(
@@ -42,21 +39,21 @@ def pieces(
     form: Form | None = None,
 ) -> Pieces:
     """The collaborators for a Python function."""
-    callee = Callee(python, request, form=form)
-    binding, table, findings = Binding(callee, options), KernelTable(), Findings()
+    callee = Callee(python, request, options, form)
+    table = KernelTable()
     history = History(callee.name, table)
-    specialiser = Specialiser(callee, binding, options, table, history, findings, SingleFlight())
-    fallback = Fallback(callee, binding, table, findings, history.uncompiled)
-    slow_path = SlowPath(callee, binding, table, specialiser, fallback, options.max_paths)
-    return Pieces(callee, binding, table, history, findings, specialiser, fallback, slow_path)
+    specialiser = Specialiser(callee, options, table, history, SingleFlight())
+    fallback = Fallback(callee, table, history.uncompiled)
+    slow_path = SlowPath(callee, table, specialiser, fallback, options.max_paths)
+    return Pieces(callee, table, history, specialiser, fallback, slow_path)
 
 
 def trace_request(callee: Callee, *args: Any, **rest: Any) -> SpecialisationRequest:
     """What to record of a call: no number is static, unless `rest` says so."""
-    request = Binding(callee).request(callee.bind(args, {}))
+    request = callee.note(callee.bind(args, {}))
     return request._replace(**{"fixed": {}} | rest)
 
 
-def tracer(callee: Callee, findings: Findings | None = None) -> Tracer:
+def tracer(callee: Callee) -> Tracer:
     """A run of `callee`, with the usual options."""
-    return Tracer(callee, findings or Findings(), Options(cache=False))
+    return Tracer(callee, Options(cache=False))

@@ -14,8 +14,10 @@ from tests.interpret import interpret
 from tests.programs import assert_same
 from tracejit.autodiff.request import Request, rebuild
 from tracejit.specialise.callee import Callee, Form
-from tracejit.support.errors import ArityError, GradientError
+from tracejit.support.errors import ArityError, GradientError, TracejitError
+from tracejit.support.options import Options
 from tracejit.trace.record import Recording
+from tracejit.trace.signature import Call
 
 X = np.array([1.0, -2.0, 3.0])
 Y = np.array([3.0, 0.25, -1.0])
@@ -41,7 +43,7 @@ def leaf_names(callee: Callee, *args: Any) -> list[str]:
     ],
 )
 def test_the_name_in_generated_code(python: Any, given: str | None, name: str) -> None:
-    assert Callee(python, name=given).name == name
+    assert Callee(python, options=Options(name=given)).name == name
 
 
 def test_arguments_are_bound_with_the_defaults_of_now() -> None:
@@ -150,3 +152,76 @@ def test_inside_a_recording_the_cotangent_is_one() -> None:
     slopes = rebuild(answer, request)
     graph = recording.finish([slope._value for slope in slopes])
     assert_same(interpret(graph, X, Y), [Y, X])
+
+
+# Which numbers and sizes of the arguments are part of a kernel
+
+
+def numbered(x: Any, k: float = 1.0, m: int = 2) -> Any:
+    return x * k * m
+
+
+def seen(callee: Callee, *args: Any) -> Call:
+    """The call of a function with these arguments, which it takes note of."""
+    return callee.note(callee.bind(args, {})).call
+
+
+def fixed(callee: Callee, *args: Any) -> dict[str, Any]:
+    return callee.note(callee.bind(args, {})).fixed
+
+
+def test_a_number_is_static_on_its_first_value_and_dynamic_from_its_second_on() -> None:
+    callee = Callee(numbered)
+    assert fixed(callee, np.ones(3), 1.0) == {"k": 1.0, "m": 2}
+    assert fixed(callee, np.ones(3), 2.0) == {"m": 2}
+    assert fixed(callee, np.ones(3), 1.0) == {"m": 2}
+
+
+def test_values_are_told_apart_to_the_bit_and_by_type() -> None:
+    callee = Callee(numbered)
+    fixed(callee, np.ones(3), 0.0, 1)
+    assert fixed(callee, np.ones(3), -0.0, 1) == {"m": 1}
+    assert fixed(callee, np.ones(3), 0.0, 1.0) == {}
+
+
+def test_a_number_to_differentiate_by_is_not_static() -> None:
+    callee = Callee(numbered, Request("grad", (), ("k",)))
+    request = callee.note(callee.bind((np.ones(3), 1.0), {}))
+    assert request.fixed == {"m": 2}
+    assert request.differentiated == {"k"}
+
+
+@pytest.mark.parametrize("options", [{"static_argnums": 1}, {"static_argnames": ("k",)}])
+def test_what_the_user_has_chosen_stays_static(options: dict[str, Any]) -> None:
+    callee = Callee(numbered, options=Options(**options))
+    for value in (1.0, 2.0):
+        assert fixed(callee, np.ones(3), value)["k"] == value
+    assert callee.static_rows() == {"k": "static"}
+
+
+def test_what_the_function_wants_as_numbers_stays_static_from_then_on() -> None:
+    callee = Callee(numbered, options=Options(static_argnames="m"))
+    fixed(callee, np.ones(3), 1.0)
+    assert "k" not in fixed(callee, np.ones(3), 2.0)
+    callee.want_numbers()
+    assert fixed(callee, np.ones(3), 3.0) == {"k": 3.0, "m": 2}
+    assert callee.static_rows() == {"x": "wanted", "k": "wanted", "m": "static"}
+
+
+@pytest.mark.parametrize(("dynamic", "free"), [("auto", True), (False, False)])
+def test_a_size_is_free_from_its_second_value_on(dynamic: Any, free: bool) -> None:
+    callee = Callee(numbered, options=Options(dynamic_shapes=dynamic))
+    assert callee.shapes.freed(seen(callee, np.ones(3)))[1] is None
+    assert (callee.shapes.freed(seen(callee, np.ones(5)))[1] is not None) == free
+
+
+def test_an_input_signature_frees_sizes_at_once_and_is_a_promise() -> None:
+    specs = tj.TensorSpec((None, 3)), 1.0, 2
+    callee = Callee(numbered, options=Options(input_signature=specs))
+    call, sizes = callee.shapes.freed(seen(callee, np.ones((4, 3))))
+    assert sizes is not None
+    assert [type(size) is int for size in call.leaves[0].type.shape] == [False, True]  # type: ignore[union-attr]
+    with pytest.raises(TracejitError, match="TensorSpec"):
+        seen(callee, np.ones((4, 2)))
+    with pytest.raises(TracejitError, match="numbered"):
+        Callee(numbered, options=Options(input_signature=(*specs, 3, 4)))

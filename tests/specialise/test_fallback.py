@@ -64,7 +64,7 @@ def test_a_gradient_is_computed_by_eager_tensors() -> None:
 def test_a_function_that_takes_gradients_itself_gets_tensors() -> None:
     made = pieces(lambda x: tj.gradients(np.sum(x**2), x))
     assert_same(made.fallback.answer((X,), {}), [2.0 * X])
-    assert made.findings.takes_gradients
+    assert made.callee.findings.takes_gradients
 
 
 def test_what_python_writes_is_written_into_the_arguments() -> None:
@@ -95,7 +95,7 @@ def test_after_an_error_of_a_function_with_effects_python_is_asked(
     made = pieces(double, form=form)
     error = KeyError("recorded")
     assert after(made, error, X) == (None, error)  # without effects it is the user's
-    made.findings.effects.add("events")
+    made.callee.findings.effects.add("events")
     found, problem = after(made, error, X)
     assert (problem is None) == answers
     if answers:
@@ -106,7 +106,7 @@ def test_after_an_error_of_a_function_with_effects_python_is_asked(
 def test_after_a_refusal_and_after_a_commit_python_is_not_asked() -> None:
     calls: list[Any] = []
     made = pieces(calls.append)
-    made.findings.effects.add("events")
+    made.callee.findings.effects.add("events")
     found, problem = after(made, fail("no-batch", None, op="it"), X)
     assert (found, calls) == (None, [])
     assert isinstance(problem, UnsupportedError)
@@ -118,7 +118,7 @@ def test_after_a_refusal_and_after_a_commit_python_is_not_asked() -> None:
 
 def test_an_effect_that_has_taken_place_does_not_take_place_again() -> None:
     made = pieces(double)
-    made.findings.effects |= {"events", "callback"}
+    made.callee.findings.effects |= {"events", "callback"}
     error = KeyError("kernel")
     assert after(made, error, X) == (None, error)
 
@@ -148,7 +148,7 @@ def test_where_python_raises_its_error_is_the_calls() -> None:
         raise ValueError("python's")
 
     made = pieces(raising)
-    made.findings.effects.add("events")
+    made.callee.findings.effects.add("events")
     _, problem = after(made, KeyError("kernel's"), X)
     assert isinstance(problem, ValueError)
     assert problem.__context__ is None
@@ -170,7 +170,7 @@ def test_switched_off_by_a_block_but_not_for_the_body_of_a_transform() -> None:
         assert plain.fallback.is_switched_off()
         assert not transform.fallback.is_switched_off()
         error = KeyError("python's")
-        plain.findings.effects.add("events")
+        plain.callee.findings.effects.add("events")
         assert after(plain, error, X) == (None, error)
 
 

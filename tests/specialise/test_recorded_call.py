@@ -13,7 +13,6 @@ from tests.programs import assert_same
 from tests.specialise.pieces import trace_request, tracer
 from tracejit.compiler.kernel import make_kernel
 from tracejit.ir.sizes import Sizes
-from tracejit.specialise.binding import Binding
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.support.options import Options
@@ -78,11 +77,10 @@ def test_a_variable_that_is_read_is_differentiated() -> None:
 @pytest.mark.parametrize(("needs", "free"), [(np.sum, True), (lambda x: x * len(x), False)])
 def test_sizes_are_free_until_the_function_needs_the_number(needs: Any, free: bool) -> None:
     callee = Callee(needs)
-    binding = Binding(callee, OPTIONS)
     sizes: Sizes | None = None
     for size in (3, 4):
-        request = binding.request(callee.bind((np.ones(size),), {}))
-        call, sizes = binding.shapes.freed(request.call)
+        request = callee.note(callee.bind((np.ones(size),), {}))
+        call, sizes = callee.shapes.freed(request.call)
     to_trace = trace_request(callee, X)._replace(call=call, sizes=sizes)
     one = tracer(callee).record(to_trace)
     assert (one.sizes is not None) == free

@@ -13,7 +13,7 @@ from tests.specialise.pieces import trace_request, tracer
 from tracejit.autodiff.request import Request
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.recorded_call import RecordedCall
-from tracejit.specialise.tracer import Findings, takes_gradients
+from tracejit.specialise.tracer import takes_gradients
 from tracejit.trace.decisions import Failed
 
 X = np.array([1.0, -2.0, 3.0])
@@ -58,9 +58,8 @@ def test_a_static_number_is_no_input_and_one_that_python_reads_becomes_fixed() -
 
 def test_where_c_code_wants_a_number_all_numbers_are_fixed() -> None:
     callee = Callee(lambda x, n: x * len(json.dumps(n)))
-    run = tracer(callee)
-    one = run.record(trace_request(callee, X, 12))
-    assert run.wants_numbers
+    one = tracer(callee).record(trace_request(callee, X, 12))
+    assert callee.static_rows() == {"x": "wanted", "n": "wanted"}
     assert one.baked == {"n"}
 
 
@@ -71,10 +70,10 @@ def test_effects_are_found_also_where_the_function_raises() -> None:
         variable.assign(x)
         raise KeyError("mine")
 
-    callee, findings = Callee(f), Findings()
+    callee = Callee(f)
     with pytest.raises(KeyError, match="mine"):
-        tracer(callee, findings).record(trace_request(callee, X))
-    assert "events" in findings.effects
+        tracer(callee).record(trace_request(callee, X))
+    assert "events" in callee.findings.effects
     assert variable.numpy() is not X
     np.testing.assert_array_equal(variable.numpy(), X)
 
@@ -84,11 +83,11 @@ def test_a_function_that_differentiates_equal_things_keeps_them_apart_from_then_
         one, other = x * 2.0, x * 2.0
         return tj.gradients(np.sum(one * one * other), [one])[0]
 
-    callee, findings = Callee(f), Findings()
-    tracer(callee, findings).record(trace_request(callee, X))
-    assert findings.takes_gradients
-    assert findings.keeps_apart
-    assert tracer(callee, findings).record(trace_request(callee, X)).recording.keeps_apart
+    callee = Callee(f)
+    tracer(callee).record(trace_request(callee, X))
+    assert callee.findings.takes_gradients
+    assert callee.findings.keeps_apart
+    assert tracer(callee).record(trace_request(callee, X)).recording.keeps_apart
 
 
 def test_what_takes_gradients_by_its_own_arguments_is_known_from_its_code() -> None:
@@ -106,10 +105,10 @@ def test_an_attribute_that_changes_is_lent_from_its_second_value_on() -> None:
 
     holder = Holder()
     holder.factor = 2.0
-    callee, findings = Callee(lambda x: x * holder.factor), Findings()
+    callee = Callee(lambda x: x * holder.factor)
 
     def inputs() -> list[str]:
-        one = tracer(callee, findings).record(trace_request(callee, X))
+        one = tracer(callee).record(trace_request(callee, X))
         return [value.name for value in one.recording.graph.inputs]
 
     assert inputs() == ["x"]

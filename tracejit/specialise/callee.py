@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from tracejit.autodiff.request import Answer, Request, derived, rebuild, selected, sources_of
 from tracejit.ir.location import NOWHERE
-from tracejit.runtime.dispatch import Space
+from tracejit.ir.sizes import Sizes
+from tracejit.runtime.dispatch import Entry, Space
 from tracejit.specialise.arguments import write_back
 from tracejit.specialise.results import apart
 from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_paused
+from tracejit.support.options import Options
 from tracejit.support.words import identifier
 from tracejit.trace.eager import EAGER
+from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.labelled import unlabelled
+from tracejit.trace.mutable_attributes import Attributes
 from tracejit.trace.record import Recording
 from tracejit.trace.refusals import none_caught
-from tracejit.trace.signature import Call, bind_arguments, call_arguments, signature_of, take_apart
+from tracejit.trace.signature import (
+    Call,
+    bind_arguments,
+    call_arguments,
+    signature_of,
+    static_names,
+    take_apart,
+)
 from tracejit.trace.trees import LEAF, flatten, map_tree
 from tracejit.trace.variable import read_leaf
 
@@ -32,11 +43,48 @@ class Form(enum.Enum):
     RECORDED = "nobody: the body of the transform runs in recordings alone"
 
 
-class Callee:
-    """A Python function under a request.
+class SpecialisationRequest(NamedTuple):
+    """A call to make a kernel for, of which the numbers that are `fixed`, by leaf name, stay
+    numbers, and the leaves in `differentiated` are differentiated by.
 
-    `form` says who answers a call that no kernel serves. A name for generated code is made of that
-    of the function, unless one is given.
+    `space` holds the names of the entry that checks it. `onto` is the entry that the call fits, but
+    for the branch that it takes: its kernel is joined. `forced` are the outcomes of the first
+    decisions on that branch. `sizes` know the dimensions that are free.
+    """
+
+    call: Call
+    space: Space
+    fixed: dict[str, Any]
+    differentiated: frozenset[str]
+    onto: Entry | None = None
+    forced: Sequence[Any] = ()
+    sizes: Sizes | None = None
+
+
+class Findings:
+    """What recordings have found out about a function, for those that follow and for the fallback.
+
+    `effects` are the kinds of what happens outside of it, "events" or the names of ops.
+    `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
+    that it takes gradients by its own arguments, None before that was asked. `attributes` are those
+    that it has read.
+    """
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.effects: set[str] = set()
+        self.keeps_apart = False
+        self.takes_gradients: bool | None = None
+        self.attributes = Attributes()
+
+
+class Callee:
+    """A Python function under a request, and what its calls have shown of its arguments.
+
+    `form` says who answers a call that no kernel serves. A Python number is static, a part of the
+    kernel, on its first value, and dynamic from its second on, unless it belongs to one of the
+    `static` parameters: those that the user has chosen, or all, where the function wants the
+    numbers themselves. `shapes` do the like for sizes. `findings` are what recordings have shown.
 
     >>> callee = Callee(lambda x, y=2.0: x * y)
     >>> callee.name, callee.bind((3.0,), {})
@@ -47,15 +95,26 @@ class Callee:
         self,
         python: Callable[..., Any],
         request: Request = Request(),  # noqa: B008
-        name: str | None = None,
+        options: Options = Options(),  # noqa: B008
         form: Form | None = None,
     ) -> None:
-        """Describe `python`; nothing is called."""
+        """Describe `python`; nothing is called. Raises ArityError for specs in `options` that fit
+        no parameters."""
         self.python = python
         self.request = request
         self.form = form or (Form.GRADIENT if request.transform else Form.PLAIN)
         self.signature = signature_of(python)
-        self.name = identifier(name or getattr(python, "__name__", "") or type(python).__name__)
+        known = options.name or getattr(python, "__name__", None) or type(python).__name__
+        self.name = identifier(known)
+        numbers, names = options.static_argnums, options.static_argnames
+        self.chosen = self.static = static_names(self.signature, numbers, names)
+        self.shapes = SeenShapes(self.name, options.dynamic_shapes is not False)
+        self.findings = Findings()
+        self._first_numbers: dict[str, str] = {}
+        self._dynamic: set[str] = set()
+        if options.input_signature is not None:
+            specs = self.bind(tuple(options.input_signature), {})
+            self.shapes.promise(self.take_apart(specs)[0])
 
     @property
     def is_transform(self) -> bool:
@@ -77,6 +136,34 @@ class Callee:
             arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
         space = Space(self.signature.parameters)
         return take_apart(arguments, self.name, space.bind), space
+
+    def note(self, arguments: dict[str, Any]) -> SpecialisationRequest:
+        """What to make a kernel for of a call with these arguments; its numbers and sizes are taken
+        note of."""
+        call, space = self.take_apart(arguments)
+        for leaf in call.leaves:
+            if leaf.role == "number":
+                spelled = repr(leaf.value)
+                if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
+                    self._dynamic.add(leaf.path)
+        self.shapes.note(call)
+        differentiated = self.differentiated(call)
+        fixed = {
+            leaf.name: leaf.value
+            for leaf in call.leaves
+            if leaf.role == "number"
+            and leaf.name not in differentiated
+            and (leaf.path not in self._dynamic or leaf.argument in self.static)
+        }
+        return SpecialisationRequest(call, space, fixed, differentiated)
+
+    def want_numbers(self) -> None:
+        """Let all numbers be static from now on: the function wants them themselves."""
+        self.static |= self.signature.parameters.keys()
+
+    def static_rows(self) -> dict[str, str]:
+        """The row of `SENTENCES` for each argument whose numbers are static."""
+        return {name: "static" if name in self.chosen else "wanted" for name in self.static}
 
     def misfit(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]

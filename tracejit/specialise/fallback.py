@@ -16,12 +16,11 @@ from tracejit.runtime.identity import NotApart
 from tracejit.runtime.notes import add_note, is_of_kernel
 from tracejit.specialise import eager_mode
 from tracejit.specialise.arguments import check_containers, eager_source, plain_leaf, write_plainly
-from tracejit.specialise.binding import Binding
 from tracejit.specialise.callee import Callee, Form
 from tracejit.specialise.kernel_table import KernelTable
 from tracejit.specialise.results import CommitFailed, own, taped_result
 from tracejit.specialise.strict_mode import python_must_raise
-from tracejit.specialise.tracer import Findings, takes_gradients
+from tracejit.specialise.tracer import takes_gradients
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitError, Where, fail, placed, without_frames
 from tracejit.trace import places
@@ -57,13 +56,11 @@ def apart_from(error: BaseException, first: BaseException) -> BaseException:
 
 
 class Fallback(NamedTuple):
-    """Makes the calls of one function by Python itself, where its kernels and the `findings` of
-    its recordings allow that, and counts them in `uncompiled`."""
+    """Makes the calls of one function by Python itself, where its kernels and what its recordings
+    have shown allow that, and counts them in `uncompiled`."""
 
     callee: Callee
-    binding: Binding
     table: KernelTable
-    findings: Findings
     uncompiled: UncompiledCalls
 
     def is_switched_off(self) -> bool:
@@ -111,7 +108,7 @@ class Fallback(NamedTuple):
         if callee.form is Form.PLAIN and not on_tensors:
             named = {name: unlabelled(value) for name, value in kwargs.items()}
             return callee.python(*map(unlabelled, args), **named)
-        request = self.binding.request(callee.bind(args, kwargs))
+        request = self.callee.note(callee.bind(args, kwargs))
         call, taken = request.call, request.differentiated
         windows = EAGER.windows
         if on_tensors:
@@ -144,7 +141,7 @@ class Fallback(NamedTuple):
             return True
         if isinstance(error, TracejitError) or isinstance(error.__cause__, TracejitError):
             return False
-        effects = self.findings.effects
+        effects = self.callee.findings.effects
         if CALLBACK.name in effects or self.callee.misfit(error, args, kwargs) is not None:
             return False
         if self.callee.form is Form.RECORDED:
@@ -194,13 +191,13 @@ class Fallback(NamedTuple):
         """Tell if the function takes gradients by its arguments itself: what recordings know, or
         what its code spells."""
         callee = self.callee
-        if self.findings.takes_gradients is None:
+        if self.callee.findings.takes_gradients is None:
             try:
                 call, _ = callee.take_apart(callee.bind(args, kwargs))
-                self.findings.takes_gradients = takes_gradients(callee.python, call)
+                self.callee.findings.takes_gradients = takes_gradients(callee.python, call)
             except (TracejitError, Failed):
                 return False
-        return self.findings.takes_gradients
+        return self.callee.findings.takes_gradients
 
 
 def _line_of(error: BaseException) -> Where | None:

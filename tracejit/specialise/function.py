@@ -14,7 +14,6 @@ from tracejit.runtime.dispatch import MISS
 from tracejit.runtime.processors import is_number_of_threads
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise.arguments import without_tensors
-from tracejit.specialise.binding import Binding
 from tracejit.specialise.callee import Callee, Form
 from tracejit.specialise.eager_mode import OPEN, is_disabled, is_open, way_out
 from tracejit.specialise.explain import CacheInfo, History
@@ -23,7 +22,6 @@ from tracejit.specialise.kernel_table import KernelTable
 from tracejit.specialise.pickling import Recipe, deeply_copied, parts_of, reduced
 from tracejit.specialise.slow_path import SlowPath
 from tracejit.specialise.specialiser import Specialiser
-from tracejit.specialise.tracer import Findings
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options, did_you_mean
 from tracejit.trace import places
@@ -69,20 +67,16 @@ class Function(Generic[P, R_co]):
         self.request = request
         self.options = options
         self.recipe: Recipe | None = None
-        self._callee = callee = Callee(python, request, options.name, form)
+        self._callee = callee = Callee(python, request, options, form)
         self.name = callee.name
         self.is_derived = callee.form is not Form.PLAIN
-        self._binding = binding = Binding(callee, options)
         self._table = table = KernelTable()
         self._history = history = History(callee.name, table, is_held)
-        findings = Findings()
         self._specialiser = specialiser = Specialiser(
-            callee, binding, options, table, history, findings, SingleFlight()
+            callee, options, table, history, SingleFlight()
         )
-        self._fallback = Fallback(callee, binding, table, findings, history.uncompiled)
-        self._slow_path = SlowPath(
-            callee, binding, table, specialiser, self._fallback, options.max_paths
-        )
+        self._fallback = Fallback(callee, table, history.uncompiled)
+        self._slow_path = SlowPath(callee, table, specialiser, self._fallback, options.max_paths)
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         result: R_co
@@ -155,7 +149,7 @@ class Function(Generic[P, R_co]):
         array([2., 2., 2.])
         """
         try:
-            request = self._binding.request(self._callee.bind(args, kwargs))
+            request = self._callee.note(self._callee.bind(args, kwargs))
             found = self._table.find(request.call) or self._specialiser.generalise(request)
             return found.kernel
         except TracejitError as error:
@@ -217,7 +211,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
         if self._fallback.is_switched_off():
             return f"This call would run as plain Python, because {way_out()}."
         call, _ = callee.take_apart(arguments)
-        return self._history.foresee(without_tensors(call)[0], self._binding.static_rows())
+        return self._history.foresee(without_tensors(call)[0], self._callee.static_rows())
 
 
 @overload

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from tracejit.eager.traced_call import Attempt, attempt, is_unrecorded
 from tracejit.runtime.dispatch import MISS, Entry
 from tracejit.specialise.arguments import check_unread, recording_among, without_tensors
-from tracejit.specialise.binding import Binding, SpecialisationRequest
-from tracejit.specialise.callee import Callee
+from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.eager_mode import is_disabled
 from tracejit.specialise.fallback import Fallback, Outcome, apart_from
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
@@ -29,7 +28,6 @@ class SlowPath(NamedTuple):
     """
 
     callee: Callee
-    binding: Binding
     table: KernelTable
     specialiser: Specialiser
     fallback: Fallback
@@ -45,7 +43,7 @@ class SlowPath(NamedTuple):
             return callee.inline(arguments, recording)
         if is_disabled() and self.fallback.is_switched_off():
             return self.fallback.call(args, kwargs)
-        request = self.binding.request(arguments)
+        request = self.callee.note(arguments)
         call, tensors = without_tensors(request.call)
         request = request._replace(call=call)
         exact = bool(tensors) or EAGER.is_watched
@@ -87,7 +85,7 @@ class SlowPath(NamedTuple):
 
     def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call that takes a branch which its kernel has not recorded."""
-        request = self.binding.request(self.callee.bind(args, kwargs))
+        request = self.callee.note(self.callee.bind(args, kwargs))
         seen = self.table.calls
         tried = [one for one in reversed(self.table.compiled) if one.entry.fits(request.call)]
 

@@ -10,15 +10,14 @@ from tracejit.compiler.kernel import make_kernel
 from tracejit.runtime.dispatch import Entry, make_entry
 from tracejit.runtime.single_flight import SingleFlight
 from tracejit.specialise import purity_check
-from tracejit.specialise.binding import Binding, SpecialisationRequest
-from tracejit.specialise.callee import Callee
+from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.explain import History
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.reasons import reason_for
 from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.strict_mode import is_mistake, is_strict
-from tracejit.specialise.trace_tree import TraceTree
-from tracejit.specialise.tracer import Findings, Tracer
+from tracejit.specialise.trace_tree import Trace, TraceTree
+from tracejit.specialise.tracer import Tracer
 from tracejit.support.options import Options
 from tracejit.trace.eager import nobody_watches
 from tracejit.trace.free_dimensions import RanOnce
@@ -29,16 +28,14 @@ from tracejit.trace.signature import NUMBERS
 class Specialiser(NamedTuple):
     """Makes kernels for the calls of one function.
 
-    They go into `table`, the reasons for them into `history`, and what recordings find out into
-    `findings`. `flights` are the calls that are being recorded.
+    They go into `table`, the reasons for them into `history`. `flights` are the calls that are
+    being recorded.
     """
 
     callee: Callee
-    binding: Binding
     options: Options
     table: KernelTable
     history: History
-    findings: Findings
     flights: SingleFlight
 
     def in_turn(
@@ -60,7 +57,7 @@ class Specialiser(NamedTuple):
 
     def generalise(self, request: SpecialisationRequest) -> CompiledCall:
         """Specialise with the dimensions free that change; as they are, where that fails."""
-        call, shapes = request.call, self.binding.shapes
+        call, shapes = request.call, self.callee.shapes
         if shapes.freed(call)[1] is None:
             return self.specialise(request)
         try:
@@ -84,11 +81,11 @@ class Specialiser(NamedTuple):
         With TRACEJIT_CHECK=1 the call is recorded twice, and must be the same.
         """
         known = self.table.kernel_of(request.onto)
-        rows = self.binding.static_rows()
+        rows = self.callee.static_rows()
         reason = reason_for(request.call, self.table.compiled, rows, known)
         others = changes_by_others()
         if purity_check.is_on():
-            first = Tracer(self.callee, self.findings, self.options)
+            first = Tracer(self.callee, self.options)
             recorded = purity_check.compared(
                 self.callee,
                 lambda: first.record(self._to_trace(request, free)),
@@ -98,7 +95,7 @@ class Specialiser(NamedTuple):
             recorded = self._recorded(request, free)
         found = self._compiled(recorded, request)
         is_quiet = changes_by_others() == others
-        self.history.note(found, reason, known, self.binding.shapes.fixed, is_quiet)
+        self.history.note(found, reason, known, self.callee.shapes.fixed, is_quiet)
         return found
 
     def alone(self, request: SpecialisationRequest) -> CompiledCall:
@@ -111,7 +108,7 @@ class Specialiser(NamedTuple):
         fixed."""
         call, onto = request.call, request.onto
         if free:
-            call, sizes = self.binding.shapes.freed(call)
+            call, sizes = self.callee.shapes.freed(call)
             request = request._replace(call=call, sizes=sizes)
         if onto is not None:
             numbers = [leaf for leaf in call.leaves if leaf.role in NUMBERS]
@@ -120,10 +117,7 @@ class Specialiser(NamedTuple):
         return request
 
     def _recorded(self, request: SpecialisationRequest, free: bool = False) -> RecordedCall:
-        tracer = Tracer(self.callee, self.findings, self.options)
-        recorded = tracer.record(self._to_trace(request, free))
-        if tracer.wants_numbers:
-            self.binding.want_numbers()
+        recorded = Tracer(self.callee, self.options).record(self._to_trace(request, free))
         self.table.count()
         return recorded
 
@@ -135,7 +129,7 @@ class Specialiser(NamedTuple):
         onto = request.onto
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.callee.request.transform else "forward"
-        alone = TraceTree.of(recorded, make, target)
+        alone = TraceTree(Trace(recorded, make, target))
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
             for way in ways.ways:
@@ -148,7 +142,7 @@ class Specialiser(NamedTuple):
             answers, which = ways.answers()
             entry = Entry(
                 signature=self.callee.signature,
-                call=self.binding.shapes.settled(recorded.call, recorded.recording.graph),
+                call=self.callee.shapes.settled(recorded.call, recorded.recording.graph),
                 target=getattr(kernel, target),
                 fixed=recorded.fixed,
                 baked=recorded.baked,

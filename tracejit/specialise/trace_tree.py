@@ -34,14 +34,13 @@ class Trace:
     """One recording, with a kernel of its own where it is called on eager Tensors: under a tape,
     a call is one way."""
 
-    def __init__(
-        self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str, ways: TraceTree
-    ) -> None:
-        """`target` is the function of its kernel that is called; `ways` are this one alone."""
+    def __init__(self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> None:
+        """What was recorded just now; `target` is the function of its kernel that is called."""
         self.one = one
         self.finished = one.finished
-        self.alone = ways.tree
-        self._make: Callable[[], Any] = lambda: getattr(make(ways.recorded()), target)
+        alone = TraceTree(self)
+        self.tree = alone.tree
+        self._make: Callable[[], Any] = lambda: getattr(make(alone.recorded()), target)
         self._target: Callable[..., Any] | None = None
         self._path = one.finished.path(one.recording, self._compute, make)
 
@@ -55,29 +54,20 @@ class Trace:
 
     def attempt(self, leaves: Sequence[Any]) -> Attempt:
         """Make the call on eager Tensors and other leaves."""
-        return attempt(lambda: self.one.call_by_path(self._path, leaves), self.alone)
+        return attempt(lambda: self.one.call_by_path(self._path, leaves), self.tree)
 
 
 class TraceTree:
     """The ways through a function that were recorded for one kind of call. Who joins one holds
     `mutex` until the kernel of all is entered."""
 
-    def __init__(self, name: str) -> None:
-        """None yet."""
-        self.tree = Tree(name)
+    def __init__(self, way: Trace) -> None:
+        """One way, which others may join."""
+        self.tree = Tree(way.one.recording.graph.name)
         self.ways: list[Trace] = []
         self.mutex = Mutex()
         self._hidden: dict[int, Hidden] = {}
-
-    @classmethod
-    def of(cls, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> TraceTree:
-        """What was recorded just now, alone; `make` and `target` as Way takes them."""
-        name = one.recording.graph.name
-        alone, ways = cls(name), cls(name)  # others join the one, the other stays as it is
-        way = Trace(one, make, target, alone)
-        alone.join(way)
-        ways.join(way)
-        return ways
+        self.join(way)
 
     def __len__(self) -> int:
         return len(self.ways)

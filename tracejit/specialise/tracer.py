@@ -14,8 +14,7 @@ from tracejit.passes.dce import needed_nodes
 from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
-from tracejit.specialise.binding import SpecialisationRequest
-from tracejit.specialise.callee import Callee
+from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.results import CommitFailed, finish
 from tracejit.support.errors import TracejitError, Where
@@ -28,7 +27,6 @@ from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.generators import RecordedGenerator
 from tracejit.trace.mutable_attributes import (
     Attribute,
-    Attributes,
     Escaped,
     Loan,
     is_lendable,
@@ -50,38 +48,16 @@ class Rebound(BaseException):
     are lent to the next run."""
 
 
-class Findings:
-    """What recordings have found out about a function, for those that follow and for the fallback.
-
-    `effects` are the kinds of what happens outside of it, "events" or the names of ops.
-    `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
-    that it takes gradients by its own arguments, None before that was asked. `attributes` are those
-    that it has read.
-    """
-
-    def __init__(self) -> None:
-        """Nothing yet."""
-        self.effects: set[str] = set()
-        self.keeps_apart = False
-        self.takes_gradients: bool | None = None
-        self.attributes = Attributes()
-
-
 class Tracer:
-    """One run of a function under the recorder, for one call.
+    """One run of a function under the recorder, for one call. `effects` are those of this run."""
 
-    `effects` are those of this run. `wants_numbers` says that its Python wants the numbers among
-    its arguments themselves.
-    """
-
-    def __init__(self, callee: Callee, findings: Findings, options: Options) -> None:
-        """Nothing is run yet; what is found out is put into `findings`."""
+    def __init__(self, callee: Callee, options: Options) -> None:
+        """Nothing is run yet; what is found out is put into the findings of the callee."""
         self.callee = callee
-        self.findings = findings
+        self.findings = callee.findings
         self.options = options
         self.origin = origin_of(callee.python, callee.name)
         self.effects: set[str] = set()
-        self.wants_numbers = False
 
     def record(self, request: SpecialisationRequest) -> RecordedCall:
         """Run the function on Tensors. Raises what the function raises, and Failed.
@@ -122,8 +98,9 @@ class Tracer:
             if not numbers or request.sizes is not None or type(error) is not TypeError:
                 raise
             one = self._once(request._replace(fixed=request.fixed | numbers, forced=()))
-            self.wants_numbers = True
-        self.wants_numbers |= one.captures.does("ask type")
+            self.callee.want_numbers()
+        if one.captures.does("ask type"):
+            self.callee.want_numbers()
         return one
 
     def _once(self, request: SpecialisationRequest) -> RecordedCall:
