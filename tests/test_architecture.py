@@ -86,7 +86,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.support.gradient_errors": "tests/support/test_errors.py",
     "tracejit.compiler.tail_merging": "tests/test_branches.py",
     "tracejit.autodiff.tail_matching": "tests/test_branches.py",
-    "tracejit.specialise.trace_tree": "tests/test_branches.py",
     "tracejit.specialise.sentences": "tests/specialise/test_reasons.py",
     "tracejit.compiler.bodies": "tests/test_branches.py",
     "tracejit.codegen.branches": "tests/test_branches.py",

@@ -12,7 +12,7 @@ import tracejit as tj
 from tests.specialise.pieces import trace_request, tracer
 from tracejit.autodiff.request import Request
 from tracejit.specialise.callee import Callee
-from tracejit.specialise.recorded_call import RecordedCall
+from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.specialise.tracer import takes_gradients
 from tracejit.trace.decisions import Failed
 

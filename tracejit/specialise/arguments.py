@@ -30,12 +30,9 @@ VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD
 def recording_among(arguments: dict[str, Any]) -> Recording | None:
     """The recording of the first Tensor that is being recorded, among the leaves of the
     arguments."""
-    for value in arguments.values():
-        for leaf in flatten(value)[0]:
-            if type(leaf) in TENSORS and leaf._recording is not EAGER:
-                recording: Recording = leaf._recording
-                return recording
-    return None
+    leaves = (leaf for value in arguments.values() for leaf in flatten(value)[0])
+    found = (leaf._recording for leaf in leaves if type(leaf) in TENSORS)
+    return next((recording for recording in found if recording is not EAGER), None)
 
 
 def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:

@@ -17,7 +17,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.printer import constant_text, parameter_text
 from tracejit.specialise.callee import Callee
 from tracejit.specialise.reasons import changed_by_itself
-from tracejit.specialise.recorded_call import RecordedCall
+from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
 from tracejit.trace.capture.changes import described
@@ -41,27 +41,17 @@ def is_on() -> bool:
     return os.environ.get("TRACEJIT_CHECK") == "1"
 
 
-def compared(
-    callee: Callee, first: Callable[[], RecordedCall], second: Callable[[], RecordedCall]
-) -> RecordedCall:
-    """What `second` records. Raises ImpureError, at the line where they part, where `first` has
-    recorded or raised something else."""
+def recorded_twice(callee: Callee, record: Callable[[], RecordedCall]) -> RecordedCall:
+    """What `record` answers the second time. Raises ImpureError, at the line where they part, where
+    the first time gave something else."""
+    here, raised = places.here(), ""
     try:
-        before: RecordedCall | BaseException = first()
+        first = record()
     except (Exception, Failed) as error:
-        before = error
-    after = second()
-    compare(callee, before, after)
-    return after
-
-
-def compare(callee: Callee, first: RecordedCall | BaseException, second: RecordedCall) -> None:
-    """ImpureError, at the line where two recordings of one call part, where they do; `first` is
-    what it has raised, if it has."""
+        raised = f"{type(error).__name__}: {error}".partition("\n")[0]
+    second = record()
     impure = functools.partial(_impure, callee, second)
-    here = places.here()
-    if isinstance(first, BaseException):
-        raised = f"{type(first).__name__}: {first}".partition("\n")[0]
+    if raised:
         raise impure(f"the first raises {raised}", here)
     runs = first, second
     graph, other = (run.recording.graph for run in runs)
@@ -80,6 +70,7 @@ def compare(callee: Callee, first: RecordedCall | BaseException, second: Recorde
     ):
         if mine != others:
             raise impure(f"the first returns {text}, the second {its_text}", here)
+    return second
 
 
 def _impure(

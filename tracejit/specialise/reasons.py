@@ -17,8 +17,8 @@ from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.identity import groups_of
 from tracejit.specialise.kernel_table import CompiledCall
-from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.sentences import READS, SENTENCES
+from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import a, file_name
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart

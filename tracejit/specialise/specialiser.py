@@ -14,9 +14,8 @@ from tracejit.specialise.callee import Callee, SpecialisationRequest
 from tracejit.specialise.explain import History
 from tracejit.specialise.kernel_table import CompiledCall, KernelTable
 from tracejit.specialise.reasons import reason_for
-from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.strict_mode import is_mistake, is_strict
-from tracejit.specialise.trace_tree import Trace, TraceTree
+from tracejit.specialise.trace_tree import RecordedCall, Trace, TraceTree
 from tracejit.specialise.tracer import Tracer
 from tracejit.support.options import Options
 from tracejit.trace.eager import nobody_watches
@@ -84,15 +83,9 @@ class Specialiser(NamedTuple):
         rows = self.callee.static_rows()
         reason = reason_for(request.call, self.table.compiled, rows, known)
         others = changes_by_others()
-        if purity_check.is_on():
-            first = Tracer(self.callee, self.options)
-            recorded = purity_check.compared(
-                self.callee,
-                lambda: first.record(self._to_trace(request, free)),
-                lambda: self._recorded(request, free),
-            )
-        else:
-            recorded = self._recorded(request, free)
+        record = functools.partial(self._record, request, free)
+        is_watched = purity_check.is_on()
+        recorded = purity_check.recorded_twice(self.callee, record) if is_watched else record()
         found = self._compiled(recorded, request)
         is_quiet = changes_by_others() == others
         self.history.note(found, reason, known, self.callee.shapes.fixed, is_quiet)
@@ -101,11 +94,11 @@ class Specialiser(NamedTuple):
     def alone(self, request: SpecialisationRequest) -> CompiledCall:
         """Record and compile a call for this one time, whatever branch it takes."""
         request = request._replace(onto=None, forced=())
-        return self._compiled(self._recorded(request), request, keep=False)
+        return self._compiled(self._record(request), request, keep=False)
 
-    def _to_trace(self, request: SpecialisationRequest, free: bool) -> SpecialisationRequest:
-        """The request with free dimensions, and with the numbers fixed that the kernel to join has
-        fixed."""
+    def _record(self, request: SpecialisationRequest, free: bool = False) -> RecordedCall:
+        """Record a call, with the dimensions `free` that change, and with the numbers fixed that
+        the kernel to join has fixed."""
         call, onto = request.call, request.onto
         if free:
             call, sizes = self.callee.shapes.freed(call)
@@ -114,18 +107,14 @@ class Specialiser(NamedTuple):
             numbers = [leaf for leaf in call.leaves if leaf.role in NUMBERS]
             fixed = {leaf.name: leaf.value for leaf in numbers if leaf.name in onto.baked}
             request = request._replace(fixed=fixed)
-        return request
-
-    def _recorded(self, request: SpecialisationRequest, free: bool = False) -> RecordedCall:
-        recorded = Tracer(self.callee, self.options).record(self._to_trace(request, free))
-        self.table.count()
-        return recorded
+        return Tracer(self.callee, self.options).record(request)
 
     def _compiled(
         self, recorded: RecordedCall, request: SpecialisationRequest, keep: bool = True
     ) -> CompiledCall:
         """Compile what was recorded, joined to other branches of the request if it is for the same
         calls; to keep it, enter it in the table."""
+        self.table.count()
         onto = request.onto
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.callee.request.transform else "forward"

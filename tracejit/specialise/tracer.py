@@ -15,8 +15,8 @@ from tracejit.runtime.dispatch import numpy_generator
 from tracejit.runtime.identity import identity_of
 from tracejit.specialise.arguments import check_containers
 from tracejit.specialise.callee import Callee, SpecialisationRequest
-from tracejit.specialise.recorded_call import RecordedCall
 from tracejit.specialise.results import CommitFailed, finish
+from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import TracejitError, Where
 from tracejit.support.options import Options
 from tracejit.trace.capture.captures import Captures
