@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -31,6 +31,7 @@ MEGABYTE = 2**20
 BYTES_IN_A_MILLISECOND = 10 * MEGABYTE
 MOST_LINES = 4
 NO_NAME = "what it reads"
+GONE = "a kernel that is gone"
 
 
 class CacheInfo(NamedTuple):
@@ -132,7 +133,7 @@ class History:
             self._note_changing(reason)
         elif is_quiet and kernel in self.again:
             fixes = " ".join(reason.fixes())
-            self.uncompiled.note("again", reason.because(self._numbering()), fixes)
+            self.uncompiled.note("again", reason.because(self._number), fixes)
         if self.is_held:
             self._warn()
 
@@ -160,65 +161,52 @@ class History:
             return "\n".join(
                 [f"{none}.", *told] if told else [f"{none} yet: the first call makes one."]
             )
-        number = self._numbering()
         plural = "s" if len(kernels) > 1 else ""
         lines = [f"{self.name} has {len(kernels)} kernel{plural}."]
         first = next(iter(list(self.reasons)), None)
-        lines += [
-            self._told(kernel, self.reasons[kernel], number, kernel is first)
-            for kernel in kernels
-            if kernel in self.reasons
-        ]
+        lines += [self._told(one, one is first) for one in kernels if one in self.reasons]
         notes = (
             text
             for entry, its, _ in self.table.compiled
             for note in (ways_recorded, contents_compared)
-            for text in note(entry, number(its))
+            for text in note(entry, self._number(its))
         )
         return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:
         """What a call would do: the kernel that takes it, or why it would be recorded. `static`
         names the row of `SENTENCES` for arguments whose numbers are never dynamic."""
-        number = self._numbering()
         for entry, kernel, _ in reversed(self.table.compiled):
             if entry.fits(call):
-                told = f"{_capitalised(number(kernel))} takes this call"
+                told = f"{_capitalised(self._number(kernel))} takes this call"
                 if not _decisions(entry):
                     return f"{told}."
                 return f"{told}, if it goes by {_ways(entry)}; another is recorded as well."
         reason = reason_for(call, self.table.compiled, static, None)
-        return f"No kernel takes this call, because {reason.because(number)}. {reason.advice()}"
+        because = reason.because(self._number)
+        return f"No kernel takes this call, because {because}. {reason.advice()}"
 
-    def _numbering(self) -> Callable[[Kernel], str]:
-        """The function that names a kernel by its place in the table, or by that of the one which
-        has taken its place."""
-        places_of = {kernel: place for place, kernel in enumerate(self.table.kernels, 1)}
+    def _number(self, kernel: Kernel) -> str:
+        """The name of a kernel: its place in the table, or that of the one which has joined it."""
+        while kernel in self.successors:
+            kernel = self.successors[kernel]
+        kernels = self.table.kernels
+        return f"kernel {kernels.index(kernel) + 1}" if kernel in kernels else GONE
 
-        def number(kernel: Kernel) -> str:
-            while kernel in self.successors:
-                kernel = self.successors[kernel]
-            place = places_of.get(kernel)
-            return f"kernel {place}" if place else "a kernel that is gone"
-
-        return number
-
-    def _told(
-        self, kernel: Kernel, reason: Reason, number: Callable[[Kernel], str], is_first: bool
-    ) -> str:
+    def _told(self, kernel: Kernel, is_first: bool) -> str:
         """Why one kernel was made."""
-        subject = _capitalised(number(kernel))
+        reason, subject = self.reasons[kernel], _capitalised(self._number(kernel))
         if is_first:
             parts = [f"{subject} was made for the first call: {reason.call}."]
             if reason.differences:
-                parts.append(_capitalised(f"{reason.because(number)}."))
+                parts.append(_capitalised(f"{reason.because(self._number)}."))
         else:
-            parts = [f"{subject} was made because {reason.because(number)}."]
+            parts = [f"{subject} was made because {reason.because(self._number)}."]
         parts.append(reason.advice())
         if kernel in self.again:
             times, last = self.again[kernel]
             count = "once more" if times == 1 else f"{times} times more"
-            cause = last.because(number)
+            cause = last.because(self._number)
             parts.append(f"It was recorded {count}, to no effect, because {cause}.")
             parts.append(last.advice())
         return " ".join(filter(None, parts))

@@ -22,7 +22,7 @@ from tracejit.specialise.results import CommitFailed, own, taped_result
 from tracejit.specialise.strict_mode import python_must_raise
 from tracejit.specialise.tracer import takes_gradients
 from tracejit.specialise.uncompiled import UncompiledCalls
-from tracejit.support.errors import TracejitError, Where, fail, placed, without_frames
+from tracejit.support.errors import TracejitError, fail, placed, without_frames
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
@@ -174,7 +174,9 @@ class Fallback(NamedTuple):
         if type(error) is TypeError and str(error).startswith("Iterator operand is"):
             words = {"function": "np.nditer", "problem": "NumPy asks for the array itself"}
             fix = "take it from `import tracejit.numpy as np`."
-            return shown(fail("unsupported-call", _line_of(error), **words, fix=fix))
+            frame = places.frame_that_raised(error)
+            where = None if frame is None else places.where(frame)
+            return shown(fail("unsupported-call", where, **words, fix=fix))
         if isinstance(error.__cause__, TracejitError):
             if isinstance(error, SystemError):  # C code went on after the refusal
                 return shown(error.__cause__)
@@ -198,12 +200,6 @@ class Fallback(NamedTuple):
             except (TracejitError, Failed):
                 return False
         return self.callee.findings.takes_gradients
-
-
-def _line_of(error: BaseException) -> Where | None:
-    """The line that raised."""
-    frame = places.frame_that_raised(error)
-    return None if frame is None else places.where(frame)
 
 
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

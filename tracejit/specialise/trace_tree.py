@@ -91,7 +91,6 @@ class Trace:
     def __init__(self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> None:
         """What was recorded just now; `target` is the function of its kernel that is called."""
         self.one = one
-        self.finished = one.finished
         alone = TraceTree(self)
         self.tree = alone.tree
         self._make: Callable[[], Any] = lambda: getattr(make(alone.recorded()), target)
@@ -112,7 +111,7 @@ class Trace:
 
     def _call(self, leaves: Sequence[Any]) -> Any:
         """Call the kernel as one operation: leaves and results are eager Tensors."""
-        finished = self.finished
+        finished = self.one.finished
         for commit in finished.commits:
             if name := assigns_inexact(commit.event):
                 raise Failed("attribute", name)  # which holds what a tape follows
@@ -214,18 +213,18 @@ class TraceTree:
     @property
     def is_uniform(self) -> bool:
         """Tell if all ways answer in the same way, so that nobody need know which was taken."""
-        first = self.ways[0].finished
+        first = self.ways[0].one.finished
         if len(self.ways) == 1:
             return True
-        return all(way.finished.answers_like(first) for way in self.ways)
+        return all(way.one.finished.answers_like(first) for way in self.ways)
 
     def recorded(self) -> Recorded:
         """All ways as one graph; a recording in which nothing was decided as it is."""
-        first = self.ways[0].finished.recorded
+        first = self.ways[0].one.finished.recorded
         if not self.tree.paths:
             return first
         with self.mutex.here():
-            counts = [way.finished.recorded.outputs for way in self.ways]
+            counts = [way.one.finished.recorded.outputs for way in self.ways]
             numbered = not self.is_uniform
             graph = self.tree.graph(counts if numbered else ())
         inputs = dict(zip(self.tree.keys, graph.inputs, strict=True))
@@ -246,8 +245,8 @@ class TraceTree:
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
         """What the call answers on each way, or on all alike; and where the kernel says which."""
         if self.is_uniform:
-            return [self.ways[0].finished.answers], ()
-        numbered = [way.finished.numbered() for way in self.ways]
+            return [self.ways[0].one.finished.answers], ()
+        numbered = [way.one.finished.numbered() for way in self.ways]
         return [answers for answers, _ in numbered], numbered[0][1]
 
     def attempt(self, leaves: Sequence[Any]) -> Attempt:
