@@ -1,5 +1,5 @@
-"""The arguments of a call: Tensors among them, and what the call leaves in them, arrays it has
-written to, containers it has not."""
+"""The arguments of a call: Tensors among them, arrays that it writes to, and containers, which it
+must not change."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def write_plainly(call: Call, values: Sequence[Any]) -> None:
 
 
 def plain_leaf(leaf: Any) -> Any:
-    """What an eager Tensor is, as plain Python would have it."""
+    """The array or number that plain Python would have for an eager Tensor."""
     if type(leaf) not in TENSORS:
         return leaf
     return leaf._value.data if leaf.type.form == "weak" else leaf.numpy()

@@ -35,7 +35,7 @@ from tracejit.trace.variable import read_leaf
 
 
 class Form(enum.Enum):
-    """Who can answer a call besides a kernel."""
+    """The one who can answer a call besides a kernel."""
 
     PLAIN = "the Python function, on arrays"
     GRADIENT = "the Python function on eager Tensors, and the reverse pass"
@@ -62,7 +62,8 @@ class SpecialisationRequest(NamedTuple):
 
 
 class Findings:
-    """What recordings have found out about a function, for those that follow and for the fallback.
+    """Facts about a function that recordings have found, for those that follow and for the
+    fallback.
 
     `effects` are the kinds of what happens outside of it, "events" or the names of ops.
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
@@ -138,8 +139,8 @@ class Callee:
         return take_apart(arguments, self.name, space.bind), space
 
     def note(self, arguments: dict[str, Any]) -> SpecialisationRequest:
-        """What to make a kernel for of a call with these arguments; its numbers and sizes are taken
-        note of."""
+        """Take note of the numbers and sizes in a call with these arguments; return what to make a
+        kernel for."""
         call, space = self.take_apart(arguments)
         for leaf in call.leaves:
             if leaf.role == "number":

@@ -1,4 +1,4 @@
-"""Why a function has the kernels it has: `f.explain()`, `f.cache_info()`, and the warning of many.
+"""Explain the kernels of a function: `f.explain()`, `f.cache_info()`, and the warning of many.
 
 `reasons.py` finds and tells what made each kernel.
 """
@@ -35,8 +35,8 @@ GONE = "a kernel that is gone"
 
 
 class CacheInfo(NamedTuple):
-    """How many kernels a function has, how often its Python was recorded for them, and how many of
-    them are files. Calls are not counted: that would cost each of them a tenth of itself."""
+    """The number of kernels of a function, of recordings of its Python for them, and of kernels
+    that are files. Calls are not counted: that would cost each of them a tenth of itself."""
 
     kernels: int
     recordings: int
@@ -85,7 +85,7 @@ def _decisions(entry: Entry) -> list[str]:
 
 
 class History:
-    """Why the kernels in the table of one function were made, in their order.
+    """The reasons for which the kernels in the table of one function were made, in their order.
 
     The user can ask a function that `is_held`; of another nobody is told how many kernels it has.
     """
@@ -153,7 +153,7 @@ class History:
             self.successors[kernel] = other
 
     def tell(self) -> str:
-        """Everything, a line per kernel."""
+        """Tell everything, a line per kernel."""
         kernels = self.table.kernels
         if not kernels:
             told = self.uncompiled.tell()
@@ -174,7 +174,7 @@ class History:
         return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:
-        """What a call would do: the kernel that takes it, or why it would be recorded. `static`
+        """Foresee a call: the kernel that takes it, or why it would be recorded. `static`
         names the row of `SENTENCES` for arguments whose numbers are never dynamic."""
         for entry, kernel, _ in reversed(self.table.compiled):
             if entry.fits(call):
@@ -194,7 +194,7 @@ class History:
         return f"kernel {kernels.index(kernel) + 1}" if kernel in kernels else GONE
 
     def _told(self, kernel: Kernel, is_first: bool) -> str:
-        """Why one kernel was made."""
+        """Tell why one kernel was made."""
         reason, subject = self.reasons[kernel], _capitalised(self._number(kernel))
         if is_first:
             parts = [f"{subject} was made for the first call: {reason.call}."]

@@ -35,7 +35,7 @@ from tracejit.trace.trees import flatten, map_tree
 from tracejit.trace.writes import is_write, plain_write
 
 Outcome = tuple[Any, BaseException | None]
-"""What a call answers, or the error as the user sees it."""
+"""The answer of a call, or the error as the user sees it."""
 
 
 def shown(error: TracejitError) -> BaseException:
@@ -87,8 +87,8 @@ class Fallback(NamedTuple):
         return None, self._problem(error, args, kwargs)
 
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What Python answers, with results as a kernel has them: another thread is recording the
-        call, or it takes one branch too many."""
+        """Make the call by Python, with results as a kernel has them: another thread is recording
+        it, or it takes one branch too many."""
         try:
             return _own_results(self.call(args, kwargs), args, kwargs)
         except Exception as error:
@@ -98,7 +98,7 @@ class Fallback(NamedTuple):
     def call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], error: BaseException | None = None
     ) -> Any:
-        """The call made by Python itself; `error` is why. By eager Tensors: a gradient, and where
+        """Make the call by Python itself; `error` is why. By eager Tensors: a gradient, and where
         the function takes gradients by its arguments itself."""
         callee = self.callee
         if callee.form is Form.RECORDED:
@@ -203,7 +203,7 @@ class Fallback(NamedTuple):
 
 
 def _own_results(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What Python has answered, as a kernel does: for eager Tensors eager Tensors, and arrays that
-    share no memory."""
+    """Turn what Python has answered into what a kernel answers: for eager Tensors eager Tensors,
+    and arrays that share no memory."""
     taped = EAGER.is_watched or not TENSORS.isdisjoint(map(type, flatten((args, kwargs))[0]))
     return map_tree(taped_result if taped else own, result)

@@ -127,7 +127,7 @@ class Function(Generic[P, R_co]):
 
     @property
     def tracing_count(self) -> int:
-        """How often the function was recorded."""
+        """The number of times that the function was recorded."""
         return self._table.recordings
 
     @property
@@ -158,8 +158,8 @@ class Function(Generic[P, R_co]):
             raise shown(fail("not-compiled", places.here(), function=self.name)) from None
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
-        """Why each kernel was made, in sentences, and how to have fewer; of a call with these
-        arguments, which kernel takes it, or why it would be recorded. Nothing is run.
+        """Tell why each kernel was made, and how to have fewer; of a call with these arguments,
+        which kernel takes it, or why it would be recorded. Nothing is run.
 
         >>> import numpy as np
         >>> import tracejit as tj
@@ -187,7 +187,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
             raise shown(error) from None
 
     def cache_info(self) -> CacheInfo:
-        """How many kernels there are, how many recordings made them, and how many are files.
+        """Count the kernels, the recordings that made them, and the kernels that are files.
 
         >>> import tracejit as tj
         >>> tj.function(lambda x: x).cache_info()
@@ -202,7 +202,7 @@ To avoid it: convert it before the call, x.astype(np.float64).
         self._history.clear()
 
     def _foreseen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """What a call with these arguments would do; it is not taken note of."""
+        """Foresee a call with these arguments, which is not taken note of."""
         callee = self._callee
         arguments = callee.bind(args, kwargs)
         running = current_recording()

@@ -1,4 +1,4 @@
-"""Kernel table: what was compiled for the calls of one function.
+"""Kernel table: the kernels compiled for the calls of one function.
 
 Threads read it without a lock: what they read is replaced as a whole, never changed.
 """
@@ -15,7 +15,7 @@ from tracejit.trace.signature import Call
 
 
 class CompiledCall(NamedTuple):
-    """What was compiled for one signature: `call` checks whether a call fits, and makes it."""
+    """The kernel for one signature with its entry: `call` checks that a call fits, and makes it."""
 
     entry: Entry
     kernel: Kernel
@@ -23,7 +23,8 @@ class CompiledCall(NamedTuple):
 
     @property
     def fixed(self) -> tuple[bool, int]:
-        """How much of a call is fixed: every size or not, and how many numbers."""
+        """The order among entries: those that fix every size first, then by the count of
+        numbers."""
         return self.entry.sizes is None, len(self.entry.fixed)
 
 
@@ -45,7 +46,7 @@ class KernelTable:
         self._mutex = Mutex()
 
     def find(self, call: Call, exact: bool = False) -> CompiledCall | None:
-        """What was compiled for a call like this one, and holds; where `exact`, for its sizes."""
+        """Find what serves a call like this one, and holds; where `exact`, for its very sizes."""
         found = (one for one in _in_turn(self.compiled) if not exact or one.entry.sizes is None)
         return next((one for one in found if one.entry.fits(call)), None)
 
@@ -102,5 +103,5 @@ class KernelTable:
 
 
 def _in_turn(compiled: tuple[CompiledCall, ...]) -> list[CompiledCall]:
-    """What was compiled, the newest last, in the order in which calls ask."""
+    """Sort what was compiled, the newest last, in the order in which calls ask."""
     return sorted(reversed(compiled), key=lambda one: one.fixed, reverse=True)

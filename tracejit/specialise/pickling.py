@@ -1,4 +1,4 @@
-"""How a `Function` travels to another process: what pickle needs to find it or make it there.
+"""Pickling and copying of a `Function`: what finds it in another process, or makes it there.
 
 One that is what its module calls it, as a decorated function is, is found by that name. Any other
 is made again from what it was made of: the Python function and the request, or the call of the
@@ -34,7 +34,7 @@ class Recipe(NamedTuple):
 
     @property
     def transform(self) -> Callable[..., Any]:
-        """What is called."""
+        """The transform, as its module has it."""
         called: Callable[..., Any] = getattr(sys.modules[self.module], self.name)
         return called
 
@@ -53,7 +53,7 @@ def recallable(transform: F) -> F:
 
 
 def found_by_name(thing: Any) -> Any:
-    """What is called by the module and name of `thing`; None where nothing is."""
+    """The object that the module and name of `thing` lead to; None where there is none."""
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     return _found(module, name) if module and name else None
 
@@ -66,7 +66,7 @@ def _found(module: str, name: str) -> Any:
 
 
 def reduced(function: Any, protocol: Any) -> Any:
-    """What `__reduce_ex__` of a Function answers."""
+    """Reduce a Function, as `__reduce_ex__` does."""
     cls = type(function)
     if found_by_name(function) is function:
         if protocol < 4:  # which spells the name of an attribute as a call on the whole
@@ -132,7 +132,7 @@ def restored(cls: Any, source: Any, undecorated: bool, request: Any, options: An
 
 
 def remade(cls: Any, transform: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the call of a transform makes: one as long as the function that it is of lives."""
+    """Make a Function by its transform: one as long as the function that it is of lives."""
     source = args[0] if args else None
     if not isinstance(source, (FunctionType, cls)):
         return transform(*args, **kwargs)

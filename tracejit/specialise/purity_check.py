@@ -42,8 +42,8 @@ def is_on() -> bool:
 
 
 def recorded_twice(callee: Callee, record: Callable[[], RecordedCall]) -> RecordedCall:
-    """What `record` answers the second time. Raises ImpureError, at the line where they part, where
-    the first time gave something else."""
+    """Record twice, and return the second recording. Raises ImpureError, at the line where they
+    part, where the first is another."""
     here, raised = places.here(), ""
     try:
         first = record()
@@ -131,7 +131,7 @@ def _place(node: Node | None, *graphs: Graph) -> Where | None:
 
 
 def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any, str]]:
-    """What comes out of a run: values of the graph, and objects that are the same at each call."""
+    """The results of a run: values of the graph, and objects that are the same at each call."""
     for output in run.finished.outputs:
         yield output.structure, f"a {getattr(output.structure.cls, '__name__', 'leaf')}"
         for kind, leaf in output.leaves:
@@ -151,7 +151,7 @@ def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any
 
 
 def _suspects(python: Callable[..., Any]) -> str:
-    """What the code of a function may read that no guard sees, by the names in it."""
+    """Guess from the names in the code of a function what it reads that no guard sees."""
     code = getattr(getattr(python, "__func__", python), "__code__", None)
     names = frozenset[str]().union(*reads_of(code)[:2]) if code is not None else frozenset()
     found = [what for what, words in SUSPECTS.items() if not names.isdisjoint(words)]

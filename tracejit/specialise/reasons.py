@@ -1,4 +1,4 @@
-"""Why no kernel takes a call, in sentences.
+"""Reasons, in sentences, for which no kernel takes a call.
 
 The call is compared with the kernel that comes nearest: `differences` finds what is different, and
 a row of `SENTENCES` says it, with what follows from it and how to avoid it.
@@ -49,8 +49,8 @@ class Difference(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why a call was recorded: how it differs from the calls of the kernel `against`, None for the
-    first."""
+    """The reason for which a call was recorded: its differences from the calls of the kernel
+    `against`, None for the first."""
 
     call: str
     against: Kernel | None
@@ -70,7 +70,7 @@ class Reason(NamedTuple):
         return f"{text}; {number(self.against)} has {_joined(had)}"
 
     def advice(self) -> str:
-        """What follows, and how to avoid it."""
+        """The sentences on what follows, and how to avoid it."""
         said = self.differences[:MOST_SAID]
         parts = list(dict.fromkeys(one.tell("then") for one in said))
         if fixes := self.fixes():
@@ -86,8 +86,8 @@ class Reason(NamedTuple):
 def reason_for(
     call: Call, made: Sequence[CompiledCall], static: Mapping[str, str], onto: Kernel | None
 ) -> Reason:
-    """Why no kernel fits `call`: how it differs from the nearest, the newest of these; `onto` would
-    fit, but for the way that the call takes through the function."""
+    """Find why no kernel fits `call`: its differences from the nearest, the newest of these; `onto`
+    would fit, but for the way that the call takes through the function."""
     if onto is not None:
         return Reason(_spelled(call), onto, (Difference("way", "what it decides"),))
     best: tuple[list[Difference], Entry, Kernel] | None = None
@@ -102,7 +102,7 @@ def reason_for(
 
 
 def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Difference]:
-    """What makes a call differ from those that the kernel of `entry` takes; `static` names the
+    """Find what makes a call differ from those that the kernel of `entry` takes; `static` names the
     row for arguments whose numbers are never dynamic."""
     found: list[Difference | None] = []
     for argument, structure in call.structures.items():
@@ -132,8 +132,8 @@ def _same_text(call: Call) -> str:
 
 
 def read_otherwise(entry: Entry) -> list[Difference]:
-    """What the function reads besides its arguments that has changed since the kernel of `entry`
-    was made."""
+    """Find what the function reads besides its arguments that has changed since the kernel of
+    `entry` was made."""
     if entry.guard is None:
         return []
     found = changes(entry.guard, labels_of(entry.call))
@@ -197,7 +197,7 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
 
 
 def changed_by_itself(recorded: RecordedCall) -> list[Change]:
-    """What the function has changed, of all that it reads, while it was recorded."""
+    """Find what the function has changed, of all that it reads, while it was recorded."""
     guard = recorded.captures.guard()
     return [] if guard is None else changes(guard, labels_of(recorded.call))
 
@@ -209,12 +209,12 @@ def newest_recording(entry: Entry) -> RecordedCall:
 
 
 def _readers(entry: Entry) -> dict[str, Where | None]:
-    """Where Python reads numbers among the arguments, by leaf name."""
+    """The lines at which Python reads numbers among the arguments, by leaf name."""
     return newest_recording(entry).readers
 
 
 def labels_of(call: Call) -> dict[int, str]:
-    """What the objects among the arguments are called, by id."""
+    """The names of the objects among the arguments, by id."""
     return {id(leaf.value): words_of(leaf) for leaf in call.leaves if leaf.type is None}
 
 
@@ -283,7 +283,7 @@ def _shape_text(shape: tuple[Any, ...]) -> str:
 
 
 def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
-    """What two leaves are that are not of one kind."""
+    """The kinds of two leaves, which differ."""
     was, now = (
         f"an array {leaf.type!r}" if leaf.role == "array" and leaf.given is None else a(_kind(leaf))
         for leaf in (mine, other)
@@ -297,7 +297,7 @@ def _kind(leaf: Leaf) -> str:
 
 
 def _structure_difference(what: str, mine: Structure, other: Structure) -> Difference:
-    """Where two containers begin to differ, and how."""
+    """The first difference between two containers."""
     same = mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order
     if same:
         keyed = mine.cls in INDEXED
@@ -339,7 +339,7 @@ def _reading(where: Where | None) -> tuple[str, str]:
 
 
 def words_of(leaf: Leaf) -> str:
-    """What the user calls a leaf; a path that names objects of tracejit's is no word of theirs."""
+    """The user's words for a leaf: its path, unless that names objects of tracejit's."""
     return leaf.name if "_tj_" in leaf.path else leaf.path
 
 

@@ -40,7 +40,7 @@ class Specialiser(NamedTuple):
     def in_turn(
         self, request: SpecialisationRequest, seen: Sequence[Any], exact: bool = False
     ) -> CompiledCall | None:
-        """What was compiled for a call since the calls of the table were `seen`, or what is now.
+        """Specialise for a call, unless that was done since the calls of the table were `seen`.
         Where another thread is recording it, or has attributes of these classes lent: None, or, of
         a transform, what serves this call alone. No dimension is free where it must be `exact`."""
         with self.flights.at(request.call, request.fixed) as is_first:

@@ -35,13 +35,13 @@ MAX_NODES = 50_000
 
 
 def input_keys(recording: Recording) -> list[Any]:
-    """What the inputs of a recording are known by: the names of arguments, and objects by id."""
+    """The identities of the inputs of a recording: names of arguments, ids of objects."""
     hidden = {one.value: key for key, one in recording.hidden.items()}
     return [hidden.get(value, value.name) for value in recording.graph.inputs]
 
 
 class RecordedCall(NamedTuple):
-    """A recording that has ended, and what it is for.
+    """A recording that has ended, and the calls that it is for.
 
     `fixed` are the numbers, by leaf name, that it holds for, those that Python has read among them;
     the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
@@ -68,7 +68,7 @@ class RecordedCall(NamedTuple):
 
     @property
     def sizes(self) -> Sizes | None:
-        """What knows the dimensions that are free; None where there are none."""
+        """The free dimensions; None where there are none."""
         sizes = self.recording.graph.sizes
         return sizes if sizes is not None and sizes.free() else None
 
@@ -89,7 +89,8 @@ class Trace:
     a call is one way."""
 
     def __init__(self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> None:
-        """What was recorded just now; `target` is the function of its kernel that is called."""
+        """Wrap what was recorded just now; `target` is the function of its kernel that is
+        called."""
         self.one = one
         alone = TraceTree(self)
         self.tree = alone.tree
@@ -235,7 +236,7 @@ class TraceTree:
 
     @property
     def hidden(self) -> list[Hidden]:
-        """What the kernel takes besides the arguments of the user's, in its order."""
+        """The arguments of the kernel besides the user's, in its order."""
         return list(self._hidden.values())
 
     def read_variables(self) -> bool:
@@ -243,7 +244,7 @@ class TraceTree:
         return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
-        """What the call answers on each way, or on all alike; and where the kernel says which."""
+        """The answers of each trace, or of all alike; and where the kernel says which."""
         if self.is_uniform:
             return [self.ways[0].one.finished.answers], ()
         numbered = [way.one.finished.numbered() for way in self.ways]

@@ -301,7 +301,8 @@ def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
 
 
 def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
-    """What is in reach of `roots`. Raises Failed where other threads change that all the time."""
+    """Capture what is in reach of `roots`. Raises Failed where other threads change that all the
+    time."""
     problem = None
     let_go()
     for _ in range(TRIES):
@@ -315,7 +316,7 @@ def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> C
 
 
 def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) -> Any:
-    """What the user's function receives for a leaf."""
+    """The argument that the user's function receives for a leaf."""
     if leaf.role in ("static", "variable") or leaf.name in request.fixed:
         return leaf.value
     assert leaf.type is not None
