@@ -126,7 +126,7 @@ def test_a_kernel_that_is_gone_is_not_joined() -> None:
     found = made.specialiser.in_turn(request, made.table.calls)
     assert found is not None
     assert_same(found.call(-X), np.cos(-X))
-    assert len(found.entry.ways) == 1
+    assert len(found.entry.traces) == 1
 
 
 def test_the_options_of_a_call_reach_its_kernel() -> None:

@@ -70,13 +70,13 @@ def ways_recorded(entry: Entry, kernel: str) -> Iterator[str]:
 
 
 def _ways(entry: Entry) -> str:
-    count = len(entry.ways.ways)
+    count = len(entry.traces.traces)
     return f"{count} way{'s' if count > 1 else ''} through the function"
 
 
 def _decisions(entry: Entry) -> list[str]:
     """The lines at which Python looks at what is recorded."""
-    nodes = entry.ways.recorded().graph.nodes
+    nodes = entry.traces.recorded().graph.nodes
     lines = [node.where for node in nodes if node.op is DECIDE and node.where is not None]
     return list(dict.fromkeys(f"`{line.text}` ({line.short})" for line in lines))
 

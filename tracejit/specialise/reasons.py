@@ -204,7 +204,7 @@ def changed_by_itself(recorded: RecordedCall) -> list[Change]:
 
 def newest_recording(entry: Entry) -> RecordedCall:
     """The recording that an entry was made with."""
-    one: RecordedCall = entry.ways.ways[-1].one
+    one: RecordedCall = entry.traces.traces[-1].one
     return one
 
 

@@ -78,7 +78,7 @@ class SlowPath(NamedTuple):
 
         def made(one: CompiledCall) -> Attempt:
             check_unread(request.call, leaves, one.entry.fixed)
-            attempted: Attempt = one.entry.ways.attempt(leaves)
+            attempted: Attempt = one.entry.traces.attempt(leaves)
             return attempted
 
         return self._by_branches(request, self.table.calls, [found], made, exact=True)
@@ -116,8 +116,8 @@ class SlowPath(NamedTuple):
                     return result
                 if parting is not None and onto is None:
                     onto, outcomes = one.entry, parting
-            if onto is not None and onto.ways.is_full(self.max_paths):
-                raise onto.ways.failed()
+            if onto is not None and onto.traces.is_full(self.max_paths):
+                raise onto.traces.failed()
             request = request._replace(onto=onto, forced=outcomes)
             found = self.specialiser.in_turn(request, seen, exact)
             if found is None:

@@ -119,16 +119,16 @@ class Specialiser(NamedTuple):
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.callee.request.transform else "forward"
         alone = TraceTree(Trace(recorded, make, target))
-        with (alone if onto is None else onto.ways).mutex.here():
-            ways = alone if onto is None else alone.joined_to(onto.ways)
-            for way in ways.ways:
-                recorded.captures.agree(way.one.captures)
+        with (alone if onto is None else onto.traces).mutex.here():
+            traces = alone if onto is None else alone.joined_to(onto.traces)
+            for trace in traces.traces:
+                recorded.captures.agree(trace.one.captures)
             guard = recorded.captures.guard()
             # A function that changes what it reads (a counter, a list that it appends to) has a
             # kernel for this one call.
             lasting = keep and (guard is None or guard())
-            kernel = make(ways.recorded())
-            answers, which = ways.answers()
+            kernel = make(traces.recorded())
+            answers, which = traces.answers()
             entry = Entry(
                 signature=self.callee.signature,
                 call=self.callee.shapes.settled(recorded.call, recorded.recording.graph),
@@ -136,21 +136,21 @@ class Specialiser(NamedTuple):
                 fixed=recorded.fixed,
                 baked=recorded.baked,
                 differentiated=recorded.differentiated,
-                hidden=[(each.holder, each.path) for each in ways.hidden],
+                hidden=[(each.holder, each.path) for each in traces.hidden],
                 captured=[array for _, array in recorded.captures.arrays.values()],
                 guard=guard if lasting else None,
-                in_order=ways.in_order,
+                in_order=traces.in_order,
                 identity=recorded.identity,
                 answers=answers,
                 which=which,
-                ways=ways,
-                decisions=ways.tree.decisions,
+                traces=traces,
+                decisions=traces.tree.decisions,
                 sizes=recorded.sizes,
-                unwatched=nobody_watches if ways.read_variables() else None,
+                unwatched=nobody_watches if traces.read_variables() else None,
             )
             found = CompiledCall(entry, kernel, make_entry(entry, request.space, self.callee.name))
             if lasting:
-                return self.table.enter(found, None if ways is alone else onto)
+                return self.table.enter(found, None if traces is alone else onto)
         if keep:
             self.table.add(kernel)
         return found

@@ -2,7 +2,7 @@
 
 A call whose decisions fall as none has before raises BranchNotRecorded in the kernel. It is
 recorded once more, with the decisions that the kernel has met, and joined to the others; from then
-on the kernel knows that way, too.
+on the kernel has that branch, too.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class RecordedCall(NamedTuple):
 
 class Trace:
     """One recording, with a kernel of its own where it is called on eager Tensors: under a tape,
-    a call is one way."""
+    a call takes one branch."""
 
     def __init__(self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> None:
         """Wrap what was recorded just now; `target` is the function of its kernel that is
@@ -156,33 +156,33 @@ class Trace:
 
 
 class TraceTree:
-    """The ways through a function that were recorded for one kind of call. Who joins one holds
-    `mutex` until the kernel of all is entered."""
+    """The traces of a function for one kind of call, with its branches. Who joins one holds `mutex`
+    until the kernel of all is entered."""
 
-    def __init__(self, way: Trace) -> None:
-        """One way, which others may join."""
-        self.tree = Tree(way.one.recording.graph.name)
-        self.ways: list[Trace] = []
+    def __init__(self, trace: Trace) -> None:
+        """One trace, which others may join."""
+        self.tree = Tree(trace.one.recording.graph.name)
+        self.traces: list[Trace] = []
         self.mutex = Mutex()
         self._hidden: dict[int, Hidden] = {}
-        self.join(way)
+        self.join(trace)
 
     def __len__(self) -> int:
-        return len(self.ways)
+        return len(self.traces)
 
     @property
     def in_order(self) -> frozenset[str]:
         """The leaves that must lie in C order."""
-        return frozenset[str]().union(*[way.one.in_order for way in self.ways])
+        return frozenset[str]().union(*[trace.one.in_order for trace in self.traces])
 
     def joined_to(self, others: TraceTree | None) -> TraceTree:
-        """These ways and others; these alone, where they are not for the same calls or do not begin
-        as the others do."""
-        way = self.ways[0]
-        if others is None or not way.one.takes_what(others.ways[0].one):
+        """Join these traces to others, and return all; these alone, where they are not for the same
+        calls or do not begin as the others do."""
+        trace = self.traces[0]
+        if others is None or not trace.one.takes_what(others.traces[0].one):
             return self
         try:
-            others.join(way)
+            others.join(trace)
         except Misfit:
             return self
         return others
@@ -194,38 +194,38 @@ class TraceTree:
 
     def is_full(self, most: int) -> bool:
         """Tell if no more are joined."""
-        return len(self.ways) >= most or self.is_long
+        return len(self.traces) >= most or self.is_long
 
     def failed(self) -> Failed:
-        """The error for a call that needs yet another way."""
-        return Failed("long" if self.is_long else "ways", str(len(self.ways)))
+        """The error for a call that takes yet another branch."""
+        return Failed("long" if self.is_long else "ways", str(len(self.traces)))
 
-    def join(self, way: Trace) -> None:
-        """Add a way. Raises Misfit where it does not begin as the others do."""
-        recording = way.one.recording
+    def join(self, trace: Trace) -> None:
+        """Add a trace. Raises Misfit where it does not begin as the others do."""
+        recording = trace.one.recording
         if len(recording.decisions):
             number = self.tree.join(recording.graph, input_keys(recording))
-            if number < len(self.ways):  # another thread has recorded it, too
+            if number < len(self.traces):  # another thread has recorded it, too
                 return
-        self.ways.append(way)
-        for hidden in way.one.hidden:
+        self.traces.append(trace)
+        for hidden in trace.one.hidden:
             self._hidden.setdefault(id(hidden.holder), hidden)
 
     @property
     def is_uniform(self) -> bool:
-        """Tell if all ways answer in the same way, so that nobody need know which was taken."""
-        first = self.ways[0].one.finished
-        if len(self.ways) == 1:
+        """Tell if all branches answer alike, so that nobody need know which was taken."""
+        first = self.traces[0].one.finished
+        if len(self.traces) == 1:
             return True
-        return all(way.one.finished.answers_like(first) for way in self.ways)
+        return all(trace.one.finished.answers_like(first) for trace in self.traces)
 
     def recorded(self) -> Recorded:
-        """All ways as one graph; a recording in which nothing was decided as it is."""
-        first = self.ways[0].one.finished.recorded
+        """All traces as one graph; a recording in which nothing was decided as it is."""
+        first = self.traces[0].one.finished.recorded
         if not self.tree.paths:
             return first
         with self.mutex.here():
-            counts = [way.one.finished.recorded.outputs for way in self.ways]
+            counts = [trace.one.finished.recorded.outputs for trace in self.traces]
             numbered = not self.is_uniform
             graph = self.tree.graph(counts if numbered else ())
         inputs = dict(zip(self.tree.keys, graph.inputs, strict=True))
@@ -246,15 +246,15 @@ class TraceTree:
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
         """The answers of each trace, or of all alike; and where the kernel says which."""
         if self.is_uniform:
-            return [self.ways[0].one.finished.answers], ()
-        numbered = [way.one.finished.numbered() for way in self.ways]
+            return [self.traces[0].one.finished.answers], ()
+        numbered = [trace.one.finished.numbered() for trace in self.traces]
         return [answers for answers, _ in numbered], numbered[0][1]
 
     def attempt(self, leaves: Sequence[Any]) -> Attempt:
-        """As Way.attempt, by the kernel of the way that the call takes, if it was recorded."""
+        """Make the call by the kernel of the trace whose branch it takes, if it was recorded."""
         longest: list[Any] = []
-        for way in reversed(self.ways):
-            found, outcomes = way.attempt(leaves)
+        for trace in reversed(self.traces):
+            found, outcomes = trace.attempt(leaves)
             if outcomes is None:
                 return found, None
             longest = max(longest, outcomes, key=len)
