@@ -93,7 +93,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.ops.branches": "tests/test_branches.py",
     "tracejit.passes.join": "tests/test_branches.py",
     "tracejit.trace.decisions": "tests/test_branches.py",
-    "tracejit.specialise.arguments": "tests/trace/test_writes.py",
     "tracejit.support.memo": "tests/specialise/test_pickling.py",
     "tracejit.cache.notices": "tests/cache/test_store.py",
     "tracejit.trace.forks": "tests/test_threads.py",

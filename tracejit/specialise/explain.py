@@ -228,11 +228,11 @@ class History:
             self.has_warned = True
             reasons = list(self.reasons.values())
         told = [one for reason in reasons for one in reason.differences[:1]]
-        counted = Counter((one.row, one.what) for one in told)
-        common, times = counted.most_common(1)[0] if counted else (("", ""), 0)
         text = f"{self.name} has made {count} kernels"
-        last = next((one for one in reversed(told) if (one.row, one.what) == common), None)
-        if last is not None:
+        if told:
+            counted = Counter((one.row, one.what) for one in told)
+            common, times = counted.most_common(1)[0]
+            last = next(one for one in reversed(told) if (one.row, one.what) == common)
             of_them = f"{times} of them" if times > 1 else "the last"
             what = last.what or "what it reads"
             text += f", {of_them} because {what} differed. {last.tell('then')}"

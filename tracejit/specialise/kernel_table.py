@@ -21,12 +21,6 @@ class CompiledCall(NamedTuple):
     kernel: Kernel
     call: Callable[..., Any]
 
-    @property
-    def fixed(self) -> tuple[bool, int]:
-        """The order among entries: those that fix every size first, then by the count of
-        numbers."""
-        return self.entry.sizes is None, len(self.entry.fixed)
-
 
 class KernelTable:
     """The kernels of one function, the newest last, and the entries that choose between them.
@@ -103,5 +97,10 @@ class KernelTable:
 
 
 def _in_turn(compiled: tuple[CompiledCall, ...]) -> list[CompiledCall]:
-    """Sort what was compiled, the newest last, in the order in which calls ask."""
-    return sorted(reversed(compiled), key=lambda one: one.fixed, reverse=True)
+    """Sort what was compiled, the newest last, in the order in which calls ask: those that fix
+    every size come first, then those that fix most numbers."""
+
+    def fixed(one: CompiledCall) -> tuple[bool, int]:
+        return one.entry.sizes is None, len(one.entry.fixed)
+
+    return sorted(reversed(compiled), key=fixed, reverse=True)

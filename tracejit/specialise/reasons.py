@@ -233,11 +233,11 @@ def _leaf_difference(
         matrices = mine.value, other.value
         told = [f"{a(type(x).__name__)} {x.dtype}{[*x.shape]}" for x in matrices]
         return None if is_like_matrix(*matrices) else Difference("kind", what, *told)
-    if other.role == "static" or other.role == "generator":
-        same = is_same if other.role == "static" else _is_of_kind
-        if same(mine.value, other.value):
-            return None
-        return Difference("value", what, *told_apart(mine.value, other.value))
+    if other.role in ("static", "generator"):
+        same = type(mine.value) is type(other.value)
+        if other.role == "static":
+            same = is_same(mine.value, other.value)
+        return None if same else Difference("value", what, *told_apart(mine.value, other.value))
     if mine.type is not None and other.type is not None and not has_type(other, mine.type, {}):
         return _type_difference(mine, other, mine.type, other.type)
     if other.role == "array":
@@ -250,10 +250,6 @@ def _leaf_difference(
     if mine.name in _readers(entry):
         return _read(Difference("read", what, *words), _readers(entry)[mine.name])
     return Difference(static.get(other.argument, "dynamic"), what, *words)
-
-
-def _is_of_kind(mine: Any, other: Any) -> bool:
-    return type(mine) is type(other)
 
 
 def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference | None:

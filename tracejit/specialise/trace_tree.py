@@ -34,12 +34,6 @@ from tracejit.trace.variable import Variable
 MAX_NODES = 50_000
 
 
-def input_keys(recording: Recording) -> list[Any]:
-    """The identities of the inputs of a recording: names of arguments, ids of objects."""
-    hidden = {one.value: key for key, one in recording.hidden.items()}
-    return [hidden.get(value, value.name) for value in recording.graph.inputs]
-
-
 class RecordedCall(NamedTuple):
     """A recording that has ended, and the calls that it is for.
 
@@ -204,7 +198,9 @@ class TraceTree:
         """Add a trace. Raises Misfit where it does not begin as the others do."""
         recording = trace.one.recording
         if len(recording.decisions):
-            number = self.tree.join(recording.graph, input_keys(recording))
+            ids = {one.value: key for key, one in recording.hidden.items()}
+            inputs = [ids.get(value, value.name) for value in recording.graph.inputs]
+            number = self.tree.join(recording.graph, inputs)
             if number < len(self.traces):  # another thread has recorded it, too
                 return
         self.traces.append(trace)
