@@ -227,8 +227,8 @@ class TileAxes:
 
 def is_computed(value: Value) -> bool:
     """Return whether a value, or the value that it is a view of, is the result of a node."""
-    while value.node is not None and value.node.op.alias is not None:
-        value = value.node.operands[value.node.op.alias]
+    while value.node is not None and value.node.op.view_of is not None:
+        value = value.node.operands[value.node.op.view_of]
     return value.node is not None
 
 
