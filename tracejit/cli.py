@@ -249,7 +249,7 @@ def _find(store: Store, wanted: str) -> str:
 
 
 def _damage(store: Store, entry: StoredKernel) -> str:
-    """What is wrong with a kernel that is not intact, which therefore does not run."""
+    """The damage of a kernel that is not intact and therefore does not run."""
     try:
         store.load(entry.name)
     except KernelError as error:

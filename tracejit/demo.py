@@ -38,7 +38,7 @@ Parameters = dict[str, Array]
 
 
 def scores(p: Parameters, x: Array) -> Any:
-    """How strongly each image in the rows of `x` looks like each digit."""
+    """Logits: a score of each image in the rows of `x` for each digit."""
     h = np.tanh(x @ p["w1"] + p["b1"])
     return h @ p["w2"] + p["b2"]
 
@@ -72,7 +72,7 @@ class Digits(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """What is known after an epoch: its mean loss, and steps and seconds since the beginning."""
+    """The record of an epoch: its mean loss, and steps and seconds since the beginning."""
 
     number: int
     loss: float

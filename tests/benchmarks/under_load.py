@@ -89,7 +89,7 @@ def main(processes: int = 2, seconds: float = 4.0) -> None:
     beside = [subprocess.Popen(command) for _ in range(processes)]
     try:
         for name, (kernel, arguments) in kernels().items():
-            call = kernel.module.value_and_grad  # as it is without the regime
+            call = kernel.module.value_and_grad  # as it is without the thread policy
             one, every = times(blas, call, arguments, seconds)
             rows = [np.percentile(taken, (0, 50, 95)) for taken in (one, every)]
             words = [f"{number:9.0f}" for number in (*rows[0], *rows[1])]

@@ -55,7 +55,7 @@ class Number:
 def number(monkeypatch: pytest.MonkeyPatch) -> Iterator[Number]:
     """A number that is 4 outside, before and after."""
     made = Number(4)
-    monkeypatch.setattr(blas, "_regimes", [BlasThreads(made.blas)])
+    monkeypatch.setattr(blas, "_of_process", [BlasThreads(made.blas)])
     yield made
     assert made() == 4
 
@@ -177,7 +177,7 @@ def test_calls_of_a_signal_handler_have_one_thread(monkeypatch: pytest.MonkeyPat
     """The number is told and set by C code, as that of a BLAS."""
     number = [4]
     made = Blas(functools.partial(number.__getitem__, 0), functools.partial(number.__setitem__, 0))
-    monkeypatch.setattr(blas, "_regimes", [BlasThreads(made)])
+    monkeypatch.setattr(blas, "_of_process", [BlasThreads(made)])
     inside = on_one_blas_thread(made.get_threads)
     answers: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda *_: answers.extend((inside(), inside())))
@@ -238,9 +238,9 @@ def test_a_call_that_goes_on_in_the_child(number: Number) -> None:
 
 
 def test_where_the_blas_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blas, "_regimes", [])
+    monkeypatch.setattr(blas, "_of_process", [])
     monkeypatch.setattr(blas, "_libraries", lambda: [])
-    assert blas.regime() is None
+    assert blas.blas_threads() is None
     assert on_one_blas_thread(len) is len
 
 
@@ -279,17 +279,17 @@ def test_functions_of_a_module_that_asks_for_it(number: Number) -> None:
 
 @needs_openblas
 def test_numpys_own_openblas() -> None:
-    regime = blas.regime()
-    assert regime is not None
-    before = regime.blas.get_threads()
+    blas_threads = blas.blas_threads()
+    assert blas_threads is not None
+    before = blas_threads.blas.get_threads()
     product = np.ones((300, 300)) @ np.ones((300, 300))
 
     def inside() -> int:
         np.testing.assert_array_equal(np.ones((300, 300)) @ np.ones((300, 300)), product)
-        return regime.blas.get_threads()
+        return blas_threads.blas.get_threads()
 
     assert on_one_blas_thread(inside)() == 1
-    assert regime.blas.get_threads() == before
+    assert blas_threads.blas.get_threads() == before
     np.testing.assert_array_equal(np.ones((300, 300)) @ np.ones((300, 300)), product)
 
 

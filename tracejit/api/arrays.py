@@ -45,7 +45,7 @@ CAPTURED = "an array from outside of the function, which np.asarray does not cop
 
 
 def _recorder() -> Recorder | None:
-    """What new arrays are recorded by; None where nothing is recorded."""
+    """The recorder of new arrays; None where nothing is recorded."""
     recording = current_recording()
     if recording is not None:
         return recording
@@ -292,7 +292,7 @@ _MADE: dict[Any, Callable[..., Any]] = {
 
 
 def wrapped(value: Any) -> Any:
-    """What stands for an attribute of NumPy's; None for the attribute itself."""
+    """The replacement for an attribute of NumPy's; None for the attribute itself."""
     if isinstance(value, ModuleType):
         return _module(value) if value.__name__.startswith("numpy.") else None
     if value is numpy.vectorize:

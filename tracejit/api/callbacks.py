@@ -127,7 +127,7 @@ class CheckedCall:
 
 
 def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
-    """Tell if a Python number is one of `dtype`, without a loss but of digits."""
+    """Return whether a Python number converts to `dtype` with no loss but of digits."""
     if not np.can_cast(np.asarray(number).dtype, dtype, "same_kind"):
         return False
     try:
@@ -203,6 +203,6 @@ def _as_array(leaf: Any) -> Any:
 
 
 def _is_array(leaf: Any) -> bool:
-    """Tell if a leaf is given anew at each call: a Python number stays what it is."""
+    """Return whether a leaf is given anew at each call: a Python number stays as it is."""
     known, kind = type_of(leaf), type(leaf)
     return kind is Variable or kind in TENSORS or (known is not None and known.form != "weak")

@@ -300,7 +300,7 @@ def _settled(leaf: Any) -> Any:
 
 
 def _names(signature: inspect.Signature, arguments: Any, args: Any) -> Iterator[str]:
-    """What to call each leaf of the arguments."""
+    """A name for each leaf of the arguments."""
     roots: list[str] = []
     for name, value in arguments.items():
         kind = signature.parameters[name].kind
@@ -319,7 +319,7 @@ def _is_floating(leaf: Any) -> bool:
 
 
 def _moves(y: Any) -> bool:
-    """Tell if a result has a derivative."""
+    """Return whether a result has a derivative."""
     return y.type.is_inexact if type(y) in TENSORS else _is_floating(y)
 
 

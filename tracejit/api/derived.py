@@ -1,5 +1,5 @@
-"""What the transforms share: the arguments that are differentiated, as Tensors of their own, and
-the Functions that transforms are."""
+"""Shared parts of the transforms: the differentiated arguments as Tensors of their own, and the
+Functions that transforms return."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEPT = 64
 
 
 def callable_of(transform: str, f: Any) -> Any:
-    """What is called while recording: of a compiled function the function itself."""
+    """The callable to call while recording: of a compiled function the function itself."""
     if not callable(f):
         kind = type(f).__name__
         raise fail("not-callable", places.here(), decorator=f"tj.{transform}", kind=kind)
@@ -64,7 +64,7 @@ def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Fu
 
 
 def parameters_of(f: Any, count: int) -> list[str]:
-    """What `f` calls its first arguments, so many of them."""
+    """The names of the first `count` parameters of `f`."""
     names: list[str] = []
     for name, parameter in signature_of(f).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
@@ -169,8 +169,8 @@ _kept: dict[Any, Any] = {}
 
 
 def kept_for(f: Any, key: Any, make: Callable[[], R]) -> R:
-    """What is derived from `f` that `key` names: made once as long as a Python function lives;
-    of other callables the last ones are kept."""
+    """The object derived from `f` under `key`: made once while a Python function lives; for other
+    callables the last few are kept."""
     if isinstance(f, (FunctionType, Function)):
         kept: R = Derived.of(f).get(key, make)
         return kept

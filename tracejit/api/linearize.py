@@ -144,7 +144,7 @@ class SecondHalf:
         return seed
 
     def __call__(self, kept: Sequence[Any], directions: Sequence[Any]) -> Any:
-        """What becomes of directions, which must fit; `kept` are the primals given, and the
+        """The image of directions, which must fit; `kept` are the primals given, and the
         residuals."""
         seeds = [
             self._plain(given, type)
@@ -181,8 +181,7 @@ class SecondHalf:
 
 
 def misfit(kind: ArrayType | None, given: Any, like: Any, row: str) -> str:
-    """What is wrong with a tangent or cotangent of this type for what has the type of `like`; empty
-    where it fits."""
+    """The mismatch of a tangent or cotangent of this type with `like`; empty where it fits."""
     what, whose = ("tangent", "primal") if row == "primals" else ("cotangent", "result")
     if kind is None:
         return f"a {what} is {a(type(given).__name__)}"

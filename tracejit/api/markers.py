@@ -62,7 +62,7 @@ def _wrapped(f: Callable[..., Any], marked: Callable[..., Any]) -> Any:
 
 
 def _recorder_among(leaves: Sequence[Any]) -> Recorder | None:
-    """What takes the operations of these Tensors and Variables now; None where there are none."""
+    """The recorder of these Tensors and Variables now; None where there are none."""
     found = None
     for leaf in leaves:
         if type(leaf) in TENSORS and leaf._recording is not EAGER:

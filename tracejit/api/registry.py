@@ -117,7 +117,7 @@ def _settled(leaf: Any) -> Any:
 
 
 def _identity(fixed: Any) -> Any:
-    """What tells a fixed argument from others: of plain values the value, else the object."""
+    """The identity of a fixed argument: of plain values the value, else the object."""
     plain = (str, bytes, bool, int, float, complex, type(None))
     return (type(fixed), repr(fixed)) if type(fixed) in plain else id(fixed)
 

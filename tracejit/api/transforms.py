@@ -186,7 +186,7 @@ def _split(
 
 
 def _is_plain(leaves: Sequence[Any]) -> bool:
-    """Tell if no tape and no recording is to see what is computed from the leaves."""
+    """Return whether no tape and no recording has to see operations on these leaves."""
     if current_recording() is not None or EAGER.is_watched:
         return False
     return not any(type(leaf) in {Variable, *TENSORS} for leaf in leaves)

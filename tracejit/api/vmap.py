@@ -98,7 +98,7 @@ def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> 
 
 
 def _is_fixed(leaf: Any) -> bool:
-    """Tell if a leaf is no array or number, and so the same for all elements."""
+    """Return whether a leaf is neither array nor number, and so the same for all elements."""
     return type(leaf) not in TENSORS and type_of(leaf) is None
 
 

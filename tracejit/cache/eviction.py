@@ -1,4 +1,4 @@
-"""Room in the cache: what is deleted, and when.
+"""Eviction: keep the cache below its limit by deleting the kernels longest unused.
 
 A kernel is as old as its last use, to the day: the time of its text, which a reader moves on at
 most once a day. A writer looks if a day has gone by since the last sweep, and then one process
@@ -97,7 +97,7 @@ def sweep(folder: Folder, limit: int | None) -> None:
 
 
 def is_turn(folder: Folder) -> bool:
-    """Tell if a day has gone by since the last sweep; True for one process alone."""
+    """Return whether a day has passed since the last sweep; True for one process alone."""
     if _was_swept(folder):
         return False
     if not folder.write_once(CLAIM, b"", 0o600):

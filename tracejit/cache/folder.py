@@ -199,7 +199,8 @@ def trusted(status: os.stat_result, descriptor: int) -> None:
 
 
 def distrust(status: os.stat_result, descriptor: int) -> str | None:
-    """Why somebody else may have written a file or folder of ours; None if nobody can have."""
+    """The reason why somebody else may have written a file or folder of ours; None if nobody
+    can."""
     if os.name != "posix":
         return None  # Windows has access lists; a user's own folders are private by default.
     if status.st_uid != os.geteuid():
@@ -224,14 +225,15 @@ def distrust_of_shared(
 
 
 def distrust_of_above(status: os.stat_result, descriptor: int, owner_of_root: int) -> str | None:
-    """Why somebody else may put another thing in the place of one of ours in this folder."""
+    """The reason why somebody else may replace one of our entries in this folder; None if nobody
+    can."""
     if status.st_mode & stat.S_ISVTX and status.st_uid in (ROOT, os.geteuid(), owner_of_root):
         return None
     return distrust_of_shared(status, descriptor, owner_of_root)
 
 
 def is_private_group(group: int, descriptor: int) -> bool:
-    """Tell if a group that can write to what `descriptor` holds is this user alone.
+    """Return whether a group that can write to the open file `descriptor` is this user alone.
 
     Many systems give each user such a group, and a umask by which it can write to what the user
     makes. An access list shows as rights of the group, too, so there must be none.
@@ -269,7 +271,8 @@ def _writable_by_others(status: os.stat_result) -> str:
 
 
 def _has_access_list(descriptor: int) -> bool:
-    """Tell if a file or folder gives rights by name, to users or groups, or cannot be asked."""
+    """Return whether a file or folder gives rights by name, to users or groups, or cannot be
+    asked."""
     if not hasattr(os, "getxattr"):
         return False
     try:

@@ -30,7 +30,7 @@ import numpy as np
 from tracejit.support.errors import fail
 
 KERNEL_NAME: Final = re.compile(r"[A-Za-z_]\w*__[0-9a-f]{8}", re.ASCII)
-"""What every name made by `kernel_name` matches (use `fullmatch`)."""
+"""The pattern of every name made by `kernel_name` (use `fullmatch`)."""
 
 _SEAL = re.compile(r"# tracejit sha256 ([0-9a-f]{64})(?: npz ([0-9a-f]{64}) ([0-9]{1,15}))?")
 # In the column where the header has it: a word of the user's stands further right.

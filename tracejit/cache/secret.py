@@ -49,7 +49,7 @@ def _read(folder: Folder) -> bytes | None:
 
 
 def _known_to_others(status: os.stat_result, descriptor: int) -> str | None:
-    """Why somebody else may have read or written the secret; None if nobody can have."""
+    """The reason why somebody else may have read or written the secret; None if nobody can have."""
     problem = distrust(status, descriptor)
     if problem is None and os.name == "posix" and status.st_mode & 0o077:
         mode = stat.S_IMODE(status.st_mode)

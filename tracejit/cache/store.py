@@ -112,7 +112,7 @@ class Store:
             raise self._refusal(name, error) from error.__cause__
 
     def problem(self) -> str | None:
-        """Why the folder cannot be trusted; None if it can, or is not there yet."""
+        """The reason why the folder cannot be trusted; None if it can, or is not there yet."""
         try:
             with self._held():
                 return None
@@ -150,7 +150,7 @@ class Store:
         return 0
 
     def _file(self, name: str) -> Path:
-        """Where `name` stands; only names of kernels are ever made into paths."""
+        """The path of the file `name`; only names of kernels are ever made into paths."""
         problem = "it is not the name of a kernel, which ends in __ and 8 hex digits"
         if self.path is not None and KERNEL_NAME.fullmatch(name):
             return self.path / f"{name}.py"
@@ -267,7 +267,7 @@ class Store:
                 eviction.sweep(folder, size_limit())
 
     def _is_there(self, name: str, sealed: str) -> bool:
-        """Tell if another process has written this very kernel."""
+        """Return whether another process has written this very kernel."""
         with suppress(Unusable), self._held() as folder:
             return self._verified(folder, name, None)[0] == sealed
         return False

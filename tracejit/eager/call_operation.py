@@ -1,15 +1,14 @@
-"""Path: what one call of a function computes, as one operation on eager Tensors.
+"""CallOp: a call of a compiled function as one operation on eager Tensors.
 
-Under a tape a call of a recorded function is one operation: its kernel computes the value, and its
-gradient is a path again, from the arguments and the cotangents to the gradients, through nodes that
-are added to the same recording. So the gradient of a gradient is nothing new, the user's rules run
-where they belong, and what is unconnected is seen on the graph.
+Under a tape a call of a recorded function is one operation: its kernel computes the value. Its
+gradient is a CallOp again, from the arguments and the cotangents to the gradients, through nodes
+that are added to the same recording. So a gradient of a gradient needs nothing new, the user's
+rules run where they belong, and unconnected values are seen on the graph.
 
-A rule that is not linear in its cotangent (gradient clipping) must be handed the sum of all that
-arrives. Where a tape records a derivative, the derivative therefore does not compute again what a
-rule of the user's stands for. It reads that value from the call, whose operation has it for a
-result from then on (`TracedCall`, `Sight`): the cotangents of the value meet in the call's own
-derivative, where the rule runs once.
+A rule that is not linear in its cotangent (gradient clipping) must get the sum of all cotangents.
+So a derivative that a tape records does not compute a value with a user's rule again. It reads that
+value from the call, whose operation returns it from then on (`TracedCall`, `Sight`). The cotangents
+of the value then meet in the call's own derivative, where the rule runs once.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from tracejit.trace.forks import reopened
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
-# So many ways through the rules of one derivative are kept.
+# The most recordings of one derivative that are kept, one for each branch of its rules.
 LIMIT = 64
 
 
@@ -48,15 +47,15 @@ class CallOp:
 
     `inputs` are what the kernel takes; `sources` are, for each, the values whose cotangents are its
     gradient: itself, for a Variable every value it had, and what a recompute region has computed
-    once more. `outputs` are the results, and `compute(*arrays)` answers them in a list. `seeds` are
-    inputs that are constants. `nodes` are what it computes; `parent` is the path whose derivative
-    this is.
+    once more. `outputs` are the results, and `compute(*arrays)` returns them in a list. `seeds` are
+    inputs that are constants. `nodes` are those it computes; `parent` is the operation whose
+    derivative this is.
 
-    `drawn` are the results of effects on the way. Under a tape they are results, too, and inputs of
-    every derivative, so that what was drawn or answered is never drawn or asked again.
+    `drawn` are the results of effects inside. Under a tape they are results, too, and inputs of
+    every derivative, so that nothing is drawn or asked for again.
 
-    `mutex` is held where nodes are added to the recording: one for all paths of a recording, which
-    one thread at a time goes on with.
+    `mutex` is held while nodes are added to the recording: one for all operations of a recording,
+    so that one thread at a time extends it.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class CallOp:
         seeds: Mapping[Value, Any],
         make: Callable[[Recorded], Kernel],
     ) -> None:
-        """The path from `inputs` to `outputs`; `make` makes the kernels of its derivatives."""
+        """The operation from `inputs` to `outputs`; `make` makes the kernels of its derivatives."""
         self.make = make
         self.recording = recording
         self.origin = origin
@@ -104,9 +103,9 @@ class CallOp:
         return call.show(found)[: len(self.outputs)]
 
     def _all(self, *data: Any) -> Sequence[Any]:
-        """The results and what was drawn on the way, by a kernel made when it is first wanted.
+        """The results and the draws, by a kernel made when it is first wanted.
 
-        Raises Failed where that kernel would not see that the call takes another way.
+        Raises Failed where that kernel would not see that the call takes another branch.
         """
         if self.parent is not None:
             return self.compute(*data)
@@ -127,7 +126,7 @@ class CallOp:
         return _sequence(self.make(Recorded(graph, self.origin, outputs)), outputs)
 
     def part(self, values: Sequence[Value]) -> Callable[..., Sequence[Any]]:
-        """The kernel from the inputs, and what was drawn, to `values` on the way."""
+        """The kernel from the inputs and the draws to the intermediate `values`."""
         known = self._parts.get(key := tuple(values))
         if known is None:
             nodes = [node for node in self.nodes if not node.op.effect]
@@ -139,7 +138,7 @@ class CallOp:
         return known
 
     @functools.cached_property
-    def on_the_way(self) -> frozenset[Value]:
+    def intermediates(self) -> frozenset[Value]:
         """The values that it computes and a derivative may read."""
         values = [value for node in self.nodes for value in node.results]
         return frozenset(filter(_is_residual, values))
@@ -153,7 +152,7 @@ class CallOp:
     # Derivatives
 
     def derived(self, derivative: Derivative) -> Sequence[RecordedDerivative]:
-        """The recordings of a derivative, one for each way through its rules."""
+        """The recordings of a derivative, one for each branch of its rules."""
         return self._derived.get(derivative, ())
 
     def derive(
@@ -192,16 +191,17 @@ class CallOp:
             versions=self.versions | versions,
             nodes=own + new,
             drawn=[value for node in effects for value in node.results],
-            paths={},
+            operations={},
         )
 
     def keep(self, derivative: Derivative, made: RecordedDerivative) -> None:
-        """Let what was recorded for a derivative serve other calls, too; unless it decides, and no
-        kernel would see that a call takes another way, or Python has read a number of this one."""
-        ways = self._derived.setdefault(derivative, [])
+        """Keep the recording of a derivative for other calls. It is not kept if Python has read a
+        number of this call, or if it decides and no kernel would see that a call takes another
+        branch."""
+        rules = self._derived.setdefault(derivative, [])
         is_for_all = (made.outputs or not made.decides) and not made.decisions.has_read
-        if is_for_all and len(ways) < LIMIT:
-            ways.append(made)
+        if is_for_all and len(rules) < LIMIT:
+            rules.append(made)
 
     def _pulled(
         self, derivative: Derivative, directions: Sequence[Any]
@@ -235,15 +235,14 @@ class CallOp:
     def _transposed(
         self, derivative: Derivative, directions: Sequence[Any]
     ) -> tuple[list[Tensor], list[Tensor | None]]:
-        """Directions of the given outputs, and what the transpose makes of them for the inputs
-        asked for."""
+        """The cotangents of the given outputs, and their transposes for the inputs asked for."""
         linear, places = self._map(derivative.given, derivative.asked)
         seeds = _arguments(linear.ys, "_bar", directions)
         found = iter(linear.transposed(seeds))
         return seeds, [self._summed(k, found) for k in places]
 
     def obstacle(self, given: Sequence[Value], asked: Sequence[Value]) -> str:
-        """Why the given outputs are not linear in the inputs asked for; empty if they are."""
+        """The reason why the given outputs are not linear in the inputs asked for, or ""."""
         with self.mutex.here():
             return self._map(given, asked)[0].obstacle
 
@@ -266,16 +265,18 @@ class CallOp:
                 total = g if total is None else total + g
         return None if total is None else like(total, Tensor(self.inputs[k], self.recording))
 
-    def path_of(self, made: RecordedDerivative, extent: Extent) -> CallOp | None:
-        """The path of a derivative, which computes again as much of the calls before it as
+    def operation_of(self, made: RecordedDerivative, extent: Extent) -> CallOp | None:
+        """The operation of a derivative, which computes again as much of the calls before it as
         `extent` says; None where there is nothing to compute."""
-        path: CallOp | None = made.paths.get(extent)
-        if path is None and made.outputs:
+        operation: CallOp | None = made.operations.get(extent)
+        if operation is None and made.outputs:
             with self.mutex.here():
-                path = made.paths[extent] = made.paths.get(extent) or self._path_of(made, extent)
-        return path
+                operation = made.operations[extent] = made.operations.get(
+                    extent
+                ) or self._make_operation(made, extent)
+        return operation
 
-    def _path_of(self, made: RecordedDerivative, extent: Extent) -> CallOp:
+    def _make_operation(self, made: RecordedDerivative, extent: Extent) -> CallOp:
         recording = self.recording
         stops = self._stops(extent)
         own = [*made.seeds, *[hidden.value for hidden in made.hidden]]
@@ -284,7 +285,7 @@ class CallOp:
         met = [value for value in (*operands, *made.outputs) if value in stops]
         aliases = {value: stops[value] for value in met if stops[value] is not value}
         inputs = [*self._inputs_among(met, stops, made.versions, nodes), *own]
-        for known in made.paths.values():
+        for known in made.operations.values():
             if known.inputs == inputs:
                 return known  # type: ignore[no-any-return]
         outputs = [*made.outputs, *made.drawn]
@@ -297,14 +298,21 @@ class CallOp:
             tree.join(graph, range(len(inputs)))
             recorded = Recorded(tree.graph(), self.origin, 0, trace_outputs=(len(outputs),))
             compute = _sequence(self.make(recorded), len(outputs))
-        path = CallOp(recording, self.origin, inputs, made.outputs, compute, self.seeds, self.make)
-        path.parent, path.mutex, path.nodes, path.tree = self, self.mutex, nodes, tree
-        path.versions, path.aliases, path.drawn = made.versions, aliases, made.drawn
-        path.decisions = made.decisions
-        path.sources = [list(made.versions.get(value, [value])) for value in inputs]
+        operation = CallOp(
+            recording, self.origin, inputs, made.outputs, compute, self.seeds, self.make
+        )
+        operation.parent, operation.mutex, operation.nodes, operation.tree = (
+            self,
+            self.mutex,
+            nodes,
+            tree,
+        )
+        operation.versions, operation.aliases, operation.drawn = made.versions, aliases, made.drawn
+        operation.decisions = made.decisions
+        operation.sources = [list(made.versions.get(value, [value])) for value in inputs]
         for copy, original in aliases.items():
-            path.sources[inputs.index(original)].append(copy)
-        return path
+            operation.sources[inputs.index(original)].append(copy)
+        return operation
 
     def _inputs_among(
         self,
@@ -313,7 +321,7 @@ class CallOp:
         versions: Mapping[Value, list[Value]],
         nodes: Sequence[Node],
     ) -> list[Value]:
-        """The values of earlier calls that are read: inputs of this path in order, then the others.
+        """The values of earlier calls that are read: inputs of this operation, then the others.
         A Variable is among them even where only a value that was assigned to it is met."""
         computed = {value for node in nodes for value in node.results}
         reads = {stops[value]: None for value in met}
@@ -324,16 +332,18 @@ class CallOp:
         return sorted(reads, key=lambda value: places.get(value, len(places)))
 
     def _stops(self, extent: Extent) -> dict[Value, Value]:
-        """The values that a derivative of this path reads, each with itself; and what a recompute
-        region has computed once more, with what it computed first."""
+        """The values that a derivative of this operation reads, each with itself; and the values
+        that a recompute region has computed again, each with its original."""
         stops: dict[Value, Value] = {}
-        path: CallOp | None = self
-        while path is not None:
-            values = {*path.inputs, *path.drawn}
-            if path is not self or extent is not Extent.ALL:
-                values |= path.on_the_way if extent is Extent.NOTHING else path.by_rules
+        operation: CallOp | None = self
+        while operation is not None:
+            values = {*operation.inputs, *operation.drawn}
+            if operation is not self or extent is not Extent.ALL:
+                values |= (
+                    operation.intermediates if extent is Extent.NOTHING else operation.by_rules
+                )
             stops |= {value: value for value in values}
-            path = path.parent
+            operation = operation.parent
         for copy, original in self.recording.originals.items():
             if original in stops:
                 stops.setdefault(copy, original)
@@ -352,7 +362,7 @@ def _arguments(values: Sequence[Tensor], suffix: str, directions: Sequence[Any])
 
 
 def _is_residual(value: Value) -> bool:
-    """Tell if a value on the way can be a result of the call, too."""
+    """Return whether an intermediate value may be a result of the call, too."""
     return value.type.is_inexact and value.type.form != "weak"
 
 

@@ -203,7 +203,7 @@ class Generators:
 
 
 def _spawned(generator: Any) -> int:
-    """How many generators a generator has spawned."""
+    """The number of generators that a generator has spawned."""
     sequence = getattr(_bits(generator), "seed_seq", None)
     return getattr(sequence, "n_children_spawned", 0)
 

@@ -102,7 +102,7 @@ class GradientTape:
         self._recorder.windows = tuple(others)
 
     def _recording(self, call: str) -> Recorder:
-        """What it records; RuntimeError where it does not."""
+        """The current recorder; RuntimeError where the tape does not record."""
         if not self._active or self._recorder is None:
             raise fail("tape-idle", places.here(), call=call)
         return self._recorder
@@ -336,7 +336,7 @@ def _differentiated(
 
 
 def _names() -> Mapping[Value, str]:
-    """What the user's running function calls its Tensors and Variables."""
+    """The names of Tensors and Variables in the user's running function."""
     frame = places.user_frame()
     named: dict[Value, str] = {}
     for name, local in (frame.f_locals if frame is not None else {}).items():
@@ -442,7 +442,7 @@ def constant(value: Any, dtype: Any = None, shape: tuple[int, ...] | None = None
 
 
 def _stopped(tensor: Any, dtype: Any, shape: tuple[int, ...] | None) -> Any:
-    """What is being recorded as a constant of that dtype and shape."""
+    """The value as a constant of that dtype and shape in the current recording."""
     if tensor.type.is_inexact:
         tensor = OVERRIDE(tensor, outputs=1, grad=Marker("constant", "stopped", stop))
     if dtype is not None:

@@ -1,5 +1,5 @@
-"""What a tape and `tj.gradients` have in common: targets, sources and seeds as the user gives them,
-and the gradients as they come back."""
+"""Targets, sources and seeds as the user gives them to a tape or to `tj.gradients`, and the
+gradients as they come back."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Differentiate = Callable[
 
 
 class UnconnectedGradients(enum.Enum):
-    """What a gradient is where the target does not depend on the source: None, or zeros."""
+    """The gradient of a source on which the target does not depend: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 def wants_zeros(unconnected_gradients: Any) -> bool:
-    """Tell if zeros stand for what is unconnected."""
+    """Return whether zeros stand for unconnected gradients."""
     if unconnected_gradients is UnconnectedGradients.NONE:
         return False
     try:
@@ -153,7 +153,8 @@ def sums_by(
     seeds: Sequence[Any],
     reads: Reads,
 ) -> list[Any]:
-    """What `differentiate` answers per source, a Variable's summed over its reads; or None."""
+    """The answer of `differentiate` per source, that of a Variable summed over its reads; or
+    None."""
     xs: list[Tensor] = []
     groups: list[range] = []
     for source in sources:

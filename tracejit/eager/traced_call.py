@@ -1,8 +1,8 @@
-"""TracedCall: one call of a path that tapes have seen, and its derivatives.
+"""TracedCall: one call of a CallOp that tapes have seen, and its derivatives.
 
-The call keeps what it was given and what it answered. What a derivative reads besides, a value on
-the way that a rule of the user's stands for, is computed when it is first wanted, and is a result
-of the call's operation from then on.
+The call keeps its operands and results. A derivative may also read intermediate values that have a
+rule of the user's. Such a value is computed when it is first wanted, and is a result of the call's
+operation from then on.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ TRIES = 8
 
 class Extent(enum.Enum):
     """The part of earlier calls that a derivative computes again. ALL is the whole of its own call,
-    where no tape records it. WITHOUT_RULES is what no rule of the user's stands for. NOTHING is for
-    a tape that was opened since and records it, and must not see what took place before."""
+    where no tape records it. WITHOUT_RULES leaves out values with a rule of the user's. NOTHING is
+    for a tape that was opened since and records it: it must not see what took place before."""
 
     ALL = "all"
     WITHOUT_RULES = "without rules"
@@ -38,9 +38,9 @@ class Extent(enum.Enum):
 
 
 class Direction(enum.Enum):
-    """In which direction a derivative goes: by the rules from the cotangents of results to the
-    gradients of inputs, from the tangents of inputs to those of results, or, of a linear map, by
-    its transpose from results to inputs."""
+    """The direction of a derivative. PULLED goes by the rules from the cotangents of results to the
+    gradients of inputs, PUSHED from the tangents of inputs to those of results, and TRANSPOSED, of
+    a linear map, by its transpose from results to inputs."""
 
     PULLED = "pulled"
     PUSHED = "pushed"
@@ -48,7 +48,7 @@ class Direction(enum.Enum):
 
 
 class Derivative(NamedTuple):
-    """A derivative of a path, from directions of the values `given` to those of the values
+    """A derivative of an operation, from directions of the values `given` to those of the values
     `asked`."""
 
     kind: Direction
@@ -59,7 +59,7 @@ class Derivative(NamedTuple):
 class RecordedDerivative(NamedTuple):
     """The recording of a derivative: the inputs for its cotangents or tangents, the answers, what
     the rules read besides, the events in them, and what they decide and draw. `nodes` are all that
-    it may compute; `paths` compute it, one for each extent."""
+    it may compute; `operations` compute it, one for each extent."""
 
     seeds: list[Value]
     answers: list[Value | None]
@@ -70,7 +70,7 @@ class RecordedDerivative(NamedTuple):
     versions: dict[Value, list[Value]]
     nodes: Sequence[Node]
     drawn: list[Value]
-    paths: dict[Extent, Any]
+    operations: dict[Extent, Any]
 
     @property
     def outputs(self) -> list[Value]:
@@ -80,25 +80,27 @@ class RecordedDerivative(NamedTuple):
 
 
 class TracedCall:
-    """One call of a path: `tensors` are its values that are known, by what they are in the
-    recording; `caller` is the call that it is a derivative of."""
+    """One call of an operation: `tensors` are its known values, by their values in the recording;
+    `caller` is the call that it is a derivative of."""
 
-    def __init__(self, path: Any, operands: Sequence[Tensor], caller: TracedCall | None) -> None:
-        """The call of `path` with `operands`."""
-        self.path = path
+    def __init__(
+        self, operation: Any, operands: Sequence[Tensor], caller: TracedCall | None
+    ) -> None:
+        """The call of `operation` with `operands`."""
+        self.operation = operation
         self.operands = list(operands)
         self.caller = caller
-        self.results = [*path.outputs, *path.drawn]
-        self.tensors = dict(zip(path.inputs, operands, strict=True))
+        self.results = [*operation.outputs, *operation.drawn]
+        self.tensors = dict(zip(operation.inputs, operands, strict=True))
         self.sight = Sight()
 
     def show(self, found: Sequence[Any]) -> list[Tensor]:
         """The results, which are `found`, as those of one operation."""
         pairs = zip(found, self.results, strict=True)
         tensors = [eager_tensor(data, value.type) for data, value in pairs]
-        name = self.path.recording.graph.name
-        ways: dict[str, Any] = {"push": self._push, "linear": self._linear, "sight": self.sight}
-        marker = Marker(name, "", self._pull, pruned=True, **ways)
+        name = self.operation.recording.graph.name
+        rules: dict[str, Any] = {"push": self._push, "linear": self._linear, "sight": self.sight}
+        marker = Marker(name, "", self._pull, pruned=True, **rules)
         made = OVERRIDE(*tensors, *self.operands, outputs=len(tensors), grad=marker)
         shown = [made] if len(tensors) == 1 else list(made)
         for value, tensor in zip(self.results, shown, strict=True):
@@ -107,18 +109,18 @@ class TracedCall:
 
     def _pull(self, gs: Sequence[Tensor | None], wanted: Sequence[bool]) -> list[Tensor | None]:
         """The gradients of the wanted operands, None for others."""
-        inputs = self.path.inputs
+        inputs = self.operation.inputs
         asked = tuple([value for value, wants in zip(inputs, wanted, strict=True) if wants])
         found = iter(self._along(gs, self.results, asked, Direction.PULLED))
         return [next(found) if wants else None for wants in wanted]
 
     def _push(self, dots: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The tangents of the results."""
-        return self._along(dots, self.path.inputs, tuple(self.results), Direction.PUSHED)
+        return self._along(dots, self.operation.inputs, tuple(self.results), Direction.PUSHED)
 
     def _linear(self, moving: Sequence[bool], wanted: Sequence[bool]) -> LinearCall:
         """The call as a linear map of the operands that move to the results that are wanted."""
-        pairs = zip(self.path.inputs, moving, strict=True)
+        pairs = zip(self.operation.inputs, moving, strict=True)
         asked = tuple([value for value, moves in pairs if moves])
         given = [value for value, wants in zip(self.results, wanted, strict=False) if wants]
 
@@ -126,7 +128,7 @@ class TracedCall:
             found = iter(self._along(gs, self.results, asked, Direction.TRANSPOSED))
             return [next(found) if moves else None for moves in moving]
 
-        return LinearCall(self.path.obstacle(given, asked), transposed)
+        return LinearCall(self.operation.obstacle(given, asked), transposed)
 
     def _along(
         self,
@@ -152,11 +154,11 @@ class TracedCall:
     def _tried(
         self, derivative: Derivative, seeds: Sequence[Tensor]
     ) -> tuple[RecordedDerivative | None, Sequence[Tensor]]:
-        """Find an earlier recording of a derivative that takes the same way as this call. Return it
-        with its results; None where there is none."""
-        for made in self.path.derived(derivative):
-            found, parting = self._computed(made, seeds)
-            if parting is None:
+        """Find an earlier recording of a derivative that takes the same branches as this call.
+        Return it with its results; None where there is none."""
+        for made in self.operation.derived(derivative):
+            found, outcomes = self._computed(made, seeds)
+            if outcomes is None:
                 return made, found
         return None, ()
 
@@ -164,20 +166,20 @@ class TracedCall:
         self, derivative: Derivative, seeds: Sequence[Tensor]
     ) -> tuple[RecordedDerivative, Sequence[Tensor]]:
         """Record a derivative, unless another thread has meanwhile. Return it with its results."""
-        path = self.path
-        with path.mutex.here():
+        operation = self.operation
+        with operation.mutex.here():
             known, found = self._tried(derivative, seeds)  # by another thread meanwhile
             if known is not None:
                 return known, found
-            parting: Sequence[Any] | None = ()
+            outcomes: Sequence[Any] | None = ()
             for _ in range(TRIES):
-                assert parting is not None
-                made = self._derived(derivative, seeds, parting)
-                path.keep(derivative, made)
-                found, parting = self._computed(made, seeds)
-                if parting is None:
+                assert outcomes is not None
+                made = self._derived(derivative, seeds, outcomes)
+                operation.keep(derivative, made)
+                found, outcomes = self._computed(made, seeds)
+                if outcomes is None:
                     return made, found
-        raise fail("not-compiled", EAGER.here(), function=path.recording.graph.name)
+        raise fail("not-compiled", EAGER.here(), function=operation.recording.graph.name)
 
     def _derived(
         self, derivative: Derivative, seeds: Sequence[Tensor], forced: Sequence[Any]
@@ -190,10 +192,10 @@ class TracedCall:
             call = call.caller
         directions = [seed._value.data for seed in seeds]
         try:
-            made: RecordedDerivative = self.path.derive(derivative, known, directions, forced)
+            made: RecordedDerivative = self.operation.derive(derivative, known, directions, forced)
             return made
         except Failed as error:
-            function = self.path.recording.graph.name
+            function = self.operation.recording.graph.name
             raise error.__cause__ or fail("not-compiled", EAGER.here(), function=function) from None
 
     def _computed(
@@ -201,13 +203,13 @@ class TracedCall:
     ) -> tuple[Sequence[Tensor], Sequence[Any] | None]:
         """The results of what was recorded for a derivative; or where the rules decide otherwise in
         this call, the decisions that its kernel has met."""
-        path = self.path.path_of(made, self._extent())
-        if path is None:
+        operation = self.operation.operation_of(made, self._extent())
+        if operation is None:
             return (), None
         own = [*seeds, *[tensor_of_hidden(hidden) for hidden in made.hidden]]
-        reads = path.inputs[: len(path.inputs) - len(own)]
+        reads = operation.inputs[: len(operation.inputs) - len(own)]
         given = [*self._read(reads), *own]
-        return attempt(lambda: path(given, self), path.tree)
+        return attempt(lambda: operation(given, self), operation.tree)
 
     def _extent(self) -> Extent:
         """The extent that a derivative computes again, given the tapes that are open now."""
@@ -220,8 +222,8 @@ class TracedCall:
         return Extent.WITHOUT_RULES
 
     def _read(self, values: Sequence[Value]) -> list[Tensor]:
-        """Values of this call and those before it; what was computed on the way becomes a result of
-        its call."""
+        """Values of this call and those before it; intermediate values become results of their
+        calls."""
         if self.tensors.keys() >= set(values):
             return [self.tensors[value] for value in values]
         owners = [self._owner(value) for value in values]
@@ -236,19 +238,21 @@ class TracedCall:
     def _owner(self, value: Value) -> TracedCall:
         """The call that `value` belongs to."""
         call = self
-        while value not in call.tensors and value not in call.path.on_the_way:
+        while value not in call.tensors and value not in call.operation.intermediates:
             assert call.caller is not None
             call = call.caller
         return call
 
     def add_results(self, values: Sequence[Value]) -> None:
-        """Compute values on the way, which are results from now on."""
-        with self.path.mutex.here():
+        """Compute intermediate values, which are results from now on."""
+        with self.operation.mutex.here():
             missing = [value for value in values if value not in self.tensors]
             if not missing:
                 return
-            given = [self.tensors[value] for value in (*self.path.inputs, *self.path.drawn)]
-            found = self.path.part(missing)(*[tensor._value.data for tensor in given])
+            given = [
+                self.tensors[value] for value in (*self.operation.inputs, *self.operation.drawn)
+            ]
+            found = self.operation.part(missing)(*[tensor._value.data for tensor in given])
             pairs = zip(missing, found, strict=True)
             tensors = {value: eager_tensor(data, value.type) for value, data in pairs}
             self.tensors |= tensors
@@ -257,11 +261,11 @@ class TracedCall:
 
 
 Attempt = tuple[Any, list[Any] | None]
-"""What a call answers, and None; or None, and the decisions that lead to the branch it takes."""
+"""The answer of a call, and None; or None, and the decisions that lead to the branch it takes."""
 
 
 def is_unrecorded(error: BaseException) -> bool:
-    """Tell if a kernel has met a decision that fell as it did in no recording."""
+    """Return whether a kernel has met a decision with an outcome that no recording has."""
     return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
 
 

@@ -1,1 +1,1 @@
-"""What runs around a generated module: dispatch."""
+"""The surroundings of a generated module at run time: dispatch, threads, buffers."""

@@ -1,4 +1,4 @@
-"""How many threads NumPy's BLAS uses while kernels run that ask for one.
+"""The number of threads that NumPy's BLAS uses while kernels that ask for one thread run.
 
 After a product on several threads those of OpenBLAS spin for 100 ms, and take the processors from
 the threads of `tracejit.runtime.workers`. The number belongs to the whole process: the first call
@@ -89,20 +89,20 @@ class BlasThreads:
 
 
 # That of this process, once it is known; None where the BLAS is another.
-_regimes: list[BlasThreads | None] = []
+_of_process: list[BlasThreads | None] = []
 
 
-def regime() -> BlasThreads | None:
+def blas_threads() -> BlasThreads | None:
     """The regime of this process; None where its BLAS has no number of threads to set."""
-    if not _regimes:
+    if not _of_process:
         blas = find()
-        _regimes.append(None if blas is None else BlasThreads(blas))
-    return _regimes[0]
+        _of_process.append(None if blas is None else BlasThreads(blas))
+    return _of_process[0]
 
 
 def on_one_blas_thread(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, during whose calls NumPy's BLAS uses one thread."""
-    here = regime()
+    here = blas_threads()
     if here is None:
         return function
 
@@ -126,8 +126,8 @@ def find() -> Blas | None:
 
 
 def _libraries() -> list[ctypes.PyDLL]:
-    """Where the functions are looked for: in what NumPy's own extension module was linked with, and
-    on Windows, where a name is not looked for in there, in what its wheel brought along."""
+    """The libraries to search for the functions: the one that NumPy's own extension module was
+    linked with; on Windows, where that cannot be searched, those that its wheel brought along."""
     if sys.platform == "win32":
         folder = Path(np.__file__).parents[1] / "numpy.libs"
         return [ctypes.PyDLL(str(file)) for file in folder.glob("*openblas*.dll")]
@@ -140,7 +140,7 @@ def _libraries() -> list[ctypes.PyDLL]:
 
 def _begin_in_child() -> None:
     """In a forked child, be out of the calls of threads that are not there."""
-    for here in _regimes:
+    for here in _of_process:
         if here is not None:
             here.forget()
 

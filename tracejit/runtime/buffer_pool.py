@@ -1,4 +1,4 @@
-"""Large results that are handed out again when nobody holds them any more.
+"""Buffer pool: hand out large results again when nobody holds them any more.
 
 An array of 32 MiB or more is given back to the system when it is freed, and every page of the next
 one is faulted in anew: a quarter of the time of a short chain on 64 MiB. So where the user allows
@@ -24,7 +24,7 @@ from tracejit.support.cost_model import costs
 
 
 def recycled_empty() -> Callable[..., np.ndarray]:
-    """An `np.empty` of its own memory: of its last few arrays, those that nobody holds."""
+    """An `np.empty` with a pool of its own: it hands out its last few arrays that nobody holds."""
     least = costs().pooled_bytes
     kept: deque[np.ndarray] = deque(maxlen=costs().pooled_arrays)
 
@@ -56,7 +56,7 @@ def _unheld(arrays: tuple[np.ndarray, ...], shape: Any, dtype: np.dtype) -> np.n
 
 
 def _is_as_new(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> bool:
-    """Tell if whoever held it left an array as `np.empty` makes it."""
+    """Return whether an array is in the state in which `np.empty` makes one."""
     flags = array.flags
     return array.shape == shape and array.dtype == dtype and flags.c_contiguous and flags.writeable
 

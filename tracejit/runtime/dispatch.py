@@ -31,8 +31,8 @@ MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 
 class Output(NamedTuple):
-    """How a result is built: its structure, and per leaf ("result", indices into what the kernel
-    returns) or ("fixed", object).
+    """The recipe for a result: its structure, and per leaf ("result", indices into the kernel's
+    return value) or ("fixed", object).
     """
 
     structure: Structure
@@ -48,18 +48,18 @@ class Answers(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What the entry of one kernel checks, calls and returns.
+    """A kernel with its checks: the record that the generated entry is compiled from.
 
     `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
     converted to a float64 scalar where its name is in `differentiated`. `fixed` maps leaves by name
     to the value they must have; those in `in_order` must lie in C order in memory. `hidden` are
     further arguments of the kernel, each an object and the path from it to the array; `captured`
-    are all arrays from outside that Python may read. `identity` says which leaves are one object,
+    are all outer arrays that Python may read. `identity` says which leaves are one object,
     where the function asks. `guard` decides whether captured names still hold, `sizes` know the
     free dimensions in the types of leaves. `answers` are those of every trace, by its number, which
-    stands at `which` in what the kernel returns; of all traces, where they are the same. `traces`
-    are those that the kernel has joined, or more by now, `decisions` the places where it parts
-    them. `unwatched` says whether no tape has to see what Variables it reads.
+    stands at `which` in the kernel's return value; one alone is for all traces. `traces` are those
+    that the kernel has joined, or more by now, `decisions` the points at which they branch.
+    `unwatched` says whether no tape has to see what Variables it reads.
     """
 
     signature: inspect.Signature
@@ -81,11 +81,12 @@ class Entry(NamedTuple):
     sizes: Sizes | None = None
 
     def fits(self, call: Call) -> bool:
-        """Tell if a call like `call`, some of whose arrays may be specs, would be taken now."""
+        """Return whether a call like `call`, some of whose arrays may be specs, would be taken
+        now."""
         return self.is_for(call) and (self.guard is None or self.guard())
 
     def is_for(self, call: Call) -> bool:
-        """Tell if it would be, if all that is read besides is as it was."""
+        """Return whether it would be taken if everything else that is read were unchanged."""
         if not is_alike(self.call, call):
             return False
         if self.identity is not None and not self.identity.is_of(call):
@@ -196,7 +197,7 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
 
 
 def lies_in_order(value: Any) -> bool:
-    """Tell if an array lies in C order, as one that is only specified does."""
+    """Return whether an array lies in C order, as one that is only specified does."""
     return type(value) is not np.ndarray or value.flags.c_contiguous
 
 
@@ -296,7 +297,7 @@ def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
 
 
 def is_same(mine: Any, other: Any) -> bool:
-    """Tell if a kernel for the static value `mine` is one for `other`."""
+    """Return whether a kernel for the static value `mine` is one for `other`."""
     if type(mine) is not type(other) or not mine == other:
         return False
     return not has_looser_equality(mine) or is_exactly(mine, other)

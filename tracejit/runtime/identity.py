@@ -1,4 +1,4 @@
-"""Which arguments of a call are one object, for a function that asks: `a is b`, `id(a)`.
+"""Identity of arguments: which are one object, for a function that asks `a is b` or `id(a)`.
 
 Recorded, two arguments that are one array are one Tensor, and the kernel is for calls in which they
 are. One that is recorded with different arrays takes no call in which two are the same. A function
@@ -41,7 +41,7 @@ class Identity(NamedTuple):
         return {name: group[0] for group in self.groups for name in group[1:]}
 
     def is_of(self, call: Call) -> bool:
-        """Tell if the same leaves of `call` are one object each, and none is captured."""
+        """Return whether the same leaves of `call` are one object each, and none is captured."""
         given = {id(leaf.value) for leaf in call.leaves}
         return groups_of(call) == self.groups and given.isdisjoint(self.captured)
 
@@ -95,6 +95,7 @@ def identity_of(
 
 
 def _is_given(value: Any) -> bool:
-    """Tell if a value is an object of the user's, and none that only describes one."""
+    """Return whether a value is an object of the user's, and not one that only describes
+    another."""
     known = isinstance(value, (np.ndarray, np.generic)) or is_generator(value)
     return known or hasattr(type(value), "numpy_generator")

@@ -29,7 +29,7 @@ def line_in_kernel(error: BaseException) -> str:
 
 
 def is_of_kernel(error: BaseException) -> bool:
-    """Tell if an error comes out of a kernel that was called, not out of a recording."""
+    """Return whether an error comes out of a kernel that was called, not out of a recording."""
     return _in_kernel(error) is not None
 
 

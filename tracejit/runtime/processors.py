@@ -1,4 +1,4 @@
-"""How many threads the tiles of a kernel may run on, where the user has not said it.
+"""The default number of threads for the tiles of a kernel, where the user has not set it.
 
 `TRACEJIT_THREADS` says it for the process. Without it there are as many as this process has
 processors, by its affinity, the quota of its control groups and OMP_NUM_THREADS, and at most two.
@@ -29,7 +29,7 @@ def threads_of(option: int | None) -> int:
 
 
 def is_number_of_threads(given: Any) -> bool:
-    """Tell if there can be so many threads."""
+    """Return whether `given` is a possible number of threads."""
     return type(given) is int and given > 0
 
 
@@ -48,7 +48,7 @@ def default_threads() -> int:
 
 
 def processors() -> int:
-    """How many processors this process may use at a time, at least one."""
+    """The number of processors that this process may use at a time, at least one."""
     if hasattr(os, "sched_getaffinity"):
         available = len(os.sched_getaffinity(0))
     else:
@@ -58,7 +58,7 @@ def processors() -> int:
 
 
 def open_mp_threads() -> int:
-    """What OMP_NUM_THREADS allows; a list has a number for each level of nesting."""
+    """The number that OMP_NUM_THREADS allows; a list has one for each level of nesting."""
     words = os.environ.get("OMP_NUM_THREADS", "").split(",")
     with suppress(ValueError):
         return max(1, int(words[0]))
@@ -66,8 +66,8 @@ def open_mp_threads() -> int:
 
 
 def processor_quota(groups: Path, mounted: Path) -> float | None:
-    """How many processors the control groups named in the file `groups` allow, which are mounted
-    at `mounted`: the least of any group and those above it; None without a limit."""
+    """The number of processors that the control groups named in the file `groups` allow, which are
+    mounted at `mounted`: the least of any group and those above it; None without a limit."""
     quotas = [_quota(folder) for folder in _folders(groups, mounted)]
     return min((quota for quota in quotas if quota is not None), default=None)
 
@@ -101,7 +101,7 @@ def _quota(folder: Path) -> float | None:
 
 
 def _text(file: Path) -> str:
-    """What a file says; nothing where there is none."""
+    """The content of a file; "" where there is none."""
     with suppress(OSError):
         return file.read_text(encoding="utf-8", errors="replace")
     return ""

@@ -30,7 +30,7 @@ class Flight:
         self.fixed = {name: repr(number) for name, number in fixed.items()}
 
     def stands_before(self, other: Flight) -> bool:
-        """Tell if another thread of this process records the same call."""
+        """Return whether another thread of this process records the same call."""
         return (
             self.process == other.process
             and self.thread != other.thread

@@ -143,7 +143,8 @@ class Worker(threading.Thread):
                 goes_on = self._take_part()
 
     def _take_part(self) -> bool:
-        """Tell if there was an offer. When it is done nothing of the job is held here."""
+        """Take part in a job if one was offered, and return whether it was. Afterwards nothing of
+        the job is held here."""
         self.is_idle = True
         tickets = self._pool.offers.get()
         self.is_idle = False
@@ -164,7 +165,7 @@ class Pool:
         self.most = 0
 
     def run(self, job: Job, threads: int) -> list[Any]:
-        """What the tiles of a new job answer, computed on up to so many threads."""
+        """Run the tiles of a new job on up to `threads` threads, and return their answers."""
         try:
             for _ in range(self._staffed(min(threads, job.count) - 1)):
                 job.add_ticket()
@@ -206,7 +207,7 @@ def help_by(tickets: Tickets) -> None:
 
 
 def taken(take: Callable[[], Any]) -> Iterator[Any]:
-    """What `take` takes out of a deque until it is empty; others take from it at the same time."""
+    """Take items with `take` out of a deque until it is empty; other threads take from it too."""
     while True:
         try:
             one = take()

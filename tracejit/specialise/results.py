@@ -106,12 +106,12 @@ class Finished(NamedTuple):
         return Answers(outputs, commits), (*self.group, -1)
 
     def answers_like(self, other: Finished) -> bool:
-        """Tell if the user's results are built as those of `other` are, and that is all."""
+        """Return whether the user's results are built as those of `other` are, and that is all."""
         if self.commits or other.commits or len(self.outputs) != len(other.outputs):
             return False
         return all(map(_alike, self.outputs, other.outputs))
 
-    def path(
+    def operation(
         self,
         recording: Recording,
         target: Callable[..., Any],
@@ -131,11 +131,15 @@ class Finished(NamedTuple):
             found = target(*arrays)
             return [_picked(found, indices) for indices in places]
 
-        path = CallOp(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
+        operation = CallOp(
+            recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make
+        )
         effects = [node for node in graph.nodes if node.op.effect]
-        path.drawn = [value for node in effects for value in node.results if value not in seeds]
-        path.decides = bool(decisions)
-        return path
+        operation.drawn = [
+            value for node in effects for value in node.results if value not in seeds
+        ]
+        operation.decides = bool(decisions)
+        return operation
 
 
 def finish(
@@ -183,8 +187,8 @@ def finish(
 
 
 def _alike(one: Output, other: Output) -> bool:
-    """Tell if two outputs are built alike: fixed parts are the same objects, or equal numbers and
-    strings of one type."""
+    """Return whether two outputs are built alike: fixed parts are the same objects, or equal
+    numbers and strings of one type."""
     if one.structure != other.structure:
         return False
     return all(

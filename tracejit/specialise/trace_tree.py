@@ -67,7 +67,7 @@ class RecordedCall(NamedTuple):
         return sizes if sizes is not None and sizes.free() else None
 
     def takes_what(self, other: RecordedCall) -> bool:
-        """Tell if its kernel takes the same calls, but for the decisions in them."""
+        """Return whether its kernel takes the same calls, but for the decisions in them."""
         same = self.fixed.keys() == other.fixed.keys() and all(
             repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
         )
@@ -90,13 +90,13 @@ class Trace:
         self.tree = alone.tree
         self._make: Callable[[], Any] = lambda: getattr(make(alone.recorded()), target)
         self._target: Callable[..., Any] | None = None
-        self._path = one.finished.path(one.recording, self._compute, make)
+        self._operation = one.finished.operation(one.recording, self._compute, make)
 
     def _compute(self, *arrays: Any) -> Any:
         """The kernel's function, which is made when it is first called: before anything is added
         to the recording."""
         if self._target is None:
-            with self._path.mutex.here():
+            with self._operation.mutex.here():
                 self._target = self._target or self._make()
         return self._target(*arrays)
 
@@ -112,7 +112,9 @@ class Trace:
                 raise Failed("attribute", name)  # which holds what a tape follows
         operands = [*self._operands(leaves), *[self._hidden_tensor(one) for one in self.one.hidden]]
         generators = [x._value.data for x in operands if x.type is HANDLE]
-        tensors = dict(zip(finished.places, drawing(self._path, generators, operands), strict=True))
+        tensors = dict(
+            zip(finished.places, drawing(self._operation, generators, operands), strict=True)
+        )
         by_name = {leaf.name: x for leaf, x in zip(self.one.call.leaves, leaves, strict=True)}
         for commit in finished.commits:
             commit.run_eagerly([tensors[indices] for indices in commit.places], by_name)
@@ -183,11 +185,11 @@ class TraceTree:
 
     @property
     def is_long(self) -> bool:
-        """Tell if their code is too long for more, however many are allowed."""
+        """True if their code is too long for more traces, however many are allowed."""
         return self.tree.size > MAX_NODES
 
     def is_full(self, most: int) -> bool:
-        """Tell if no more are joined."""
+        """Return whether no more traces are joined."""
         return len(self.traces) >= most or self.is_long
 
     def failed(self) -> Failed:
@@ -209,7 +211,7 @@ class TraceTree:
 
     @property
     def is_uniform(self) -> bool:
-        """Tell if all branches answer alike, so that nobody need know which was taken."""
+        """True if all branches answer alike, so that nobody need know which was taken."""
         first = self.traces[0].one.finished
         if len(self.traces) == 1:
             return True
@@ -236,7 +238,8 @@ class TraceTree:
         return list(self._hidden.values())
 
     def read_variables(self) -> bool:
-        """Tell if any reads a Variable or an eager Tensor, which a tape may have to see."""
+        """Return whether any trace reads a Variable or an eager Tensor, which a tape may have to
+        see."""
         return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:

@@ -56,9 +56,9 @@ class Work:
 
 
 class Tiles:
-    """When and how chains of operations run tile by tile (schedule/tiling.py, tile_axes.py,
-    tile_loops.py). Measured by running seven workloads with tiles of 2 to 12 MiB, and with products
-    in tiles and whole: docs/performance.md, "Memory, threads and the BLAS"."""
+    """Tiling: the chains that run tile by tile, and the size of a tile (schedule/tiling.py,
+    tile_axes.py, tile_loops.py). Measured by running seven workloads with tiles of 2 to 12 MiB, and
+    with products in tiles and whole: docs/performance.md, "Memory, threads and the BLAS"."""
 
     tiled_bytes: Bytes = 3 << 18
     """Smallest array that goes in tiles."""
@@ -92,10 +92,10 @@ class Tiles:
 
 
 class BlasThreads:
-    """When the BLAS may use several threads (schedule/blas_policy.py). Measured on two cores with
-    OpenBLAS 0.3.27 to 0.3.31, idle and beside two busy processes: on two threads the least time of
-    a product of 0.1 to 0.5 ms was 0.6 to 0.8 of that on one, its median or 95th percentile 5 to
-    2,000 times. `python -m tests.benchmarks.under_load` measures it again."""
+    """Threads of the BLAS: the products that repay several (schedule/blas_policy.py). Measured on
+    two cores with OpenBLAS 0.3.27 to 0.3.31, idle and beside two busy processes: on two threads the
+    least time of a product of 0.1 to 0.5 ms was 0.6 to 0.8 of that on one, its median or 95th
+    percentile 5 to 2,000 times. `python -m tests.benchmarks.under_load` measures it again."""
 
     repaid_time: Nanoseconds = 500_000.0
     """Time on one thread from which a product repays the hand-over to a second."""
@@ -125,23 +125,23 @@ class BlasThreads:
 
 
 class Inlining:
-    """What is written inside an expression (schedule/inline.py). Measured at 24 and 256 elements:
-    below `inline_elements` an expression takes as long as statements in place, within 5 %. The
-    others are chosen, for lines that read well."""
+    """Inlining: the nodes written inside an expression (schedule/inline.py). Measured at 24 and 256
+    elements: below `inline_elements` an expression takes as long as statements in place, within
+    5 %. The others are chosen, for lines that read well."""
 
     inline_elements: Elements = 256
     """Smallest array that gets a statement of its own and may overwrite a free buffer."""
     expression_operations: Count = 6
     """Operations in one expression, at most."""
     view_uses: Count = 3
-    """How often a view of a named value may be written out."""
+    """The most times that a view of a named value is written out."""
 
 
 class Memory:
-    """What is kept in memory (autodiff/residuals.py, codegen/release.py, compiler/kernel.py,
-    runtime/allocator.py, runtime/buffer_pool.py). Measured: `uncached_bytes`, above which computing
-    again is quicker than reading; docs/performance.md, "Recomputing". The others are chosen, so
-    that there are few `del` and little is held that nobody reads."""
+    """Memory: the arrays that kernels hold (autodiff/residuals.py, codegen/release.py,
+    compiler/kernel.py, runtime/allocator.py, runtime/buffer_pool.py). Measured: `uncached_bytes`,
+    above which computing again is quicker than reading; docs/performance.md, "Recomputing". The
+    others are chosen, so that there are few `del` and little is held that nobody reads."""
 
     uncached_bytes: Bytes = 30_000_000
     """Largest array that is still in a cache when it is read again."""
@@ -182,11 +182,11 @@ class Scalars:
     scalar_operation: Nanoseconds = 65.0
     """Arithmetic on two NumPy scalars."""
     float_operation_gain: Nanoseconds = 35.0
-    """What Python floats save of it."""
+    """The part of it that Python floats save."""
     scalar_call: Nanoseconds = 220.0
     """A ufunc called with a NumPy scalar."""
     float_call_gain: Nanoseconds = 15.0
-    """What a Python float saves of it."""
+    """The part of it that a Python float saves."""
     float_made: Nanoseconds = 40.0
     """Making a Python float of an argument."""
     scalar_made: Nanoseconds = 110.0
@@ -202,9 +202,9 @@ class Scalars:
 
 
 class Bodies:
-    """How often a program is written out, and on how many threads it runs (compiler/bodies.py,
-    compiler/tail_merging.py, runtime/processors.py). Measured on programs of 1,000 to 10,000
-    operations: docs/performance.md, "The first call"."""
+    """Bodies: the number of times that a program is written out, and of threads that run it
+    (compiler/bodies.py, compiler/tail_merging.py, runtime/processors.py). Measured on programs of
+    1,000 to 10,000 operations: docs/performance.md, "The first call"."""
 
     many_nodes: Count = 8_000
     """Largest graph for which `value_and_grad` is a text of its own, not two calls."""

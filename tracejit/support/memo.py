@@ -1,4 +1,4 @@
-"""What is derived from a function, kept as long as the function lives."""
+"""Memo of objects derived from a function, kept as long as the function lives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Derived:
-    """What was derived from `owner`, by key: an attribute of it, which does not travel with it."""
+    """The objects derived from `owner`, by key: an attribute of it, which is not copied with it."""
 
     def __init__(self, owner: Any = None) -> None:
         """Nothing yet; what has no owner is nobody's."""
@@ -16,14 +16,14 @@ class Derived:
 
     @classmethod
     def of(cls, owner: Any) -> Derived:
-        """What was derived from a function, which has a `__dict__`."""
+        """The memo of a function, which has a `__dict__`."""
         derived: Derived = owner.__dict__.setdefault("__tracejit_derived__", cls(owner))
         if derived.owner is not owner:  # functools.wraps has copied it from another function
             derived = owner.__dict__["__tracejit_derived__"] = cls(owner)
         return derived
 
     def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `key` names, made when it is first asked for."""
+        """The object under `key`, made when it is first asked for."""
         known = self.made.get(key)
         return self.made.setdefault(key, make()) if known is None else known
 

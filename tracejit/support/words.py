@@ -51,7 +51,7 @@ def identifier(word: Any) -> str:
 
 
 def is_name(word: str) -> bool:
-    """Tell if Python reads `word` as this very name."""
+    """Return whether Python reads `word` as this very name."""
     return bool(
         str.isidentifier(word)
         and word not in _RESERVED
@@ -124,7 +124,7 @@ def attribute(held: str, word: str, bind: Callable[[Any], str] | None = None) ->
 
 
 def is_cell(filename: str) -> bool:
-    """Tell if code of this file is in a cell of a notebook, or at a prompt of IPython's."""
+    """Return whether code of this file is in a cell of a notebook, or at a prompt of IPython's."""
     return _CELL.fullmatch(filename) is not None or _known_cell(filename) is not None
 
 
