@@ -169,7 +169,7 @@ def _chosen(y: Any, x: Any, condition: Any, call: Callable[[Any], Any]) -> Any:
 
 
 def _is_plain_number(value: Any) -> bool:
-    """Tell if a Python number stands for `value` next to any array of its dtype."""
+    """Return whether a Python number stands for `value` next to any array of its dtype."""
     return not is_recorded(value) and value.dtype.kind in "fc" and bool(np.isfinite(value))
 
 
@@ -184,7 +184,7 @@ def _require_elementwise(piece: Any, given: Any, other: Any, longer: Any) -> Non
 
 
 def _is_same_formula(piece: Any, given: Any, other: Any, longer: Any) -> bool:
-    """Tell if two results are the same elementwise formula, each of what was given."""
+    """Return whether two results are the same elementwise formula, each of its own operand."""
     if is_recorded(piece) != is_recorded(other):
         return False
     if not is_recorded(piece):

@@ -16,7 +16,7 @@ from tracejit.ops.op import HANDLERS
 
 
 def handler_of(function: Any) -> Callable[..., Any] | None:
-    """What takes the user's calls of `function`; None where nothing is known of it."""
+    """The handler of the user's calls of `function`; None where it has none."""
     handler = HANDLERS.get(function)
     if handler is None and isinstance(function, np.ufunc) and "scipy.special" in sys.modules:
         import_module("tracejit.ops.scipy")

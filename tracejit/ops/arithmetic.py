@@ -316,7 +316,7 @@ def _weak(number: Any) -> ArrayType:
 
 
 def _is_number(value: Any) -> bool:
-    """Tell if a value is a finite Python number."""
+    """Return whether a value is a finite Python number."""
     return type(value) in WEAK_DTYPES and abs(value) < math.inf
 
 

@@ -38,12 +38,12 @@ class Selection(NamedTuple):
     ndim: int
 
     def read(self, found: Any) -> Any:
-        """What is selected, with the batch in front."""
+        """The selected elements, with the batch in front."""
         same = self.source == self.target
         return found if same else np.moveaxis(found, self.source, self.target)
 
     def written(self, v: Any, there: bool) -> Any:
-        """What is written, as NumPy takes it: of elements that broadcast to what is selected."""
+        """The written value, as NumPy takes it: its elements broadcast to the selected ones."""
         extra = element_ndim(v, there) - self.ndim
         if extra > 0:
             v = np.reshape(v, (*v.shape[:there], *v.shape[there + extra :]))
@@ -158,7 +158,8 @@ def updating(name: str) -> Callable[..., Any]:
 def _under_mask(
     moved: Moved, x: Any, arrays: Sequence[Any], v: Any, index: tuple[Any, ...], size: int
 ) -> Any:
-    """What is written under a mask: numbers, selected by the mask, or as many as it selects."""
+    """The value written under a mask: the elements that the mask selects, or as many numbers as it
+    selects."""
     whole = in_front(x, moved[0], size)
     number = not element_ndim(v, moved[-1])
     rows = not number and arrays[0].ndim < whole.ndim - 1

@@ -1,4 +1,4 @@
-"""What the batching rules of many areas share.
+"""Shared parts of the batching rules.
 
 A rule (moved, *operands, **params) applies an op for all elements of a batch: `moved` says which
 operands have the batch as their first axis, at least one, and every result must have it. A rule may
@@ -24,7 +24,7 @@ def behind(axis: Any) -> Any:
 
 
 def element_ndim(x: Any, there: bool) -> int:
-    """How many axes one element of an operand has."""
+    """The number of axes of one element of an operand."""
     ndim: int = x.ndim - there
     return ndim
 

@@ -1,20 +1,20 @@
-"""What Python looked at: decisions, and the ends of the ways through a function.
+"""Control flow: decisions on values, and the ends of traces.
 
-decide(x, outcome=True) is a place where Python asked for a value while a function was recorded, and
-what the answer was. Everything after it in the graph was recorded for that answer alone. Where the
-ways of several recordings are joined (`passes/join.py`), it has the `outcomes` of all, in the order
-in which what follows them stands, and a `number`.
+decide(x, outcome=True) is a decision: Python asked for a value while a function was recorded, and
+got this outcome. Everything after it in the graph was recorded for that outcome alone. In a graph
+that joins several traces (`passes/join.py`), it has the `outcomes` of all, in the order in which
+their segments stand, and a `number`.
 
-leave(*values, path=0, results=2) is the end of one way: its results, and after them what is kept.
+leave(*values, path=0, results=2) is the end of a trace, whose number is `path`: its results, and
+after them its residuals.
 
-keep(kept, *values) is what forward keeps for backward, one segment after another, each in a tuple
-with what was kept before. move(*targets, *values) lets a way go on with other values in the place
-of targets.
+keep(kept, *values) adds the residuals of one segment to those kept before it, as nested tuples.
+move(*targets, *values) renames values to targets, with which a merged reverse pass continues.
 
 All are written by `codegen/branches.py`; none has an expression of its own.
 
-ensure(x) is what nothing reads, computed all the same: it may raise for some numbers, and the
-user's program may go by that (`try: np.linalg.cholesky(a)`).
+ensure(x) computes a value that nothing reads: it may raise for some numbers, and the user's program
+may depend on that (`try: np.linalg.cholesky(a)`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tracejit.ops.op import defop
 
 
 def may_raise(node: Node) -> bool:
-    """Tell if NumPy raises an error for some numbers of these types: functions of matrices do, and
-    elements by indices that are recorded."""
+    """Return whether NumPy raises an error for some numbers of these types: functions of matrices
+    do, and elements by indices that are recorded."""
     if node.op.name in ("getitem", "take", "take_along_axis"):
         return any(not isinstance(index, Constant) for index in node.operands[1:])
     if node.op.statements is not None:

@@ -99,31 +99,31 @@ answer(np.isrealobj, lambda x: x.dtype.kind != "c")
 
 @composite(np.isposinf)
 def isposinf(x: Any) -> Any:
-    """Where x is infinite and positive."""
+    """True where x is infinite and positive."""
     return np.logical_and(np.isinf(x), ~np.signbit(x))
 
 
 @composite(np.isneginf)
 def isneginf(x: Any) -> Any:
-    """Where x is infinite and negative."""
+    """True where x is infinite and negative."""
     return np.logical_and(np.isinf(x), np.signbit(x))
 
 
 @composite(np.isreal)
 def isreal(x: Any) -> Any:
-    """Where the imaginary part is zero."""
+    """True where the imaginary part is zero."""
     return np.imag(x) == 0
 
 
 @composite(np.iscomplex)
 def iscomplex(x: Any) -> Any:
-    """Where the imaginary part is not zero."""
+    """True where the imaginary part is not zero."""
     return np.imag(x) != 0
 
 
 @composite(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Where |a - b| is at most atol + rtol * |b|."""
+    """True where |a - b| is at most atol + rtol * |b|."""
     a, b = as_array(a), as_array(b)
     kind = type_in_call(b)
     if not kind.is_inexact:
@@ -135,12 +135,12 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 def _allclose_call(
     a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Tell if isclose holds everywhere, as Python reads it."""
+    """Return whether isclose holds everywhere, as a Python bool."""
     return bool(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
 
 
 def _array_equal_call(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Tell if two arrays have one shape and the same elements, as Python reads it."""
+    """Return whether two arrays have one shape and the same elements, as a Python bool."""
     a1, a2 = as_array(a1), as_array(a2)
     if np.shape(a1) != np.shape(a2):
         return False
@@ -151,7 +151,7 @@ def _array_equal_call(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def _array_equiv_call(a1: Any, a2: Any) -> bool:
-    """Tell if two arrays have the same elements once broadcast, as Python reads it."""
+    """Return whether two arrays have the same elements once broadcast, as a Python bool."""
     a1, a2 = as_array(a1), as_array(a2)
     try:
         broadcast_shapes(np.shape(a1), np.shape(a2))

@@ -292,7 +292,7 @@ def best_steps(labels: tuple[str, ...], output: str, shapes: tuple[Shape, ...]) 
 def work_of(
     labels: Sequence[str], shapes: Sequence[Shape], steps: Sequence[Step]
 ) -> tuple[int, int]:
-    """How many products of numbers all letters together are, and those of each step.
+    """The number of products over all letters together, and those of each step.
 
     >>> steps = [Step((0, 1), "ik"), Step((0, 1), "il")]
     >>> work_of(("ij", "jk", "kl"), ((2, 9), (9, 9), (9, 2)), steps)

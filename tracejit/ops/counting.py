@@ -121,7 +121,7 @@ def _outer(a: Any) -> tuple[Any, Any]:
 
 
 def _fractions(y: Any) -> Any:
-    """How far each edge is from the first to the last."""
+    """The position of each edge between the first and the last, from 0 to 1."""
     return np.linspace(0.0, 1.0, y.shape[0], dtype=y.dtype)
 
 
@@ -270,7 +270,7 @@ counts = defop(name="histogram", infer=_histogram_type, vjp=(), source=_histogra
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, Any]:
-    """How many elements fall into each bin, or the sum of their weights; and the bins' edges."""
+    """The number of elements in each bin, or the sum of their weights; and the bins' edges."""
     shape = np.shape(a)
     a, bins = _flat(a), _bins(bins)
     edges = histogram_bin_edges(a, bins, range)
@@ -302,7 +302,7 @@ def histogram(
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Any, list[Any]]:
-    """How many points fall into each cell of a grid, or the sum of their weights; and the edges."""
+    """The number of points in each cell of a grid, or the sum of their weights; and the edges."""
     if np.ndim(as_array(sample)) != 2 or isinstance(sample, (list, tuple)):
         sample = np.transpose(np.atleast_2d(as_array(sample)))
     if sample.dtype.kind == "c":
@@ -354,7 +354,7 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """How many points fall into each cell of a plane grid, and the edges along x and y."""
+    """The number of points in each cell of a plane grid, and the edges along x and y."""
     if np.shape(x)[0] != np.shape(y)[0]:
         raise ValueError("x and y must have the same length.")
     if isinstance(bins, (list, tuple)) or np.ndim(bins):

@@ -24,7 +24,7 @@ from tracejit.ops.op import Op, answer, defop, literal
 
 
 def is_recorded(value: Any) -> bool:
-    """Tell if `value` is a Tensor."""
+    """Return whether `value` is a Tensor."""
     return hasattr(type(value), "__tracejit_record__")
 
 

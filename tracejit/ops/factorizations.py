@@ -208,8 +208,8 @@ NO_VECTORS = Missing("the vectors of svd with full_matrices=True")
 
 
 def _has_free_vectors(a: Any, full: bool) -> bool:
-    """Tell if there are vectors that belong to no value: these are any basis, and move as they
-    like."""
+    """Return whether there are vectors that belong to no value: these are an arbitrary basis,
+    without a derivative."""
     return full and a.shape[-2] != a.shape[-1]
 
 

@@ -143,7 +143,7 @@ def result_dtype(ufunc: str, method: str, types: tuple[Any, ...], keywords: Any)
 
 
 def _sampled(type: ArrayType) -> tuple[Any, int | None]:
-    """What decides how NumPy takes an operand."""
+    """The properties of an operand by which NumPy chooses its loop."""
     key = promotion_key(type)
     return (key, type.ndim) if isinstance(key, np.dtype) else (key, None)
 
@@ -303,7 +303,8 @@ def reduce_call(
 
 
 def is_discrete(name: str) -> bool:
-    """Tell if no derivative comes through: the first element of a floor_divide may be all of it."""
+    """Return whether no derivative comes through: the first element of a floor_divide may be all of
+    it."""
     return OPS[name].vjp == () and name != "floor_divide"
 
 

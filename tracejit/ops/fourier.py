@@ -43,12 +43,13 @@ def _same(size: int) -> int:
 
 
 def _half(n: int) -> int:
-    """How many frequencies are kept of `n`."""
+    """The number of frequencies that a real transform of `n` points has."""
     return n // 2 + 1
 
 
 def _whole(size: int) -> int:
-    """How many points `size` kept frequencies stand for, unless the user says."""
+    """The number of points that `size` frequencies of a real transform stand for, unless the user
+    says."""
     return 2 * (size - 1)
 
 

@@ -1,4 +1,4 @@
-"""How indexing is spelled: what is between the brackets, and the fastest call for rows.
+"""The spelling of indexing: the text between the brackets, and the fastest call for rows.
 
 Rows that one array of integers names are gathered by `take`, and added up by columns or in an array
 made flat: `x[rows]` and `np.add.at(out, rows, v)` go through the general machinery of indexing for
@@ -89,7 +89,8 @@ def added(types: Sequence[ArrayType], shape: Shape, index: Index) -> tuple[str, 
 
 
 def is_added_flat(value: ArrayType, rows: ArrayType, shape: Shape, index: Index) -> bool:
-    """Tell if many rows are added up in an array made flat, which zeros alone are sure to be."""
+    """Return whether many rows are added up in a flattened array, which only zeros are sure to
+    allow."""
     if index != ("{1}",) or not all(type(size) is int for size in shape[1:]):
         return False
     is_slow = math.prod(shape[1:]) > 1 and value.estimated_size >= costs().many_indexed_elements

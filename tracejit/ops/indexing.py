@@ -69,7 +69,7 @@ def parsed_index(x: Any, index: Any, masks: bool = False) -> tuple[Index, list[A
 
 
 def _is_fancy(arrays: Sequence[Any]) -> bool:
-    """Tell if indexing with these arrays gathers elements."""
+    """Return whether indexing with these arrays gathers elements."""
     return any(type_in_call(array).form == "array" for array in arrays)
 
 
@@ -120,7 +120,7 @@ def _axes_taken(part: Any) -> int:
 
 
 def part_is_mask(part: Any) -> bool:
-    """Tell if an entry of an index is a boolean array."""
+    """Return whether an entry of an index is a boolean array."""
     return not isinstance(part, (int, tuple)) and part.dtype.kind == "b"
 
 
@@ -150,7 +150,7 @@ def _simplified(entries: list[Any], rest: int) -> Index:
 
 
 def is_unique(*arrays: Any) -> bool:
-    """Tell if index arrays name no place twice; False where data or the size of an axis decides.
+    """True if index arrays name no place twice; False where data or the size of an axis decides.
 
     Among arrays of one shape, one that is known and names no place twice decides for all:
     `x[np.arange(n), labels]`.
@@ -206,7 +206,7 @@ def selected_type(
 
 
 def _counts_up(array: Any) -> bool:
-    """Tell if a Tensor is np.arange of a free dimension."""
+    """Return whether a Tensor is np.arange of a free dimension."""
     node = array._value.node
     return node is not None and node.op.name == "arange" and node.params["start"] == 0
 
@@ -349,7 +349,7 @@ def _along_call(arr: Any, indices: Any, axis: Any = -1) -> tuple[tuple[Any, Any]
 
 
 def _is_unique_along(arr: Any, indices: Any, axis: int) -> bool:
-    """Tell if no element is taken twice, as far as that is known."""
+    """Return whether no element is taken twice, as far as that is known."""
     sizes = zip(np.shape(arr), np.shape(indices), strict=True)
     if any(own < asked for number, (own, asked) in enumerate(sizes) if number != axis):
         return False

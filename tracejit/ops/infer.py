@@ -37,7 +37,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def promotion_key(type: ArrayType) -> Any:
-    """What a ufunc promotes by: the dtype, or the Python type of a weak number."""
+    """The key by which a ufunc promotes: the dtype, or the Python type of a weak number."""
     if type.form == "weak" and type.dtype.kind != "b":
         return PYTHON_TYPES[type.dtype.kind]
     return type.dtype
@@ -143,7 +143,7 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
 
 
 def slice_length(size: int, start: int | None, stop: int | None, step: int | None) -> int:
-    """How many elements of `size` a slice selects: as Python has it, of free dimensions as well.
+    """The number of elements of `size` that a slice selects, as in Python; also of free dimensions.
 
     >>> slice_length(10, 1, -1, None), slice_length(10, None, None, -3), slice_length(3, 5, 9, 1)
     (8, 4, 0)

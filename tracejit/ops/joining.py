@@ -35,7 +35,7 @@ def _inexact(array: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _operands(arrays: Any, dtype: Any, casting: Any) -> list[Any]:
-    """What is joined, cast to the dtype that the user asked for, if any."""
+    """The arrays to join, cast to the dtype that the user asked for, if any."""
     operands = [as_array(array) for array in arrays]
     if dtype is None:
         return operands
@@ -225,8 +225,8 @@ def column_stack(tup: Any) -> Any:
 
 
 def bracketed(key: Any, axis: int, ndmin: int, place: int) -> Any:
-    """What np.r_ and np.c_ make of what stands in their brackets: arrays of at least `ndmin` axes,
-    joined along `axis`; of the axes that are added the others stand at `place`."""
+    """The array that np.r_ or np.c_ makes of the entries in its brackets: arrays of at least
+    `ndmin` axes, joined along `axis`; of the axes that are added the others stand at `place`."""
     items = list(key) if type(key) is tuple else [key]
     if items and isinstance(items[0], str):
         axis, ndmin, place = _directive(items.pop(0), axis, ndmin, place)

@@ -282,7 +282,7 @@ def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
 
 
 def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each part of a chain of matrices of sizes[k] x sizes[k + 1].
+    """The best place to split each part of a chain of matrices of sizes[k] x sizes[k + 1].
 
     Cormen et al., Introduction to Algorithms, 15.2.
     """

@@ -61,7 +61,7 @@ class Marker:
 
     @property
     def __name__(self) -> str:
-        """What the printed graph says: nothing that differs from run to run."""
+        """The printed name, which does not differ from run to run."""
         return self.name
 
 
@@ -110,7 +110,7 @@ def inputs_of(node: Node) -> tuple[Value, ...]:
 
 
 def is_ruled(node: Node) -> bool:
-    """Tell if a rule of the user's stands for the derivative of a node."""
+    """Return whether a rule of the user's gives the derivative of a node."""
     if node.op is OVERRIDE:
         return node.params["grad"].rule not in FIXED_RULES
     return isinstance(node.op.vjp, Joint)

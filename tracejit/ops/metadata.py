@@ -1,4 +1,5 @@
-"""What NumPy says of arrays without looking at their numbers; what needs those is refused."""
+"""Functions that NumPy answers from shapes and dtypes alone; those that need numbers are
+refused."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from tracejit.ops.op import answer
 
 
 def _specimen(value: Any) -> Any:
-    """What promotes as `value` does: a dtype, or a Python number."""
+    """A stand-in that promotes as `value` does: a dtype, or a Python number."""
     if not is_recorded(value):
         return value
     dtype = value.type.dtype

@@ -206,19 +206,19 @@ class Op:
         return types if isinstance(types, tuple) else (types,)
 
     def template(self, operands: Sequence[ArrayType], params: Mapping[str, Any]) -> str:
-        """How the op is spelled: an expression over {0}, {1}, ... with parameters filled in."""
+        """The spelling of the op: an expression over {0}, {1}, ... with parameters filled in."""
         text = self.source if isinstance(self.source, str) else self.source(operands, **params)
         return fill_template(text, len(operands), params)
 
     def inplace_template(self, operands: Sequence[ArrayType], params: Mapping[str, Any]) -> str:
-        """How the op is spelled writing to {out}."""
+        """The spelling of the op when it writes to {out}."""
         text = self.inplace if isinstance(self.inplace, str) else self.inplace(operands, **params)
         return fill_template(text, len(operands), params)
 
     def statement_lines(
         self, operands: Sequence[ArrayType], params: Mapping[str, Any]
     ) -> list[str]:
-        """How an op without a single expression is spelled: lines over {0}, {1}, ... and {out}."""
+        """The spelling of an op without a single expression: lines over {0}, {1}, ... and {out}."""
         assert self.statements is not None
         lines = self.statements(operands, **params)
         return [fill_template(line, len(operands), params) for line in lines]
@@ -250,7 +250,8 @@ class Op:
         )
 
     def is_linear_in(self, operand: int) -> bool:
-        """Tell if the op declares that it is linear in operand number `operand` by itself."""
+        """Return whether the op declares that it is linear in operand number `operand` by
+        itself."""
         linear_in = self.linear_in
         return linear_in == "each" or (type(linear_in) is tuple and operand in linear_in)
 
@@ -326,8 +327,8 @@ def literal(value: Any) -> str:
 
 
 def is_literal(value: Any) -> bool:
-    """Tell if Python reads the text of `value` as `value`: what an object of the user's says of
-    itself never becomes code."""
+    """Return whether Python reads the text of `value` as `value`: the repr of an object of the
+    user's never becomes code."""
     kind = type(value)
     if kind in (tuple, list, FreeShape):
         return all(map(is_literal, value))

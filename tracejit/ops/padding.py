@@ -104,7 +104,7 @@ def _pad_recorded(array: Any, widths: Widths, values: Any) -> Any:
 
 
 def _margin(array: Any, axis: int, width: int, values: Any) -> Any:
-    """What is put at one end of an axis, cast to the dtype of the array."""
+    """The padding at one end of an axis, cast to the dtype of the array."""
     shape = (*array.shape[:axis], width, *array.shape[axis + 1 :])
     values = values if values.dtype == array.dtype else cast(values, array.dtype)
     return np.broadcast_to(values, shape)

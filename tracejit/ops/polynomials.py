@@ -298,5 +298,5 @@ def polyfit(
 
 
 def _in_place(before: Any, after: Any) -> Any:
-    """What NumPy would write over the array `before`."""
+    """The result that NumPy would write over the array `before`."""
     return after if after.dtype == before.dtype else cast(after, before.dtype)

@@ -66,7 +66,7 @@ def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
     """The vjp and jvp of `function`."""
 
     def selected(y: Any, rows: Any, q: Any, method: str | None) -> tuple[Any, Any]:
-        """Where in each row the elements are, and the weights: a row for each quantile."""
+        """The positions of the elements in each row, and their weights: a row for each quantile."""
         ranks, weights = _weights(function, rows.shape[-1], q, method)
         places = np.take(np.argsort(rows, axis=-1), np.array(ranks), axis=-1)
         return places, weights.reshape(-1, len(ranks)).astype(y.dtype)
@@ -113,7 +113,7 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
     def shares(
         y: Any, x: Any, axis: Axes, q: Any, method: str | None, weights: tuple[Any, ...]
     ) -> Any:
-        """How much each element counts, for each quantile."""
+        """The weight of each element, for each quantile."""
         rows = _rows(x, axis)
         ranks = np.argsort(np.argsort(rows, axis=-1), axis=-1)
         exact = method is None and rows.shape[-1] < 2**22 and y.dtype.char in "efF"
@@ -215,7 +215,7 @@ def _recorded_rules(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _count(x: ArrayType, axis: Axes) -> int:
-    """How many elements a result is taken of: at least one."""
+    """The number of elements that a result is taken of: at least one."""
     count = math.prod(x.shape[k] for k in axis)
     if not count:
         raise ValueError("there are no elements to take a quantile of")

@@ -35,7 +35,7 @@ def _linspace_type(start: ArrayType, stop: ArrayType, num: int, endpoint: bool) 
 
 
 def _fractions(y: Any, endpoint: bool) -> Any:
-    """How far each element of a linspace is from its start to its stop."""
+    """The position of each element of a linspace between its start and its stop, from 0 to 1."""
     parts = np.linspace(0.0, 1.0, y.shape[0], endpoint=endpoint, dtype=y.dtype)
     return parts.reshape(-1, *(1,) * (y.ndim - 1))
 

@@ -39,7 +39,8 @@ def _reduceat_source(
 
 
 def _segments(size: int, indices: tuple[int, ...]) -> list[slice]:
-    """What each index begins: up to the next index, if that is larger, else one element."""
+    """The segment that each index begins: up to the next index, if that is larger, else one
+    element."""
     ends = (*indices[1:], size)
     return [slice(k, max(end, k + 1)) for k, end in zip(indices, ends, strict=True)]
 

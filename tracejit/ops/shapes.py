@@ -47,7 +47,8 @@ def _view(*numpy: Any, source: Any, infer: Callable[..., ArrayType], vjp: Any, *
 
 
 def _method(name: str) -> Callable[..., str]:
-    """How a method of ndarray is spelled; for a Python number, which has none, NumPy's function."""
+    """The spelling of a method of ndarray; for a Python number, which has none, NumPy's
+    function."""
 
     def source(types: Sequence[ArrayType], **params: Any) -> str:
         values = [value[0] if len(value) == 1 else value for value in params.values()]
@@ -60,8 +61,8 @@ def _method(name: str) -> Callable[..., str]:
 
 
 def _is_fortran(order: str) -> bool:
-    """Tell if the first axis changes fastest; an order that asks how an array lies in memory is
-    refused."""
+    """Return whether the first axis changes fastest; an order that depends on the memory layout of
+    an array is refused."""
     if order not in ("C", "F"):
         raise TypeError(f"order={order!r} depends on how the array lies in memory")
     return order == "F"

@@ -24,7 +24,7 @@ _EXACT_IN_FLOAT32 = 2**24
 
 
 def _count(a: Any, axis: Any, keepdims: Any = False, where: Any = True) -> Any:
-    """How many elements of `a` a reduction over `axis` takes together."""
+    """The number of elements of `a` that a reduction over `axis` combines."""
     if where is not True:
         mask = np.broadcast_to(where, np.shape(a))
         return np.sum(mask, axis=axis, dtype=np.intp, keepdims=keepdims)

@@ -16,7 +16,7 @@ from tracejit.support.cost_model import costs
 
 
 def pays_in_blocks(size: int) -> bool:
-    """Tell if a matrix of so many rows is gone through by blocks."""
+    """Return whether a matrix of `size` rows is worth computing block by block."""
     return size >= costs().least_triangle_blocks * costs().triangle_rows
 
 

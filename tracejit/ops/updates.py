@@ -89,7 +89,7 @@ def _set_rule(k: int, g: Any, y: Any, x: Any, *operands: Any, index: Index, uniq
 
 
 def _is_last(x: Any, taken: Any, indices: Sequence[Any], index: Index) -> Any:
-    """Where among the elements written the last for their place are."""
+    """True for the elements written that are the last for their place."""
     order = np.arange(taken.size).reshape(taken.shape)
     nowhere = np.zeros_like(x, dtype=order.dtype)
     written = set_item(nowhere, *indices, order, index=index, unique=False)

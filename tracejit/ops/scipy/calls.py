@@ -1,5 +1,4 @@
-"""How functions of SciPy become ops: calls read by their signatures, dtypes as SciPy has
-them.
+"""Functions of SciPy as ops: calls read by their signatures, dtypes as SciPy has them.
 
 What runs is the user's own call, so values are SciPy's. Parameters are the keywords that the user
 gave another value than their default; `check_finite` is passed on. Stacks of matrices are taken

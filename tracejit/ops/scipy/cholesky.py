@@ -50,12 +50,13 @@ def _half(x: Any, lower: bool) -> Any:
 
 @cache
 def _leaves_the_rest() -> bool:
-    """Tell if this SciPy leaves what it does not read in the result, instead of zeros."""
+    """Return whether this SciPy leaves in the result the elements that it does not read, instead of
+    zeros."""
     return bool(sl.cho_factor(np.array([[4.0, 1.0], [1.0, 4.0]]))[0][1, 0] != 0)
 
 
 def _rest(x: Any, lower: bool) -> Any:
-    """What is not read, as far as it stands in the result."""
+    """The elements that are not read, as far as they stand in the result."""
     if not _leaves_the_rest():
         return 0.0
     return np.triu(x, 1) if lower else np.tril(x, -1)

@@ -137,7 +137,7 @@ lstsq = _result(
 
 
 def _off(a: Any, b: Any, **params: Any) -> Any:
-    """How far the best solution is off."""
+    """The residual of the best solution."""
     return times(a, lstsq(a, b, **params), b) - b
 
 
@@ -205,7 +205,7 @@ answer(sl.lstsq, _lstsq_call)
 
 
 def _number(ord: str) -> dict[str, Any]:
-    """What spells a norm as a NumPy scalar."""
+    """The parameter that spells a norm as a NumPy scalar."""
 
     def source(types: Sequence[ArrayType], check_finite: bool = True, **params: Any) -> str:
         finite = "" if check_finite else ", check_finite=False"

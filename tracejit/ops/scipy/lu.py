@@ -144,7 +144,7 @@ def _lu_solve_moved(g: Any, packed: Any, piv: Any, b: Any, trans: int) -> Any:
 
 
 def _permuted(packed: Any, x: Any) -> Any:
-    """What stands right of the permutation in the solution of the transposed system."""
+    """The right factor of the permutation in the solution of the transposed system."""
     inner = solve_triangular(packed, x, trans=1)
     return solve_triangular(packed, inner, trans=1, lower=True, unit_diagonal=True)
 

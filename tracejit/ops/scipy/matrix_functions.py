@@ -35,7 +35,8 @@ def corner(function: Callable[..., Any], a: Any, e: Any, **params: Any) -> Any:
 
 
 def _kept_real(function: Any) -> Callable[..., str]:
-    """What follows a call that has to be real where its operand is: TypeError for another."""
+    """The text after a call that must be real where its operand is: TypeError for another
+    operand."""
 
     def suffix(types: Sequence[ArrayType], **params: Any) -> str:
         dtype = answer_types(function, types, params)[0].dtype

@@ -44,7 +44,7 @@ def refusal(problem: str) -> Rule:
 
 
 def is_complex(*values: Any) -> bool:
-    """Tell if any of the values is complex."""
+    """True if any of the values is complex."""
     return any(type_in_call(value).dtype.kind == "c" for value in values)
 
 
@@ -62,7 +62,8 @@ def _in_precision(operand: Any, y: Any) -> Any:
 
 
 def op_name(function: Any) -> str:
-    """What the op of a function of SciPy's is called: by its name, unless NumPy has one too."""
+    """The name of the op of a SciPy function: the function's own, unless NumPy has one of that
+    name."""
     name: str = function.__name__
     return f"scipy_{name}" if hasattr(np, name) else name
 

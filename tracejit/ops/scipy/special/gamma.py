@@ -158,7 +158,7 @@ binom = special(sc.binom, deriv=(_binom_by_n, _binom_by_k))
 
 
 def _counted(y: Any, n: Any, k: Any) -> Any:
-    """Where SciPy counts, and does not answer 0."""
+    """True where SciPy counts, and does not answer 0."""
     return (k <= n) & (n >= 0) & (k >= 0)
 
 

@@ -1,4 +1,4 @@
-"""What a family of distributions is to tracejit: formulas of its standard form.
+"""A family of distributions: the formulas of its standard form.
 
 A formula takes a point of the support, where it is finite, and the shape parameters. Location,
 scale, the support and invalid parameters are seen to here, as scipy.stats has them. Selections
@@ -38,7 +38,7 @@ def settled_form(y: Any) -> Any:
 
 
 def always(condition: Any) -> bool:
-    """Tell if a condition is known now and holds everywhere."""
+    """Return whether a condition is known now and holds everywhere."""
     return not is_recorded(condition) and bool(np.all(condition))
 
 
@@ -55,7 +55,7 @@ def both(first: Any, second: Any) -> Any:
 
 
 def is_number(value: Any, number: int) -> bool:
-    """Tell if a parameter is this Python number."""
+    """Return whether a parameter is this Python number."""
     return type(value) in (int, float) and value == number
 
 
@@ -136,8 +136,8 @@ class Family:
         return where_valid(valid, y)
 
     def outside(self, z: Any, shapes: tuple[Any, ...], closed: bool) -> Any:
-        """Where points are outside of the support; None where that is everything. Its ends belong
-        to it where it is `closed`."""
+        """True where points are outside of the support; None where that is everything. Its ends
+        belong to it where it is `closed`."""
         low, high = self.bounds(*shapes)
         conditions = []
         if not always(low == -np.inf):
