@@ -119,7 +119,7 @@ class Callee:
 
     @property
     def is_transform(self) -> bool:
-        """Tell if the function is the body of a transform, whose calls have to be recorded."""
+        """True if the function is the body of a transform, whose calls have to be recorded."""
         return self.form in (Form.TRANSFORM, Form.RECORDED)
 
     def refresh(self) -> None:

@@ -58,12 +58,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def is_open() -> bool:
-    """Tell if a block of `eager` is open on this thread."""
+    """Return whether a block of `eager` is open on this thread."""
     return threading.get_ident() in OPEN
 
 
 def is_disabled() -> bool:
-    """Tell if TRACEJIT_DISABLE=1 keeps kernels from being made."""
+    """Return whether TRACEJIT_DISABLE=1 keeps kernels from being made."""
     return os.environ.get("TRACEJIT_DISABLE") == "1"
 
 

@@ -153,7 +153,7 @@ class History:
             self.successors[kernel] = other
 
     def tell(self) -> str:
-        """Tell everything, a line per kernel."""
+        """The whole explanation, a line per kernel."""
         kernels = self.table.kernels
         if not kernels:
             told = self.uncompiled.tell()
@@ -194,7 +194,7 @@ class History:
         return f"kernel {kernels.index(kernel) + 1}" if kernel in kernels else GONE
 
     def _told(self, kernel: Kernel, is_first: bool) -> str:
-        """Tell why one kernel was made."""
+        """The reason why one kernel was made."""
         reason, subject = self.reasons[kernel], _capitalised(self._number(kernel))
         if is_first:
             parts = [f"{subject} was made for the first call: {reason.call}."]

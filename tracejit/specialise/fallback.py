@@ -64,7 +64,7 @@ class Fallback(NamedTuple):
     uncompiled: UncompiledCalls
 
     def is_switched_off(self) -> bool:
-        """Tell if calls are made by Python itself, gradients by eager Tensors."""
+        """True if calls are made by Python itself, gradients by eager Tensors."""
         if current_recording() is not None or not eager_mode.way_out():
             return False
         return not self.callee.is_transform
@@ -128,8 +128,8 @@ class Fallback(NamedTuple):
     def _may_answer(
         self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> bool:
-        """Tell if a call that raised is made again by Python itself: where a kernel raised, or a
-        recording with effects, none of which has taken place."""
+        """Return whether a call that raised is made again by Python itself: where a kernel raised,
+        or a recording with effects, none of which has taken place."""
         if current_recording() is not None or isinstance(error, CommitFailed):
             return False
         if self.is_switched_off():
@@ -190,8 +190,8 @@ class Fallback(NamedTuple):
         return error if places.is_ours(error) else without_frames(error, PACKAGE)
 
     def _takes_gradients(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Tell if the function takes gradients by its arguments itself: what recordings know, or
-        what its code spells."""
+        """Return whether the function takes gradients by its arguments itself, as recordings know
+        or its code spells."""
         callee = self.callee
         if self.callee.findings.takes_gradients is None:
             try:

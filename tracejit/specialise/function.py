@@ -158,7 +158,7 @@ class Function(Generic[P, R_co]):
             raise shown(fail("not-compiled", places.here(), function=self.name)) from None
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
-        """Tell why each kernel was made, and how to have fewer; of a call with these arguments,
+        """Explain why each kernel was made, and how to have fewer; of a call with these arguments,
         which kernel takes it, or why it would be recorded. Nothing is run.
 
         >>> import numpy as np

@@ -37,7 +37,7 @@ SUSPECTS = {
 
 
 def is_on() -> bool:
-    """Tell if TRACEJIT_CHECK=1 asks for two recordings."""
+    """Return whether TRACEJIT_CHECK=1 asks for two recordings."""
     return os.environ.get("TRACEJIT_CHECK") == "1"
 
 

@@ -126,7 +126,7 @@ def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Dif
 
 
 def _same_text(call: Call) -> str:
-    """Which arguments of a call are one object."""
+    """The arguments of a call that are one object, as a sentence."""
     groups = [group for group in groups_of(call) if len(group) > 1]
     return "; ".join(f"{_joined(group)} are one array" for group in groups) or "all are different"
 

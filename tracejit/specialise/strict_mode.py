@@ -28,12 +28,13 @@ NOT_PROMISED = (FloatingPointError, Warning)
 
 
 def is_strict() -> bool:
-    """Tell if TRACEJIT_STRICT=1 is set."""
+    """Return whether TRACEJIT_STRICT=1 is set."""
     return os.environ.get("TRACEJIT_STRICT") == "1"
 
 
 def is_mistake(error: BaseException) -> bool:
-    """Tell if an error is one of tracejit's own, which nothing in a user's program explains."""
+    """Return whether an error is one of tracejit's own, which nothing in a user's program
+    explains."""
     if isinstance(error, TracejitError):
         return isinstance(error, GraphError)
     return places.is_ours(error)

@@ -241,7 +241,7 @@ class Tracer:
         )
 
     def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
-        """Tell if nothing but these attributes is other than before: the next run has them lent.
+        """Return whether nothing but these attributes has changed: the next run has them lent.
         Otherwise they keep what they were assigned, for nothing takes place twice.
 
         Raises Failed where one holds neither a number nor an array of its own.
@@ -288,7 +288,7 @@ def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
 
 
 def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
-    """Tell if code that this call may reach takes gradients by its own arrays."""
+    """Return whether code that this call may reach takes gradients by its own arrays."""
     return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
 
 
