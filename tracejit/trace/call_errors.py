@@ -88,7 +88,7 @@ def _given(recorder: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str
 
 
 def _refuses(function: Any, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Tell if NumPy refuses a call, given zeros in place of what is recorded."""
+    """Return whether NumPy refuses a call, given zeros in place of recorded arrays."""
     call = tuple(args), dict(kwargs)
     if sum(getattr(leaf, "size", 0) for leaf in flatten(call)[0]) > MOST_ELEMENTS:
         return False

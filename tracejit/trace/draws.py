@@ -14,8 +14,8 @@ from tracejit.support.errors import fail
 
 
 def is_random(value: Any) -> bool:
-    """Tell if `value` is a random generator: Python's, or NumPy's, which imports np.random on first
-    use."""
+    """Return whether `value` is a random generator: Python's, or NumPy's, which imports np.random
+    on first use."""
     if isinstance(value, getattr(sys.modules.get("random"), "Random", ())):
         return True
     if "numpy.random" not in sys.modules:
@@ -25,7 +25,7 @@ def is_random(value: Any) -> bool:
 
 
 def is_generator(value: Any) -> bool:
-    """Tell if `value` is a Generator of NumPy's."""
+    """Return whether `value` is a Generator of NumPy's."""
     return "numpy.random" in sys.modules and type(value) is np.random.Generator
 
 

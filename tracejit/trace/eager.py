@@ -63,7 +63,7 @@ class Eager(threading.local, Recorder):
 
     @property
     def is_watched(self) -> bool:
-        """Tell if a tape, or a custom gradient looking for Variables, must see every operation."""
+        """True if a tape, or a custom gradient looking for Variables, must see every operation."""
         return bool(self.windows or self.logs)
 
     def record(self, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -140,7 +140,8 @@ class Eager(threading.local, Recorder):
         return node, seen
 
     def _is_reached(self, values: Sequence[Value]) -> bool:
-        """Tell if what is computed from `values` would be on a tape, were it not out of sight."""
+        """Return whether results of `values` would be on a tape, were they not computed out of
+        sight."""
         return any(
             value.index == OUT_OF_SIGHT or any(window.reaches(value) for window in self.windows)
             for value in values
@@ -277,7 +278,7 @@ class Eager(threading.local, Recorder):
             self.logs = outer
 
     def once(self, effect: Callable[[], Any]) -> Any:
-        """What `effect` answers; in a second run, what it answered in the first."""
+        """The answer of `effect`; in a second run, its answer in the first."""
         if self.replay is None:
             answer = effect()
         else:
@@ -337,7 +338,7 @@ class Eager(threading.local, Recorder):
         return moved
 
     def gives_numbers(self) -> bool:
-        """Tell if nothing is recorded and no tape is open."""
+        """True if nothing is recorded and no tape is open."""
         return not self.windows and not active.stack
 
     def note_constant(self, tensor: Tensor) -> None:
@@ -373,7 +374,7 @@ class Eager(threading.local, Recorder):
         return data.copy() if hasattr(data, "copy") else np.asarray(data)[()]
 
     def name_of(self, value: Value) -> str:
-        """What the user calls a value, for errors."""
+        """The user's name of a value, for errors."""
         frame = places.user_frame()
         for name, local in (frame.f_locals if frame is not None else {}).items():
             if type(local) in TENSORS and local._held is value:
@@ -395,7 +396,8 @@ EAGER = Eager()
 
 
 def nobody_watches() -> bool:
-    """Tell if Variables and Tensors may be read unseen: no tape is open, no function recorded."""
+    """Return whether Variables and Tensors may be read unseen: no tape is open, no function
+    recorded."""
     return not (EAGER.windows or EAGER.logs) and current_recording() is None
 
 

@@ -69,7 +69,7 @@ class Handling:
         self._shown_by = _shown_by()
 
     def change(self) -> str:
-        """Why what is computed now is for Python itself; nothing where it is not."""
+        """The reason why Python itself must compute from here on; "" where there is none."""
         if STATE() is not self.state:
             word = loudness()
             if word:
@@ -90,7 +90,7 @@ class Handling:
             raise Failed("floating", self.problem)
 
     def is_left_strict(self) -> bool:
-        """Tell if a RuntimeWarning has become an error since."""
+        """Return whether a RuntimeWarning has become an error since."""
         rule = _rule()
         return rule is not None and rule is not self._rule and rule[0] == "error"
 

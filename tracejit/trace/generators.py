@@ -65,7 +65,7 @@ class RecordedGenerator:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What it stands for, for the user's isinstance."""
+        """The class that it stands for, for the user's isinstance."""
         return np.random.Generator
 
     def __repr__(self) -> str:
@@ -125,7 +125,7 @@ RecordedGenerator.__name__ = "Generator"
 
 
 def _may_be_differentiated(value: Any) -> bool:
-    """Tell if `value` is recorded and may have a derivative: no Python number has."""
+    """Return whether `value` is recorded and may have a derivative: no Python number has."""
     return is_recorded(value) and value.type.is_inexact and value.type.form != "weak"
 
 

@@ -209,7 +209,7 @@ class ElementIterator:
 
     @property
     def finished(self) -> bool:
-        """Tell if there is no element left."""
+        """Return whether there is no element left."""
         return self.iterindex >= len(self._places)
 
     @property

@@ -17,14 +17,14 @@ PACKAGES = frozenset(("pandas", "xarray"))
 
 
 def is_labelled(cls: type) -> bool:
-    """Tell if objects of a class are arrays with labels: of pandas, xarray, or derived from
+    """Return whether objects of a class are arrays with labels: of pandas, xarray, or derived from
     these."""
     origins = {base.__module__.partition(".")[0] for base in cls.__mro__}
     return hasattr(cls, "__array__") and not PACKAGES.isdisjoint(origins)
 
 
 def has_labelled_inside(value: Any) -> bool:
-    """Tell if a container holds an array with labels."""
+    """Return whether a container holds an array with labels."""
     leaves = flatten(value)[0]
     return any(is_labelled(type(leaf)) for leaf in leaves if leaf is not value)
 

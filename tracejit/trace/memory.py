@@ -1,5 +1,4 @@
-"""Who owns the memory of a Tensor: what is written to an array is seen by its views, and the other
-way round.
+"""Memory of Tensors: a write to an array is seen by its views, and the other way round.
 
 Values never change; what changes is which value a Tensor stands for. A Tensor without an owner
 stands for the value it was made with. One that was written to is `Written`; a `View` derives its
@@ -27,7 +26,7 @@ COPY_FIRST = "write into a copy: x = x.copy()."
 
 
 class Owner(Protocol):
-    """What a Tensor asks about its memory."""
+    """The interface through which a Tensor asks about its memory."""
 
     def value_of(self, tensor: Any) -> Value:
         """The value that `tensor` stands for now."""
@@ -157,7 +156,7 @@ class View:
         return (*now, *[one for one in before if one is not None and one not in now])
 
     def shows(self, base: Any, index: Any) -> bool:
-        """Tell if this is base[index], as base is now."""
+        """Return whether this is base[index], as base is now."""
         if self.op is not getitem or self.base is not base or self.rest:
             return False
         return base._value is self.seen and self.params["index"] == index
@@ -176,7 +175,7 @@ class View:
         raise fail("write", tensor._recording.here(), call=call, target=target, fix=fix)
 
     def _surely_shares(self, held: Value) -> bool:
-        """Tell if the array of `held` surely lies in the memory of the base's."""
+        """Return whether the array of `held` surely lies in the memory of the base's."""
         if held.data is not None and self.seen.data is not None:
             return np.may_share_memory(held.data, self.seen.data)
         splits = self.op.order != "C" and only_splits(self.seen.type.shape, held.type.shape)
@@ -205,8 +204,8 @@ def seal(tensor: Any, what: str) -> None:
 
 
 def only_splits(before: Shape, after: Shape) -> bool:
-    """Tell if a reshape merges no axes, but splits them and adds axes of length one: whatever the
-    layout, that is a view.
+    """Return whether a reshape merges no axes, but splits them and adds axes of length one:
+    whatever the layout, that is a view.
 
     >>> only_splits((6, 4), (2, 3, 1, 4)), only_splits((2, 3), (6,))
     (True, False)
@@ -223,8 +222,8 @@ def only_splits(before: Shape, after: Shape) -> bool:
 
 
 def lies_in_order(tensor: Any) -> bool:
-    """Tell if the array that is `tensor` surely lies in memory in C order, without gaps: writing to
-    it does not move it."""
+    """Return whether the array of `tensor` surely lies in memory in C order, without gaps: writing
+    to it does not move it."""
     shown = [tensor]
     while type(owner := shown[-1]._owner) is View and owner.op.order == "kept":
         shown.append(owner.base)
@@ -249,7 +248,7 @@ def lay_like(value: Value, tensor: Any) -> None:
 
 
 def _is_in_order(value: Value, recording: Any) -> bool:
-    """Tell if what computes `value` gives an array in C order."""
+    """Return whether the node of `value` returns an array in C order."""
     pending, met = [value], {value}
     while pending:
         one = pending.pop()

@@ -115,8 +115,8 @@ class Attributes:
 
 
 def is_lendable(holder: Any, name: str, value: Any) -> bool:
-    """Tell if an attribute with this value may be lent: nothing but its class stands between it
-    and the code that reads it."""
+    """Return whether an attribute with this value may be lent: nothing but its class stands between
+    it and the code that reads it."""
     if not (type(value) in NUMBERS or _is_array(value)):
         return False
     cls: Any = type(holder)
@@ -135,7 +135,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Tell if two values of an attribute are the same for a kernel that they are part of."""
+    """Return whether two values of an attribute are the same for a kernel that they are part of."""
     if type(one) is np.ndarray or type(other) is np.ndarray:
         return one is other
     return type(one) is type(other) and repr(one) == repr(other)
@@ -188,13 +188,14 @@ class Loan:
 
     @property
     def is_open(self) -> bool:
-        """Tell if the recording is under way."""
+        """Return whether the recording is under way."""
         return self._is_open and self.recording.open is True
 
     # What the recording thread does
 
     def has(self, holder: Any, name: str) -> bool:
-        """Tell if an attribute is lent; Escaped where code asks for all that an object holds."""
+        """Return whether an attribute is lent; Escaped where code asks for all that an object
+        holds."""
         if not self.is_open:
             return False
         if name in WHOLE and id(holder) in self._holders:
@@ -360,8 +361,8 @@ def _hooks_of(cls: Any) -> dict[str, Any]:
 
 
 def others_lend() -> bool:
-    """Tell if another thread has a loan: guards over the class of what is lent do not hold
-    meanwhile."""
+    """Return whether another thread has a loan: meanwhile, guards over the class of a lent object
+    do not hold."""
     return bool(_LOANS) and any(thread != threading.get_ident() for thread in list(_LOANS))
 
 

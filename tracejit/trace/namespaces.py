@@ -29,13 +29,13 @@ def recorded_argument(*args: Any) -> Any:
 
 
 def _is_data(arg: Any) -> bool:
-    """Tell if a sequence stands for an array: a list, or a tuple that holds one; others are sizes,
-    axes and their like."""
+    """Return whether a sequence stands for an array: a list, or a tuple that holds one; others are
+    sizes, axes and their like."""
     return type(arg) is list or (type(arg) is tuple and _holds_array(arg))
 
 
 def _holds_array(sequence: Any) -> bool:
-    """Tell if a Tensor or a Variable that is no Python number is in a sequence."""
+    """Return whether a Tensor or a Variable that is no Python number is in a sequence."""
     recorded = [leaf for leaf in flatten(sequence)[0] if hasattr(type(leaf), "__tracejit_record__")]
     return any(leaf.type.form != "weak" for leaf in recorded)
 

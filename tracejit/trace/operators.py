@@ -21,7 +21,7 @@ POWER = operator.pow
 
 
 def is_weak(operand: Any) -> bool:
-    """Tell if an operand is a Python number, recorded or not."""
+    """Return whether an operand is a Python number, recorded or not."""
     kind = type(operand)
     return kind in WEAK_DTYPES or (
         hasattr(kind, "__tracejit_record__") and operand.type.form == "weak"
@@ -29,7 +29,8 @@ def is_weak(operand: Any) -> bool:
 
 
 def is_foreign(number: Any, other: Any) -> bool:
-    """Tell if Python must decide between a Python number and `other`: 2 == "text", 2 * [x]."""
+    """Return whether Python must decide between a Python number and `other`: 2 == "text", 2 *
+    [x]."""
     if number.type.form != "weak" or hasattr(type(other), "__tracejit_record__"):
         return False
     return type_of(other) is None

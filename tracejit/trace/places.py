@@ -67,7 +67,7 @@ def frame_that_raised(error: BaseException) -> FrameType | None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Tell if code of tracejit has raised `error`."""
+    """Return whether code of tracejit has raised `error`."""
     frame = frame_that_raised(error)
     return frame is None or frame.f_code.co_filename.startswith(PACKAGE)
 
@@ -89,7 +89,7 @@ def assigned_elements() -> str:
 
 
 def only_calls(attribute: str) -> bool:
-    """Tell if the user's running statement names an attribute only to call it."""
+    """Return whether the user's running statement names an attribute only to call it."""
     frame = user_frame()
     if frame is None:
         return False
@@ -109,7 +109,7 @@ def only_calls(attribute: str) -> bool:
 
 
 def user_depth() -> int:
-    """How many frames the user's line is above the function that asks, as `warnings.warn` counts
+    """The number of frames from the caller up to the user's line, as `warnings.warn` counts
     them."""
     frame = sys._getframe(1)
     depth, user = 1, user_frame()
@@ -119,7 +119,7 @@ def user_depth() -> int:
 
 
 def is_internal(frame: FrameType) -> bool:
-    """Tell if a frame runs code of tracejit, NumPy or SciPy, or stands between these."""
+    """Return whether a frame runs code of tracejit, NumPy or SciPy, or stands between these."""
     filename = frame.f_code.co_filename
     inside = _internal.get(filename)
     if inside is None:
@@ -306,7 +306,7 @@ def _location(
 
 
 def location(frame: FrameType) -> tuple[Location, tuple[str, int]]:
-    """Where `frame` is: its location, and the file and line in it."""
+    """The location of `frame`, and the file and line in it."""
     while frame.f_code.co_name in COMPREHENSIONS and frame.f_back is not None:
         if frame.f_code not in frame.f_back.f_code.co_consts:
             break

@@ -104,7 +104,7 @@ def _last(statement: ast.stmt) -> int:
 
 
 def _shows(statement: ast.stmt, frame: FrameType) -> bool:
-    """Tell if a statement is a call of what prints or logs, whose result nobody takes."""
+    """Return whether a statement is a call that prints or logs, whose result nobody takes."""
     if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
         return False
     called = _resolved(statement.value.func, frame)

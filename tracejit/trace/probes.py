@@ -65,7 +65,7 @@ class Probe(Whole):
         return self.nodes[self._start :]
 
     def depends(self, value: Value) -> bool:
-        """Tell if `value` is computed from a placeholder."""
+        """Return whether `value` is computed from a placeholder."""
         for node in self.nodes[self._seen :]:
             self.dependent.update(dependent_results(node, self.dependent))
         self._seen = len(self.nodes)
@@ -82,9 +82,9 @@ class Probe(Whole):
         self.zeros.add(value)
 
     def knows(self, value: Value) -> bool:
-        """Tell if reading `value` would lose a dependence."""
+        """Return whether reading `value` would lose a dependence."""
         return self.depends(value)
 
     def reaches(self, value: Value) -> bool:
-        """Tell if `value` is computed from a placeholder."""
+        """Return whether `value` is computed from a placeholder."""
         return self.depends(value)

@@ -50,8 +50,8 @@ def current_recording() -> Recording | None:
 
 
 class Event(NamedTuple):
-    """What takes place when the call has succeeded: a Variable gets a value, or an array that is an
-    argument, by name; or `run` is called with several."""
+    """An effect after the call has succeeded: a Variable gets a value, or an array argument, by
+    name, is written; or `run` is called with several values."""
 
     variable: Any
     run: Callable[..., Any] | None
@@ -150,7 +150,7 @@ class Recording(Recorder):
             raise Failed("floating", self.handling.problem)
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
-        """Tell if an op on these numbers can be computed now: none depends on a draw."""
+        """Return whether an op on these numbers can be computed now: none depends on a draw."""
         return not op.effect and all(
             isinstance(value, Constant) or value in self.known for value in values
         )
@@ -305,7 +305,7 @@ class Recording(Recorder):
     # Memory
 
     def starts_in_order(self, value: Value) -> bool:
-        """Tell if an argument lies in C order, which is then checked at each call."""
+        """Return whether an argument lies in C order, which is then checked at each call."""
         if value in self.in_order:
             self.relied_on.add(value)
         return value in self.in_order
@@ -416,7 +416,7 @@ class Recording(Recorder):
         self.open = False
 
     def name_of(self, value: Value) -> str:
-        """What the user calls a value, for errors."""
+        """The user's name of a value, for errors."""
         self._namer.catch_up()
         return super().name_of(value)
 

@@ -61,7 +61,8 @@ def _name_of(matrix: Any) -> str:
 
 
 def same_memory(one: Any, other: Any) -> bool:
-    """Tell if two objects are one matrix: of one class and shape, its numbers in one memory."""
+    """Return whether two objects are one matrix: of one class and shape, its numbers in one
+    memory."""
     if type(one) is not type(other) or not is_sparse(type(one)) or one.shape != other.shape:
         return False
     pairs = [(vars(one).get(name), vars(other).get(name)) for name in {*vars(one), *vars(other)}]

@@ -116,8 +116,8 @@ class Recorder:
         return values
 
     def shows_text(self) -> bool:
-        """Tell if text of what has no numbers, which the program is making, is for a person to look
-        at: printed, logged, or the message of an exception."""
+        """Return whether the text that the program makes of a value without numbers is for a person
+        to look at: printed, logged, or the message of an exception."""
         destination = destination_of_text()
         self.raises_text |= destination == "raise"
         return bool(destination)
@@ -167,7 +167,8 @@ class Recorder:
                 raise fail("rule-not-linear", self.here(), **words)
 
     def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
-        """How pickle makes what `value` stands for, which is `data`: a number as itself."""
+        """The recipe by which pickle makes what `value` stands for, which is `data`: a number as
+        itself."""
         return type(data), (data,)
 
     def numpy(self, value: Value) -> np.ndarray:
@@ -183,7 +184,7 @@ class Recorder:
 
     @property
     def writes(self) -> int:
-        """How many writes have taken place."""
+        """The number of writes that have taken place."""
         return self._writes
 
     def check_writable(self, tensor: Tensor, call: str) -> None:
@@ -204,11 +205,11 @@ class Recorder:
         return value
 
     def starts_in_order(self, value: Value) -> bool:
-        """Tell if an argument lies in C order at each call."""
+        """Return whether an argument lies in C order at each call."""
         return False
 
     def gives_numbers(self) -> bool:
-        """Tell if what is computed may be written into plain arrays: nothing is lost with it."""
+        """Return whether results may be written into plain arrays: nothing is lost with it."""
         return False
 
     def note_constant(self, tensor: Tensor) -> None:
@@ -216,7 +217,7 @@ class Recorder:
 
     @contextmanager
     def inside_scope(self) -> Iterator[None]:
-        """What was made before cannot be written to meanwhile."""
+        """A scope in which arrays that were made before cannot be written to."""
         outer = self.scope
         self._scopes += 1
         self.scope = self._scopes
@@ -382,7 +383,7 @@ class Recorder:
         return places.here()
 
     def name_of(self, value: Value) -> str:
-        """What the user calls a value, for errors."""
+        """The user's name of a value, for errors."""
         if isinstance(value, Constant):
             return (
                 constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)

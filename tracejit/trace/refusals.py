@@ -49,7 +49,8 @@ def none_caught(function: str) -> Iterator[None]:
 
 
 def _is_refusal(error: TracejitError) -> bool:
-    """Tell if NumPy would have gone on: it raises, too, where a number is asked of an array."""
+    """Return whether NumPy would have gone on: it raises, too, where a number is asked of an
+    array."""
     asked, call = error.words.get("type"), str(error.words.get("call"))
     if isinstance(asked, ArrayType) and asked.size != 1 and call.startswith(_CONVERSIONS):
         return False
@@ -57,8 +58,9 @@ def _is_refusal(error: TracejitError) -> bool:
 
 
 def _is_caught_by_program(error: TracejitError) -> bool:
-    """Tell if the frame that the error came to last is the program's, or of a package that it uses
-    other than NumPy and Python's own, and does not name what it catches as an error of tracejit."""
+    """Return whether the frame that the error came to last is the program's, or of a package that
+    it uses other than NumPy and Python's own, and does not name what it catches as an error of
+    tracejit."""
     if error.__traceback__ is None:
         return False
     code = error.__traceback__.tb_frame.f_code

@@ -38,7 +38,7 @@ class Replay:
         self.answers = iter(run.answers)
 
     def knows(self, variable: Any) -> bool:
-        """Tell if `variable` was there before the forward run, which met it."""
+        """Return whether `variable` was there before the forward run, which met it."""
         return id(variable) in self.run.versions
 
     def version(self, variable: Any) -> Value | None:

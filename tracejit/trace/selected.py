@@ -1,4 +1,4 @@
-"""What a recorded mask selects: `a[mask]`, whose length nobody knows while it is recorded.
+"""Elements selected by a recorded mask: `a[mask]`, whose length is unknown during recording.
 
 It can be computed with, element by element, along with numbers and what the same mask selects; it
 can be added up, and written back under the mask: `a[a < 0] *= 2`, `np.mean(a[a > 0])`. All of it is
@@ -51,7 +51,7 @@ class Selected:
         return np.expand_dims(self.mask, axes) if extra else self.mask
 
     def is_of(self, mask: Any) -> bool:
-        """Tell if `mask` selects the same."""
+        """Return whether `mask` selects the same."""
         return is_recorded(mask) and mask._value is self.mask._value
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -1,5 +1,4 @@
-"""What a call looks like: its arguments bound to the function's parameters, taken apart into
-leaves.
+"""Signature of a call: its arguments bound to the function's parameters, flattened into leaves.
 
 A leaf is an array, a NumPy scalar, a Python number, a random generator, a sparse matrix, a
 Variable, which selects a kernel by identity, or static: anything else hashable, which selects one
@@ -73,7 +72,7 @@ class TensorSpec:
 
 
 def has_type(leaf: Leaf, type: ArrayType | None, numbers: dict[str, int]) -> bool:
-    """Tell if a leaf is of a type; the free dimensions of that are put into `numbers`."""
+    """Return whether a leaf is of a type; the free dimensions of that are put into `numbers`."""
     mine = leaf.type
     is_spec = isinstance(leaf.value, TensorSpec) and None in leaf.value.shape
     if type is mine or type is None or mine is None or type.sizes is None:
@@ -104,7 +103,7 @@ class Leaf(NamedTuple):
     given: Any = None
 
     def is_like(self, other: Leaf) -> bool:
-        """Tell if a kernel that takes this leaf may take `other`, if numbers agree."""
+        """Return whether a kernel that takes this leaf may take `other`, if numbers agree."""
         if self.role != other.role or self.given is not other.given:
             return False
         if not has_type(other, self.type, {}):
@@ -136,7 +135,7 @@ class Call(NamedTuple):
 
 
 def is_alike(one: Call, other: Call) -> bool:
-    """Tell if two calls have the same signature, whatever the numbers in them are."""
+    """Return whether two calls have the same signature, whatever the numbers in them are."""
     return one.structures == other.structures and all(
         mine.is_like(its) for mine, its in zip(one.leaves, other.leaves, strict=True)
     )
@@ -169,8 +168,8 @@ def inside_method(decorator: Callable[[Any], Any], f: Any) -> Any:
 
 
 def is_no_spec(given: Any) -> bool:
-    """Tell if what describes an argument is meant for a TensorSpec, or a structure of such, and is
-    none."""
+    """Return whether the description of an argument was meant as a TensorSpec, or a structure of
+    such, and is none."""
     if not isinstance(given, (tuple, list, type, np.dtype, np.ndarray)):
         return False
     return all(type(leaf) is not TensorSpec for leaf in flatten(given)[0])

@@ -17,7 +17,8 @@ DISPATCH = "_matmul_dispatch"
 
 
 def is_sparse(cls: type) -> bool:
-    """Tell if objects of a class are sparse matrices or arrays of SciPy's, or stand for one."""
+    """Return whether objects of a class are sparse matrices or arrays of SciPy's, or stand for
+    one."""
     if hasattr(cls, "__tracejit_sparse__"):
         return True
     library = sys.modules.get("scipy.sparse")
@@ -25,12 +26,13 @@ def is_sparse(cls: type) -> bool:
 
 
 def is_like_matrix(one: Any, other: Any) -> bool:
-    """Tell if a kernel that takes one matrix may take another."""
+    """Return whether a kernel that takes one matrix may take another."""
     return type(one) is type(other) and one.shape == other.shape and one.dtype == other.dtype
 
 
 def hands_over(frame: FrameType) -> bool:
-    """Tell if the code that asks is SciPy's product, which then gets no array from a Tensor."""
+    """Return whether the code that asks is SciPy's product, which then gets no array from a
+    Tensor."""
     if frame.f_code.co_name != DISPATCH:
         return False
     return str(frame.f_globals.get("__name__")).startswith("scipy.sparse")
@@ -47,7 +49,7 @@ def times(left: Any, right: Any) -> Any:
 
 
 def multiplies(symbol: str, matrix: Any) -> bool:
-    """Tell if an operator between `matrix` and an array is the matrix product."""
+    """Return whether an operator between `matrix` and an array is the matrix product."""
     if not is_sparse(type(matrix)):
         return False
     return symbol == "@" or (

@@ -88,15 +88,15 @@ class Window:
         return self.reads.get(id(variable), (variable, ()))[1]
 
     def sees(self, operands: Sequence[Value]) -> bool:
-        """Tell if an operation on `operands` depends on what is watched."""
+        """Return whether an operation on `operands` depends on a watched value."""
         return not self.known.isdisjoint(operands)
 
     def knows(self, value: Value) -> bool:
-        """Tell if `value` is watched, or computed from what is watched."""
+        """Return whether `value` is watched, or computed from a watched value."""
         return value in self.known
 
     def reaches(self, value: Value) -> bool:
-        """Tell if `value` is on this tape, or one that this window stands for."""
+        """Return whether `value` is on this tape, or one that this window stands for."""
         return value in self.known
 
     def add(self, node: Node) -> None:
@@ -222,8 +222,8 @@ class Sight:
 
 
 class Whole(Window):
-    """What Python does in the place of a recording: all that is computed, and the values that every
-    Variable had."""
+    """The window of a run by Python in place of a recording: all that is computed, and the values
+    that every Variable had."""
 
     __slots__ = ()
 
@@ -265,9 +265,9 @@ class Sieve(Window):
         return False
 
     def reaches(self, value: Value) -> bool:
-        """Tell if a window has `value`."""
+        """Return whether a window has `value`."""
         return any(window.reaches(value) for window in self.windows)
 
     def knows(self, value: Value) -> bool:
-        """Tell if `value` may be on a tape: inside, anything may be."""
+        """Return whether `value` may be on a tape: inside, anything may be."""
         return value.type.is_inexact

@@ -54,7 +54,7 @@ class Structure(NamedTuple):
         return 1 if self.cls is None else sum(child.size for child in self.children)
 
     def has(self, cls: type) -> bool:
-        """Tell if a container of this class is in it, or is it."""
+        """Return whether a container of this class is in it, or is it."""
         return self.cls is cls or any(child.has(cls) for child in self.children)
 
     def classes(self) -> list[type]:
@@ -66,7 +66,7 @@ class Structure(NamedTuple):
         return inside if self.cls in BUILTIN else [self.cls, *inside]
 
     def is_like(self, other: Structure) -> bool:
-        """Tell if `other` is the same, in whatever order its dicts list their keys."""
+        """Return whether `other` is the same, in whatever order its dicts list their keys."""
         if self.cls is not other.cls or self.keys != other.keys:
             return False
         pairs = zip(self.children, other.children, strict=True)
@@ -100,7 +100,7 @@ def _keys(value: Any) -> tuple[Any, ...] | None:
 
 
 def _is_constant(value: Any) -> bool:
-    """Tell if nothing about an element of a set can change, nor be differentiated."""
+    """Return whether nothing about an element of a set can change, nor be differentiated."""
     if type(value) in (tuple, frozenset):
         return all(map(_is_constant, value))
     return isinstance(value, _CONSTANTS) and not hasattr(type(value), "__tracejit_record__")

@@ -36,7 +36,8 @@ class Question(NamedTuple):
     attributes: tuple[str, ...]
 
     def asks_a_tensor(self, frame: FrameType) -> bool:
-        """Tell if the call, which is about to be made in `frame`, asks for the type of a Tensor."""
+        """Return whether the call, which is about to be made in `frame`, asks for the type of a
+        Tensor."""
         value = frame.f_locals.get(self.name, _MISSING)
         for attribute in self.attributes:
             value = getattr(value, "__dict__", {}).get(attribute, _MISSING)

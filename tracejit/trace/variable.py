@@ -32,7 +32,8 @@ _serials = count()
 
 
 def current_recorder() -> Recorder:
-    """What takes operations on this thread now: the function being recorded, or the eager one."""
+    """The recorder of operations on this thread now: the function being recorded, or the eager
+    one."""
     return current_recording() or EAGER
 
 
@@ -130,7 +131,7 @@ class Variable(ArrayContainer):
 
     @property
     def trainable(self) -> bool:
-        """Tell if tapes watch it by themselves."""
+        """True if tapes watch it by themselves."""
         return self._trainable
 
     @property

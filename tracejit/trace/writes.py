@@ -34,7 +34,7 @@ USE_NAMESPACE = (
 
 
 def is_tensor(target: Any) -> bool:
-    """Tell if `target` is a Tensor, which can be written to."""
+    """Return whether `target` is a Tensor, which can be written to."""
     return hasattr(type(target), "_write")
 
 
@@ -52,7 +52,7 @@ def _refuse(call: str) -> NoReturn:
 
 
 def is_write(error: BaseException) -> bool:
-    """Tell if NumPy has raised `error`, assigning a Tensor to elements of a plain array."""
+    """Return whether NumPy has raised `error`, assigning a Tensor to elements of a plain array."""
     return type(error) is ValueError and str(error).startswith("setting an array element")
 
 
@@ -334,7 +334,7 @@ def _partition(x: Any, kth: Any, axis: int = -1, **options: Any) -> None:
 
 
 def targets_of(function: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What a call would write into."""
+    """The arrays that a call would write into."""
     out = kwargs.get("out")
     if function in WRITERS or method == "at":
         return args[:1]
