@@ -313,7 +313,7 @@ def test_too_many_ways_are_pythons() -> None:
             np.testing.assert_array_equal(gradient, np.where(x > 0, 1.0, -2.0))
     assert f.tracing_count == 4 and len(f.kernels) == 1
     assert [each.filename for each in caught] == [__file__] * 2
-    assert "a way through the function that is none of the 4 recorded" in str(caught[0].message)
+    assert "a branch that is in none of the 4 recorded traces" in str(caught[0].message)
     hessian = tj.hessian(tj.function(many, max_paths=1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -143,7 +143,7 @@ def test_arrays_compared_by_content_are_told_with_the_fix() -> None:
     assert "compared" not in f.explain()
 
 
-def test_ways_through_the_function_are_told() -> None:
+def test_recorded_traces_are_told() -> None:
     @tj.function
     def f(x: Any) -> Any:
         if x.sum() > 0:
@@ -151,14 +151,14 @@ def test_ways_through_the_function_are_told() -> None:
         return -x
 
     f(X)
-    words = "which may part at `if x.sum() > 0:` (f:1)."
-    assert f"Kernel 1 knows 1 way through the function, {words}" in f.explain()
+    words = "with decisions at `if x.sum() > 0:` (f:1)."
+    assert f"Kernel 1 has 1 recorded trace, {words}" in f.explain()
     f(-X)
-    assert f"Kernel 1 knows 2 ways through the function, {words}" in f.explain()
+    assert f"Kernel 1 has 2 recorded traces, {words}" in f.explain()
     assert f.explain().startswith("f has 1 kernel.\nKernel 1 was made for the first call: x f8")
     assert f.cache_info()[:2] == (1, 2)
     assert f.explain(X) == (
-        "Kernel 1 takes this call, if it goes by 2 ways through the function; another is recorded "
+        "Kernel 1 takes this call if it follows one of 2 recorded traces; another is recorded "
         "as well."
     )
 

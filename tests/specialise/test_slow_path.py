@@ -86,7 +86,7 @@ def test_one_branch_too_many_is_for_python(taped: bool) -> None:
     args = (tj.constant(-X) if taped else -X,)
     with pytest.raises((Failed, NotImplementedError)) as caught:
         made.table.calls[0](*args) if not taped else made.slow_path.call(args, {}, ())
-    with pytest.warns(tj.TracejitWarning, match="none of the 1 recorded"):
+    with pytest.warns(tj.TracejitWarning, match="none of the 1 recorded traces"):
         found, problem = made.slow_path.after(caught.value, args, {})
     assert problem is None
     assert_same(found.numpy() if taped else found, np.cos(-X))

@@ -106,7 +106,7 @@ def test_traces_that_begin_alike_are_joined() -> None:
     assert (first.is_uniform, first.is_full(2)) == (True, False)
     assert other.joined_to(first) is first
     assert (len(first), first.is_uniform, first.is_full(2)) == (2, False, True)
-    assert (first.failed().row, first.failed().detail) == ("ways", "2")
+    assert (first.failed().row, first.failed().detail) == ("traces", "2")
     for x, expected in ((X, np.sin(X)), (-X, (np.exp(-X), -X))):
         found, outcomes = first.attempt([tj.constant(x)])
         assert outcomes is None

@@ -258,7 +258,7 @@ def test_one_way_too_many_warns_at_once() -> None:
 
     assert warned(lambda: f(X), 3) == []
     (told,) = warned(lambda: f(-X), 3)
-    assert "none of the 1 recorded" in str(told.message)
+    assert "none of the 1 recorded traces" in str(told.message)
     assert "3 calls" in f.explain()
 
 
@@ -305,7 +305,7 @@ def test_clearing_forgets() -> None:
 def test_every_cause_is_triggered() -> None:
     rows = {"overlap" if one is container else one.__name__ for one in WAYS}
     # Floating-point errors have tests of their own in tests/trace/test_floating.py.
-    assert rows | {"ways", "long", "reads", "floating", "warned"} == set(CAUSES)
+    assert rows | {"traces", "long", "reads", "floating", "warned"} == set(CAUSES)
 
 
 def test_a_kernel_that_only_warns_is_told_by_explain_alone() -> None:

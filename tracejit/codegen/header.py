@@ -78,7 +78,7 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
             lines += _entry("memory", _memory(facts.memory, facts.memory.budget))
     if facts.traces:
         taken = "1 recorded" if facts.traces == 1 else f"{facts.traces} recorded"
-        lines += _entry("ways", f"{taken}; any other raises BranchNotRecorded".split(" "))
+        lines += _entry("traces", f"{taken}; any other raises BranchNotRecorded".split(" "))
     lines += _entry("key", [facts.key])
     lines += _entry("made for", [facts.made_for])
     return "\n".join(lines) + "\n"

@@ -61,17 +61,17 @@ def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
         )
 
 
-def ways_recorded(entry: Entry, kernel: str) -> Iterator[str]:
-    """The ways through the function that a kernel knows, and where they part."""
+def traces_recorded(entry: Entry, kernel: str) -> Iterator[str]:
+    """The number of traces that a kernel has joined, and the lines of their decisions."""
     lines = _decisions(entry)
     if lines:
         told = ", ".join(lines[:MOST_LINES]) + (", ..." if len(lines) > MOST_LINES else "")
-        yield f"{_capitalised(kernel)} knows {_ways(entry)}, which may part at {told}."
+        yield f"{_capitalised(kernel)} has {_traces(entry)}, with decisions at {told}."
 
 
-def _ways(entry: Entry) -> str:
+def _traces(entry: Entry) -> str:
     count = len(entry.traces.traces)
-    return f"{count} way{'s' if count > 1 else ''} through the function"
+    return f"{count} recorded trace{'s' if count > 1 else ''}"
 
 
 def _decisions(entry: Entry) -> list[str]:
@@ -168,7 +168,7 @@ class History:
         notes = (
             text
             for entry, its, _ in self.table.compiled
-            for note in (ways_recorded, contents_compared)
+            for note in (traces_recorded, contents_compared)
             for text in note(entry, self._number(its))
         )
         return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])
@@ -181,7 +181,7 @@ class History:
                 told = f"{_capitalised(self._number(kernel))} takes this call"
                 if not _decisions(entry):
                     return f"{told}."
-                return f"{told}, if it goes by {_ways(entry)}; another is recorded as well."
+                return f"{told} if it follows one of {_traces(entry)}; another is recorded as well."
         reason = reason_for(call, self.table.compiled, static, None)
         because = reason.because(self._number)
         return f"No kernel takes this call, because {because}. {reason.advice()}"

@@ -102,7 +102,7 @@ def _operand(value: Value, numbers: dict[Value, int]) -> Any:
 
 
 def _difference(node: Node | None, other: Node | None) -> str:
-    """In which way two nodes differ."""
+    """The difference between two nodes, in words."""
     if node is None or other is None:
         longer = "second" if node is None else "first"
         return f"the {longer} goes on where the other ends"

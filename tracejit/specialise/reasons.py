@@ -87,9 +87,9 @@ def reason_for(
     call: Call, made: Sequence[CompiledCall], static: Mapping[str, str], onto: Kernel | None
 ) -> Reason:
     """Find why no kernel fits `call`: its differences from the nearest, the newest of these; `onto`
-    would fit, but for the way that the call takes through the function."""
+    would fit, but for the branches that the call takes."""
     if onto is not None:
-        return Reason(_spelled(call), onto, (Difference("way", "what it decides"),))
+        return Reason(_spelled(call), onto, (Difference("trace", "what it decides"),))
     best: tuple[list[Difference], Entry, Kernel] | None = None
     for entry, kernel, _ in reversed(made[-MOST_COMPARED:]):
         found = differences(entry, call, static)
@@ -221,7 +221,7 @@ def labels_of(call: Call) -> dict[int, str]:
 def _leaf_difference(
     mine: Leaf, other: Leaf, entry: Entry, static: Mapping[str, str]
 ) -> Difference | None:
-    """In which way a leaf is not what the kernel takes; None where it is."""
+    """The difference between a leaf and what the kernel takes; None where it fits."""
     what = words_of(other)
     if mine.given is not other.given:
         return Difference("kind", what, *_kinds(mine, other))
@@ -253,7 +253,7 @@ def _leaf_difference(
 
 
 def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference | None:
-    """In which way the type of a leaf is another; None where it differs in free dimensions."""
+    """The difference between the types of two leaves; None where only free dimensions differ."""
     what = words_of(other)
     if other.role == "number":
         return Difference("kind", what, *_kinds(mine, other))

@@ -85,8 +85,8 @@ class Finished(NamedTuple):
         return Answers(self.outputs, self.commits)
 
     def numbered(self) -> tuple[Answers, Indices]:
-        """The same of a kernel that answers the number of the way after the results; and where that
-        is."""
+        """The same for a kernel that returns the number of the trace after the results; and the
+        index of that number."""
         count = self.recorded.outputs
 
         def moved(indices: Indices) -> Indices:

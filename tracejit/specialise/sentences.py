@@ -112,9 +112,9 @@ SENTENCES = {
         then="What the function computes from it outside of recorded operations is a constant.",
         fix="pass it as an argument, or hold it in a tj.Variable.",
     ),
-    "way": Sentence(
-        "a way through the function could not be joined to the others",
-        then="The ways in one kernel read the same numbers, and begin alike.",
+    "trace": Sentence(
+        "a trace of the function could not be joined to the others",
+        then="The traces in one kernel read the same numbers, and begin alike.",
     ),
     "unseen": Sentence("something that the function reads had changed and changed back"),
     "changing": Sentence(

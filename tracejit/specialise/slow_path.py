@@ -123,4 +123,4 @@ class SlowPath(NamedTuple):
             if found is None:
                 return MISS
             seen, tried = self.table.calls, [found]
-        raise Failed("ways", str(self.max_paths))
+        raise Failed("traces", str(self.max_paths))

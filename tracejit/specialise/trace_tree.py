@@ -194,7 +194,7 @@ class TraceTree:
 
     def failed(self) -> Failed:
         """The error for a call that takes yet another branch."""
-        return Failed("long" if self.is_long else "ways", str(len(self.traces)))
+        return Failed("long" if self.is_long else "traces", str(len(self.traces)))
 
     def join(self, trace: Trace) -> None:
         """Add a trace. Raises Misfit where it does not begin as the others do."""

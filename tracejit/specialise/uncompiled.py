@@ -102,15 +102,15 @@ CAUSES = {
     ),
     "long": Cause(
         AS_PYTHON,
-        f"the call takes a way through the function that is none of the {{detail}} recorded, whose "
-        f"code has more than {MAX_NODES:,} operations",
+        f"the call takes a branch that is in none of the {{detail}} recorded traces, whose code "
+        f"has more than {MAX_NODES:,} operations",
         "choose between arrays with np.where(condition, a, b).",
         patience=1,
     ),
-    "ways": Cause(
+    "traces": Cause(
         AS_PYTHON,
-        "the call takes a way through the function that is none of the {detail} recorded",
-        "choose between arrays with np.where(condition, a, b), or allow more ways, "
+        "the call takes a branch that is in none of the {detail} recorded traces",
+        "choose between arrays with np.where(condition, a, b), or allow more traces, "
         "@tj.function(max_paths=...).",
         patience=1,
     ),

@@ -1,4 +1,4 @@
-"""Every way tracejit gives up, in one table, whose rows for gradients stand in
+"""Error table: every error that tracejit raises, in one table, whose rows for gradients stand in
 `gradient_errors`.
 
 A row of `ERRORS` is one situation: the exception class, what happened (in the user's spelling),
@@ -140,7 +140,7 @@ ERRORS: dict[str, Row] = {
     "not-compiled": Row(
         UnsupportedError,
         "what Python goes by in {function} cannot be recorded: a callback's answer, a cotangent, "
-        "or too many ways through it (max_paths).",
+        "or too many traces of it (max_paths).",
         "this transform cannot be computed by plain Python instead.",
         "choose between arrays with np.where(condition, a, b).",
     ),

@@ -13,8 +13,8 @@ class Options(NamedTuple):
     `static_argnums` and `static_argnames` choose arguments whose Python numbers always select a
     kernel. `cache=False` keeps kernels off the disk. `exact=True` promises NumPy's bits for ever:
     no rewrite that changes rounding. `name` is the name in generated code. Where Python goes by
-    values of arrays, `max_paths` ways through the function are recorded; calls that take yet
-    another run as plain Python. `dynamic_shapes=False`
+    values of arrays, up to `max_paths` traces of the function are recorded; calls that take yet
+    other branches run as plain Python. `dynamic_shapes=False`
     makes a kernel for every shape; "auto" leaves a dimension free from its second size on.
     `input_signature`, one TensorSpec for each argument, leaves those free from the first call on
     that are None in it. Where a kernel has tiles, they run on up to so many `threads`, whose
