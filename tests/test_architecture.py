@@ -444,12 +444,14 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "addends", "choices", "common_factors", "diagonals", "factors", "insets", "layout",
-                "like_terms", "log_sums", "long_axis", "magnitudes", "reductions", "scatters",
-                "softplus", "solves", "sums", "triangles", "weighted_squares",
+                "addends", "axes", "choices", "coefficients", "common_factors", "conditions",
+                "diagonals", "factors", "flat_indices", "flattening_analysis", "insets", "layout",
+                "layout_analysis", "like_terms", "log_sums", "long_axis", "magnitudes", "patterns",
+                "ranges", "reassociate", "reductions", "rewrites", "scatters", "slice_updates",
+                "softplus", "solves", "sum_of_products", "sums", "triangles", "weighted_squares",
             )
         ),
-        "to be replaced",
+        "not yet by traits",
     ),
 }  # fmt: skip
 
