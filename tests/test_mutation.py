@@ -50,7 +50,9 @@ def test_a_fault_has_its_place_by_its_text(tmp_path: Path) -> None:
 
 def test_faults_are_chosen_by_words() -> None:
     assert chosen([]) == list(FAULTS)
-    assert [fault.name for fault in chosen(["parentheses"])] == ["a - (b - c) loses its parentheses"]
+    assert [fault.name for fault in chosen(["parentheses"])] == [
+        "a - (b - c) loses its parentheses"
+    ]
 
 
 def test_every_fault_changes_something_and_has_tests() -> None:
