@@ -42,8 +42,8 @@ from tracejit.ops.contractions import (
     steps_along,
     work_of,
 )
-from tracejit.ops.einsum import split_subscripts
-from tracejit.passes.emission import emit, for_decisions
+from tracejit.ops.einsum import einsum, split_subscripts
+from tracejit.passes.emission import emit
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import simplify
@@ -52,10 +52,9 @@ from tracejit.support.cost_model import costs
 
 def contract(graph: Graph) -> Graph:
     """`graph` with einsum as products of matrices and sums."""
-    kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name != "einsum" or node in kept or not _is_open(node, operands):
+        if node.op is not einsum or not _is_open(node, operands):
             return None
         value = _contracted(new, node, operands)
         return None if value is None else (value,)

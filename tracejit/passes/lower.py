@@ -40,7 +40,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, readers_of
+from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
@@ -50,12 +50,9 @@ FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 def lower(graph: Graph) -> Graph:
     """`graph` with its sums lowered."""
     readers = readers_of(graph)
-    kept = for_decisions(graph)
     tiled = tiled_rows(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept:
-            return None
         value = _Sum(new, node, operands[0], readers[node.operands[0]] == 1, tiled).lowered()
         return None if value is None else (value,)
 
@@ -64,7 +61,7 @@ def lower(graph: Graph) -> Graph:
 
 def tiled_rows(graph: Graph) -> set[Any]:
     """The numbers of rows of the arrays that tiles go through."""
-    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+    elementwise = [node for node in graph.nodes if node.op.elementwise]
     return {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
 
@@ -184,7 +181,7 @@ class _Sum:
     def _of_stack(self) -> Value | None:
         """Arrays that lie in order are added up as rows."""
         type, made = self.x.type, self.x.node
-        if type.dtype != self.node.results[0].type.dtype or (made and made.op.alias is not None):
+        if type.dtype != self.node.results[0].type.dtype or (made and made.op.view_of is not None):
             return None
         length = type.shape[0]
         rows = self._emit("reshape", self.x, shape=(length, type.size // length))
@@ -276,7 +273,7 @@ class _Sum:
     def _factors(self) -> tuple[Value, Value] | None:
         """The arrays whose product is summed, made in the same part of the function."""
         made, node = self.x.node, self.node
-        if made is None or made.region != node.region or made.tapes != node.tapes:
+        if made is None or made.region != node.region:
             return None
         if made.segment != node.segment:
             return None
