@@ -235,8 +235,8 @@ FAULTS = (
     ),
     Fault(
         "one over x is x",
-        "if node.op is divide and position == 0:",
-        "if node.op is divide and position == 2:",
+        "and position == 0:\n            continue",
+        "and position == 2:\n            continue",
         ("tests/passes/test_simplify.py",),
     ),
     Fault(
@@ -356,8 +356,8 @@ FAULTS = (
     ),
     Fault(
         "kernels with other options share a key",
-        "return digest(graph, origin.name, origin.file, shape, options, versions)",
-        "return digest(graph, origin.name, origin.file, shape, versions)",
+        "return digest(graph, origin.name, origin.file, shape, options,",
+        "return digest(graph, origin.name, origin.file, shape,",
         ("tests/compiler/test_pipeline.py tests/compiler/test_kernel.py",),
     ),
     Fault(
