@@ -239,8 +239,8 @@ def import_lines(imports: Mapping[str, str]) -> list[str]:
 
 
 def _numbers_suffice(node: Node) -> bool:
-    """Tell if the scalar constants of a node may be written as Python numbers: where NumPy then
-    computes the same in the same dtype."""
+    """Return whether the scalar constants of a node may be written as Python numbers: where NumPy
+    then computes the same in the same dtype."""
     scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
     if not scalars:
         return False

@@ -1,4 +1,5 @@
-"""Sizes that are not known before the call: polynomials in symbols, and what was asked of them.
+"""Sizes that are not known before the call: polynomials in symbols, and the conditions recorded on
+them.
 
 A `Dim` stands in a shape where a recording keeps a dimension free. It is no int, so that nothing
 reads its number unnoticed: arithmetic with ints and other Dims gives Dims, equal polynomials are
@@ -39,7 +40,7 @@ SMALLEST: Final = 2
 """A dimension that is smaller is never free."""
 
 MODULE_NAMES: Final = frozenset(("residuals", "SIGNATURE", "constants", "load"))
-"""What generated modules call something else."""
+"""Names that have another meaning in generated modules."""
 
 _NUMBERED = re.compile(r"_.*|c_\d+|each\d+")
 
@@ -111,12 +112,12 @@ class Sizes:
         ]
 
     def conditions(self) -> list[str]:
-        """What must hold, as Python over the names of the symbols."""
+        """The conditions on the symbols, as Python expressions over their names."""
         sides = [(size_text(left), sign, size_text(right)) for left, sign, right in self.held()]
         return [" ".join(words) for words in dict.fromkeys(sides)]
 
     def held(self) -> list[tuple[Any, str, Any]]:
-        """What must hold: left side, relation, right side."""
+        """The conditions: left side, relation, right side."""
         found: list[tuple[Any, str, Any]] = [
             (self.dim(index), ">", least - 1)
             for index in self.free()
@@ -133,7 +134,8 @@ class Sizes:
         return [f"{self.symbols[k].name} > {(self.symbols[k].least or 0) - 1}" for k in self.free()]
 
     def hold(self, numbers: Mapping[str, int]) -> bool:
-        """Tell if the conditions hold of these numbers, by the names of the symbols."""
+        """Return whether the conditions hold for these numbers, given by the names of the
+        symbols."""
         return all(eval(text, {}, dict(numbers)) for text in self.conditions())
 
     def assign_names(self, taken: Iterable[str]) -> None:
@@ -187,14 +189,14 @@ class Sizes:
             self.solved[index] = self.symbols[index].number
 
     def reason(self, dim: Dim) -> Any:
-        """Where the user's program was when it needed the number of a free dimension; None where
-        that only happened to be equal to another."""
+        """The place in the user's program that needed the number of a free dimension; None where
+        the dimension was only found equal to another."""
         ((index,), _), *_ = dim.key
         other = self.solved.get(index)
         return self.reason(other) if type(other) is Dim else self.reasons.get(index)
 
     def are_equal(self, left: Any, right: Any) -> bool:
-        """Tell if two sizes are equal."""
+        """Return whether two sizes are equal."""
         difference = self.resolved(left - right)
         if type(difference) is not Dim:
             return bool(difference == 0)
@@ -205,7 +207,7 @@ class Sizes:
         return self._ask("==", difference, difference.number == 0, (left, right))
 
     def is_less(self, left: Any, right: Any) -> bool:
-        """Tell if `left` is smaller than `right`."""
+        """Return whether `left` is smaller than `right`."""
         difference = self.resolved(right - left)
         if type(difference) is not Dim:
             return bool(difference > 0)
@@ -232,7 +234,7 @@ class Sizes:
         return answer
 
     def _solved_by(self, difference: Dim) -> bool:
-        """Tell if a difference being zero pins a symbol down, or makes one of two."""
+        """Return whether a difference of zero fixes a symbol, or makes two symbols equal."""
         terms = dict(difference.key)
         rest = terms.pop((), 0)
         if any(len(one) != 1 or self.symbols[one[0]].definition for one in terms):
@@ -251,7 +253,7 @@ class Sizes:
         return False
 
     def _bounded_by(self, relation: str, difference: Dim, answer: bool) -> bool:
-        """Tell if what was answered says no more than how large one symbol is at least."""
+        """Return whether the answer is no more than a lower bound of one symbol."""
         terms = dict(difference.key)
         rest = terms.pop((), 0)
         if len(terms) != 1:
@@ -312,7 +314,7 @@ class Sizes:
         return not self.solved.keys().isdisjoint(self._free_in(self.dim(index)))
 
     def _now(self, index: int) -> Any:
-        """What a symbol stands for by now."""
+        """The current meaning of a symbol: itself, another symbol or a number."""
         if index in self.solved:
             return self.resolved(self.solved[index])
         definition = self.symbols[index].definition
@@ -392,7 +394,7 @@ class Sizes:
 
 
 def _is_free_name(name: str, used: set[str]) -> bool:
-    """Tell if a size may be called `name` in generated code."""
+    """Return whether a size may be called `name` in generated code."""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or name in used:
         return False
     taken = hasattr(np, name) or hasattr(builtins, name) or name in MODULE_NAMES
