@@ -20,7 +20,7 @@ from tracejit.specialise.reasons import changed_by_itself, newest_recording
 from tracejit.specialise.specialiser import RecordedCall
 from tracejit.support.errors import Where, fail
 from tracejit.trace import places
-from tracejit.trace.capture.changes import described
+from tracejit.trace.capture.descriptions import described
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.reads import reads_of
 
