@@ -257,7 +257,7 @@ def _step(structure: Structure) -> PathStep:
     return ITEM if structure.cls in INDEXED else ATTRIBUTE
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class HasStructure(Guard):
     """A container of a structure, whatever its leaves are. The spelling takes any object for a
     leaf: that it is no container, the guards of the leaf say."""

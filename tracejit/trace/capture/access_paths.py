@@ -88,33 +88,37 @@ STATE = PathStep(
 
 
 class AccessPath(NamedTuple):
-    """The object at `root`, and steps from it, each with its argument."""
+    """A step, with its argument, from what stands at the path `held`; without a step the path to
+    the object `held` itself."""
 
-    root: Any
-    steps: tuple[tuple[PathStep, Any], ...] = ()
+    held: Any
+    step: PathStep | None = None
+    argument: Any = None
 
     def then(self, step: PathStep, argument: Any = None) -> AccessPath:
         """The path that goes one step further."""
-        return AccessPath(self.root, (*self.steps, (step, argument)))
+        return AccessPath(self, step, argument)
 
     def attribute(self, word: str) -> AccessPath:
         """The path to an attribute."""
-        return self.then(ATTRIBUTE, word)
+        return AccessPath(self, ATTRIBUTE, word)
 
     def own(self, word: str) -> AccessPath:
         """The path to an attribute in the `__dict__` of an object, past its class."""
-        return self.then(OWN, word)
+        return AccessPath(self, OWN, word)
 
     def item(self, key: Any) -> AccessPath:
         """The path to an element of a container."""
-        return self.then(ITEM, key)
+        return AccessPath(self, ITEM, key)
+
+    @property
+    def root(self) -> Any:
+        """The object that the path begins at."""
+        return self.held if self.step is None else self.held.root
 
     def value(self) -> Any:
         """The value that stands there now. Raises what reading it raises."""
-        held = self.root
-        for step, argument in self.steps:
-            held = step.read(held, argument)
-        return held
+        return self.held if self.step is None else self.step.read(self.held.value(), self.argument)
 
     def key(self) -> str:
         """A text that other paths of the same steps from the same object have."""
@@ -122,10 +126,9 @@ class AccessPath(NamedTuple):
 
     def spelling(self, bind: Bind) -> str:
         """The Python expression that reads the value."""
-        text = bind(self.root)
-        for step, argument in self.steps:
-            text = step.spell(text, argument, bind)
-        return text
+        if self.step is None:
+            return bind(self.held)
+        return self.step.spell(self.held.spelling(bind), self.argument, bind)
 
 
 class Labels:
@@ -141,10 +144,9 @@ class Labels:
 
     def of(self, path: AccessPath) -> str:
         """The words for the value at a path."""
-        text = self.of_object(path.root)
-        for step, argument in path.steps:
-            text = step.label(text, argument)
-        return text
+        if path.step is None:
+            return self.of_object(path.held)
+        return path.step.label(self.of(path.held), path.argument)
 
     def of_object(self, held: Any) -> str:
         """The words for an object."""

@@ -28,7 +28,7 @@ RANK = Sentence(
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class HasDtype(Guard):
     """An array of a dtype."""
 
@@ -57,7 +57,7 @@ class HasDtype(Guard):
         return str(value.dtype)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class HasShape(Guard):
     """An array of a shape. A dimension that is free has a lower bound; `FreeSizes` names it, and
     tests what holds between dimensions."""
@@ -110,7 +110,7 @@ def _shape_text(shape: tuple[Any, ...]) -> str:
     return f"({', '.join(words)}{',' * (len(words) == 1)})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class InOrder(Guard):
     """An array whose elements lie in C order in memory; one that is only described does."""
 
@@ -135,7 +135,7 @@ class InOrder(Guard):
         return "in another order"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class IsLikeMatrix(Guard):
     """A sparse matrix of the class, the shape and the dtype of another."""
 
@@ -161,7 +161,7 @@ class IsLikeMatrix(Guard):
         return f"{kind_of(value)} {value.dtype}{[*value.shape]}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class HasContents(Guard):
     """An array, a buffer or a cache that holds what it held when a copy was made: `compare` tells
     them apart, and the copy itself an array in one piece. `bytes` are those that are compared."""

@@ -41,7 +41,7 @@ class Condition(NamedTuple):
     def spelling(self, bind: Callable[[Any], str]) -> str:
         """The Python expression that tests it."""
         text = self.path.spelling(bind)
-        if self.guard.repeats and self.path.steps:
+        if self.guard.repeats and self.path.step is not None:
             return self.guard.spelling(f"(value := {text})", bind, "value")
         return self.guard.spelling(text, bind)
 

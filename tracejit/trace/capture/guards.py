@@ -85,7 +85,7 @@ ITERATOR = Sentence(
 KIND = Sentence("kind", "{what} was {now}", "{was}", fix="pass {was} at each call.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Guard:
     """A test of one value.
 
@@ -124,7 +124,7 @@ class Guard:
 # Identity and type
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Is(Guard):
     """The very same object."""
 
@@ -138,7 +138,7 @@ class Is(Guard):
         return f"{value} is {self.wanted if is_word else bind(self.wanted)}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class IsVariable(Is):
     """The Variable that a kernel reads and assigns."""
 
@@ -150,7 +150,7 @@ class IsVariable(Is):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class OfType(Guard):
     """An object of a class, and of no subclass; `noun` is what the user calls one."""
 
@@ -182,7 +182,7 @@ def kind_of(value: Any) -> str:
     return a(f"np.{name}" if isinstance(value, np.generic) else name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class IsAlive(Guard):
     """What a weak reference refers to, as long as it lives."""
 
@@ -202,7 +202,7 @@ class IsAlive(Guard):
 # Values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class SameValue(Guard):
     """A number or text of this type, to the bit: 0.0 is not -0.0, nan is nan."""
 
@@ -256,7 +256,7 @@ def _bits(value: Any) -> Any:
     return value.tobytes() if isinstance(value, np.generic) else repr(value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Static(Guard):
     """An object that is the same by type and equality, and by what it is made of where its class
     may call others equal."""
@@ -288,7 +288,7 @@ class Static(Guard):
         return f"({value} is {wanted} or ({same}))"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Equal(Guard):
     """A state of the process or thread, by equality with a snapshot of it."""
 
@@ -306,7 +306,7 @@ class Equal(Guard):
 ATTRIBUTES = "of {} attributes"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Length(Guard):
     """A container of so many elements."""
 
@@ -326,7 +326,7 @@ class Length(Guard):
         return self.noun.format(len(value))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class HasKeys(Guard):
     """A dict or set with these keys, to the bit and in this order."""
 
@@ -357,7 +357,7 @@ class HasKeys(Guard):
         return keys_told(self.noun, tuple(value), self.wanted)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Without(Guard):
     """A dict that has none of these keys."""
 
@@ -376,7 +376,7 @@ class Without(Guard):
         return f"with {listed(sorted(self.wanted.intersection(value)))}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class WithoutAttribute(Guard):
     """An object that has no attribute of a name."""
 
@@ -395,7 +395,7 @@ class WithoutAttribute(Guard):
         return "with it"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unbound(Guard):
     """The cell of a variable of a closure that is bound to nothing."""
 
@@ -412,7 +412,7 @@ class Unbound(Guard):
         return "bound"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Never(Guard):
     """An iterator: what it answers next nobody knows, so that a kernel serves one call."""
 

@@ -81,7 +81,7 @@ class Walk:
     def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
         """Add the guards of `value`, which is read again at `place`; of a container or a function
         only for which it is, where what is `inside` is not read."""
-        if place.steps:
+        if place.step is not None:
             self.conditions.add_value(place, value)
         kind = type(value)
         if kind in ATOMS or issubclass(kind, np.generic) or (not inside and kind in OPAQUE):
