@@ -22,7 +22,7 @@ from tracejit.support.errors import Where
 from tracejit.support.words import file_name, joined
 from tracejit.trace.capture.descriptions import described
 from tracejit.trace.capture.guards import Difference
-from tracejit.trace.free_dimensions import Place
+from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call, Leaf
 
 MOST_COMPARED = 32
@@ -104,7 +104,7 @@ def read_otherwise(entry: Entry) -> list[Difference]:
 
 
 def settled(
-    reason: Reason, entry: Entry, lasting: bool, fixed: Mapping[Place, Any] = MappingProxyType({})
+    reason: Reason, entry: Entry, lasting: bool, fixed: Mapping[Axis, Any] = MappingProxyType({})
 ) -> Reason:
     """`reason`, now that `entry` was made: what Python has read is known, and, where the kernel is
     not `lasting`, what the function itself has changed. `fixed` are the dimensions that cannot be
@@ -138,7 +138,7 @@ def _lent(one: Difference, entry: Entry) -> Difference:
     return one._replace(sentence=SENTENCES["lent"]) if is_lent else one
 
 
-def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Place, Any]) -> Difference:
+def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference:
     """A difference in shape, now that it is known which dimensions are free."""
     axes = _free_axes(leaf.type)
     if axes:

@@ -27,7 +27,7 @@ from tracejit.trace.capture.array_guards import (
     IsLikeMatrix,
 )
 from tracejit.trace.capture.conditions import contents_of
-from tracejit.trace.capture.contents import Memory, remembers
+from tracejit.trace.capture.contents import CacheSnapshot, remembers
 from tracejit.trace.capture.guards import (
     Equal,
     Guard,
@@ -190,7 +190,7 @@ ROWS: dict[type, list[Rows]] = {
         Rows(contents_of(ARRAY), [ARRAY.copy()], [ARRAY + 1.0, np.where(ARRAY, ARRAY, -0.0)]),
         Rows(contents_of(ARRAY.T), [ARRAY.T, ARRAY.copy().T], [ARRAY.T * 2.0]),
         Rows(contents_of(bytearray(b"ab")), [bytearray(b"ab"), b"ab"], [bytearray(b"ac"), b"abc"]),
-        Rows(HasContents(Memory(MEMO), compare=remembers), [MEMO, cached()], [grown()]),
+        Rows(HasContents(CacheSnapshot(MEMO), compare=remembers), [MEMO, cached()], [grown()]),
     ],
     Length: [Rows(Length(2), [[1, 2], {1: 1, 2: 2}], [[], [1], [1, 2, 3]], (2,))],
     HasKeys: [

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracejit.trace.capture.access_paths import CELL, GLOBAL, MODULE, AccessPath
 from tracejit.trace.capture.array_guards import HasContents
-from tracejit.trace.capture.contents import Memory, is_large, remembers
+from tracejit.trace.capture.contents import CacheSnapshot, is_large, remembers
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guards import ATTRIBUTES, Equal, Is, Length, Unbound, is_empty
 from tracejit.trace.capture.operands import arrays_read
@@ -190,7 +190,7 @@ def _visit_defaults(walk: Walk, function: FunctionType, held: AccessPath) -> Non
 def visit_memory(walk: Walk, function: Any, held: AccessPath, name: str) -> None:
     """A function under lru_cache, and what it remembers: it answers that again."""
     walk.visit_object(function.__wrapped__, name)
-    memory = Memory(function)
+    memory = CacheSnapshot(function)
     walk.add(held, HasContents(memory, compare=remembers))
     for answer in memory.answers:
         if type(answer) not in ATOMS:

@@ -15,7 +15,7 @@ from tracejit.trace.capture.access_paths import ATTRIBUTE_IF_ANY, AccessPath
 from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.capture.conditions import ConditionSet
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.freezing import Frozen
+from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.reads import LABELS
 
 LEAVES = 1000
@@ -59,7 +59,7 @@ class Walk:
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.habits: set[str] = set()
-        self.frozen: Frozen | None = None
+        self.frozen: FrozenArrays | None = None
         self.recorded: frozenset[str] = frozenset()
         self.begin()
 
