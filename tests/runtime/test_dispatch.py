@@ -89,7 +89,7 @@ TAKEN = {
     "a number": (1.5, 2.5),
     "an integer": (1, 2**80),
     "an equal string": ("tanh", "".join(["ta", "nh"])),
-    "an equal tuple of strings": (frozenset("ab"), frozenset("ba")),
+    "an equal set of strings": (frozenset(["ab"]), frozenset(["".join("ab")])),
     "None": (None, None),
     "a dict": ({"a": A, "b": 1.0}, {"a": A, "b": 2.0}),
     "a list": ([A, (B,)], [A, (B,)]),
