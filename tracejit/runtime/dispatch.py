@@ -19,7 +19,8 @@ import numpy as np
 from tracejit.ir.sizes import Sizes
 from tracejit.runtime.identity import Identity, NotApart
 from tracejit.trace.capture.conditions import Guards
-from tracejit.trace.capture.guards import Difference, Guard, OfType
+from tracejit.trace.capture.guard import Difference, Guard
+from tracejit.trace.capture.guards import OfType
 from tracejit.trace.draws import is_generator
 from tracejit.trace.free_dimensions import FreeSizes
 from tracejit.trace.mutable_attributes import Attribute

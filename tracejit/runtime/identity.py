@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.support.words import joined
-from tracejit.trace.capture.guards import Difference, Sentence
+from tracejit.trace.capture.guard import Difference, Sentence
 from tracejit.trace.draws import is_generator
 from tracejit.trace.signature import Call
 

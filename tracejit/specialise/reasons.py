@@ -21,7 +21,7 @@ from tracejit.specialise.specialiser import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import file_name, joined
 from tracejit.trace.capture.descriptions import described
-from tracejit.trace.capture.guards import Difference
+from tracejit.trace.capture.guard import Difference
 from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call, Leaf
 

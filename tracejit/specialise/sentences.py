@@ -3,7 +3,7 @@ not know all: guards have sentences of their own (`trace/capture/guards.py`)."""
 
 from __future__ import annotations
 
-from tracejit.trace.capture.guards import Sentence
+from tracejit.trace.capture.guard import Sentence
 
 SENTENCES = {
     one.row: one

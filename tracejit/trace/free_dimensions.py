@@ -16,7 +16,7 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.errors import Where, fail
-from tracejit.trace.capture.guards import Difference, Sentence
+from tracejit.trace.capture.guard import Difference, Sentence
 from tracejit.trace.signature import Call, Leaf, TensorSpec
 
 MANY = 1 << 18

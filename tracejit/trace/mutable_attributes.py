@@ -25,9 +25,9 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
-from tracejit.trace.capture.array_guards import HasDtype, HasShape
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guards import Guard, OfType
+from tracejit.trace.capture.guard import Guard
+from tracejit.trace.capture.guards import HasDtype, HasShape, OfType
 from tracejit.trace.decisions import Failed, Unknown
 from tracejit.trace.memory import Written
 from tracejit.trace.record import Event

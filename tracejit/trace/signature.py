@@ -20,16 +20,18 @@ import numpy as np
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.support.words import a, identifier
-from tracejit.trace.capture.array_guards import HasDtype, HasShape, InOrder, IsLikeMatrix
+from tracejit.trace.capture.guard import Difference, Guard
 from tracejit.trace.capture.guards import (
     KIND,
-    Difference,
-    Guard,
+    HasDtype,
+    HasShape,
+    InOrder,
+    IsLikeMatrix,
     IsVariable,
     OfType,
-    SameValue,
     Static,
     kind_of,
+    same_value,
 )
 from tracejit.trace.draws import is_generator
 from tracejit.trace.labelled import is_labelled
@@ -104,7 +106,7 @@ class Leaf(NamedTuple):
             case "sparse":
                 return [IsLikeMatrix(self.value)]
         if fixed is not None:
-            return [SameValue(fixed)]
+            return [same_value(fixed)]
         if self.role != "array" or self.type is None or self.type.form == "weak":
             # Of np.int64 and np.longlong, which are one dtype and two classes, the type knows one.
             return [OfType(type(self.value), kind_of(self.value))]

@@ -14,7 +14,6 @@ import dataclasses
 import enum
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +22,8 @@ from tracejit.ir.dims import FreeShape
 from tracejit.support.words import a, is_name, quoted, word_of
 from tracejit.trace.capture.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, key_text
 from tracejit.trace.capture.exactness import ATOMS, Itself, exact, exact_key, is_plain
-from tracejit.trace.capture.guards import (
-    Difference,
-    Guard,
-    HasKeys,
-    Is,
-    Length,
-    OfType,
-    Sentence,
-)
+from tracejit.trace.capture.guard import Difference, Guard, Sentence
+from tracejit.trace.capture.guards import HasKeys, Is, Length, OfType
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -257,12 +249,9 @@ def _step(structure: Structure) -> PathStep:
     return ITEM if structure.cls in INDEXED else ATTRIBUTE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class HasStructure(Guard):
     """A container of a structure, whatever its leaves are. The spelling takes any object for a
     leaf: that it is no container, the guards of the leaf say."""
-
-    wanted: Structure
 
     sentence = Sentence(
         "structure",
@@ -273,7 +262,7 @@ class HasStructure(Guard):
     )
 
     def check(self, value: Any) -> bool:
-        return self.wanted == _structure_of(value)
+        return bool(self.wanted == _structure_of(value))
 
     def spelling(self, value: str, bind: Bind, again: str = "") -> str:
         return " and ".join(_tests(self.wanted, value, bind)) or "True"

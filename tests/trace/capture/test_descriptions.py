@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.trace.capture.descriptions import described, keys_told, told_apart
+from tracejit.trace.capture.descriptions import described, keys_told
 
 
 class Layer:
@@ -37,12 +37,6 @@ def helper() -> None:
 )
 def test_values_are_described(value: Any, words: str) -> None:
     assert described(value) == words
-
-
-def test_two_values_are_told_apart() -> None:
-    assert told_apart(2.0, 3.0) == "3.0"
-    assert told_apart(Layer(), Layer()) == "another Layer"
-    assert told_apart("a" * 60, "a" * 61).startswith("another")
 
 
 def test_of_many_keys_those_that_differ_are_told() -> None:

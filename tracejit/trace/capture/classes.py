@@ -16,15 +16,7 @@ from typing import Any
 
 from tracejit.trace.capture.access_paths import CALL, AccessPath
 from tracejit.trace.capture.exactness import is_own
-from tracejit.trace.capture.guards import (
-    ATTRIBUTES,
-    Equal,
-    HasKeys,
-    Is,
-    Length,
-    OfType,
-    WithoutAttribute,
-)
+from tracejit.trace.capture.guards import Equal, HasKeys, Is, Length, OfType, WithoutAttribute
 from tracejit.trace.capture.libraries import KEPT_NAMES, is_of_library, kept_names, library_parts
 from tracejit.trace.capture.reads import (
     LABELS,
@@ -113,7 +105,7 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
     """Visit the members of `cls` that the code spells or that Python calls implicitly. `hidden`
     are the names that come from elsewhere; those of `cls` are added to it."""
     held = AccessPath(cls)
-    walk.add(held.attribute("__dict__"), Length(len(vars(cls)), ATTRIBUTES))
+    walk.add(held.attribute("__dict__"), Length(len(vars(cls)), "attributes"))
     if "match" in walk.habits:
         walk.words.update(vars(cls).get("__match_args__", ()))
     implicit = {word for word in vars(cls) if word[:2] == word[-2:] == "__"} - aside
@@ -143,6 +135,6 @@ def visit_module(walk: Walk, module: ModuleType, held: AccessPath) -> None:
     """The attributes of a module that the code spells."""
     if is_foreign_module(module.__name__):
         return
-    walk.add(held.attribute("__dict__"), Length(len(vars(module)), ATTRIBUTES))
+    walk.add(held.attribute("__dict__"), Length(len(vars(module)), "attributes"))
     for word in sorted((walk.words | {"__getattr__"}) & vars(module).keys()):
         walk.visit(vars(module)[word], held.attribute(word), word)

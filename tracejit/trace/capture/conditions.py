@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.trace.capture.access_paths import AccessPath, Labels
-from tracejit.trace.capture.array_guards import HasContents
 from tracejit.trace.capture.contents import (
     array_copy,
     buffer_copy,
     is_in_one_piece,
-    same_buffer,
-    same_contents,
     whole_copy,
 )
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guards import Difference, Guard, Is, SameValue, Without
+from tracejit.trace.capture.guard import Difference, Guard
+from tracejit.trace.capture.guards import HasBlocks, HasBuffer, HasContents, Is, Without, same_value
 
 
 class Condition(NamedTuple):
@@ -41,9 +39,9 @@ class Condition(NamedTuple):
     def spelling(self, bind: Callable[[Any], str]) -> str:
         """The Python expression that tests it."""
         text = self.path.spelling(bind)
-        if self.guard.repeats and self.path.step is not None:
-            return self.guard.spelling(f"(value := {text})", bind, "value")
-        return self.guard.spelling(text, bind)
+        if self.path.step is None or "{again}" not in self.guard.text():
+            return self.guard.spelling(text, bind)
+        return self.guard.spelling(f"(value := {text})", bind, "value")
 
     def explain(self, labels: Labels) -> Difference:
         """What of the value is different."""
@@ -84,7 +82,7 @@ class Guards:
         return [
             (labels.of(path), guard.bytes)
             for path, guard in self.conditions
-            if type(guard) is HasContents and guard.bytes
+            if isinstance(guard, HasContents) and guard.bytes
         ]
 
     def labels(self, names: Mapping[int, str] | None) -> Labels:
@@ -113,7 +111,7 @@ class ConditionSet:
     def add_value(self, path: AccessPath, value: Any) -> None:
         """Hold only where there is this value: a number or text to the bit, another by identity."""
         is_constant = type(value) in ATOMS or isinstance(value, np.generic)
-        self.add(path, SameValue(value) if is_constant else Is(value))
+        self.add(path, same_value(value) if is_constant else Is(value))
 
     def add_absent(self, path: AccessPath, names: Iterable[str]) -> None:
         """Hold only as long as the dict at `path` has none of these keys."""
@@ -137,7 +135,7 @@ class ConditionSet:
         mostly fails before.
         """
         absent = [Condition(path, Without(frozenset(x))) for path, x in self._absent.values()]
-        contents = sorted(self._contents.values(), key=lambda one: one.guard.bytes)  # type: ignore[attr-defined]
+        contents = sorted(self._contents.values(), key=lambda one: one.guard.bytes)
         return [*self._found, *absent, *contents]
 
     def hold(self) -> bool:
@@ -173,10 +171,10 @@ def contents_of(thing: Any) -> HasContents:
     """The guard that compares an array or a buffer with a copy made now."""
     if not isinstance(thing, np.ndarray):
         copy = buffer_copy(thing)
-        return HasContents(copy, copy[1], same_buffer)
+        return HasBuffer(copy, bytes=copy[1])
     if is_in_one_piece(thing):
-        return HasContents(whole_copy(thing), thing.nbytes)
-    return HasContents(array_copy(thing), thing.nbytes, same_contents)
+        return HasContents(whole_copy(thing), bytes=thing.nbytes)
+    return HasBlocks(array_copy(thing), bytes=thing.nbytes)
 
 
 def _is_inside(what: str, whole: str) -> bool:

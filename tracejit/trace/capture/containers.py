@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -9,11 +10,10 @@ import numpy as np
 
 from tracejit.support.words import word_of
 from tracejit.trace.capture.access_paths import AccessPath
-from tracejit.trace.capture.array_guards import HasDtype, HasShape
 from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.contents import can_change, owner_of
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guards import Equal, HasKeys, Is, Length
+from tracejit.trace.capture.guards import Equal, HasDtype, HasKeys, HasShape, Is, Length
 from tracejit.trace.capture.walk import Walk
 
 
@@ -21,9 +21,7 @@ def visit_container(walk: Walk, value: Any, held: AccessPath, name: str) -> None
     """The keys and elements of a container."""
     if isinstance(value, (set, frozenset)):
         walk.add(held, HasKeys(tuple(value)))
-        others = [element for element in value if type(element) not in ATOMS]
-        for element in others if walk.count(len(others), value, name) else ():
-            walk.visit_object(element, name)
+        _visit_elements(walk, value, value, name)
         return
     keyed = isinstance(value, (dict, MappingProxyType))
     keys: Any = list(value) if keyed else range(len(value))
@@ -33,15 +31,23 @@ def visit_container(walk: Walk, value: Any, held: AccessPath, name: str) -> None
     if keyed:
         walk.add(held, HasKeys(tuple(keys)))
         for key in keys:
-            walk.visit_object(key, name)
+            if type(key) not in ATOMS:
+                walk.visit_object(key, name)
     elif not fixed:
         walk.add(held, Length(len(keys)))
     fields = getattr(type(value), "_fields", None)
     for key in keys:
-        word = word_of(fields[key] if fields else key)
-        element = word if word.isidentifier() else f"{name}_{word}"
-        place = AccessPath(value[key]) if fixed else held.item(key)
-        walk.visit(value[key], place, element)
+        element = value[key]
+        place = AccessPath(element) if fixed else held.item(key)
+        word = "" if type(element) in ATOMS else word_of(fields[key] if fields else key)
+        walk.visit(element, place, word if word.isidentifier() else f"{name}_{word}")
+
+
+def _visit_elements(walk: Walk, elements: Iterable[Any], container: Any, name: str) -> None:
+    """The elements of a set or an array, which are the same as long as its contents are."""
+    others = [element for element in elements if type(element) not in ATOMS]
+    for element in others if walk.count(len(others), container, name) else ():
+        walk.visit_object(element, name)
 
 
 def visit_array(walk: Walk, array: np.ndarray, held: AccessPath, name: str) -> None:
@@ -51,9 +57,7 @@ def visit_array(walk: Walk, array: np.ndarray, held: AccessPath, name: str) -> N
         visit_instance(walk, array, held)
     if array.dtype.hasobject:
         elements = np.ndarray.view(array, np.ndarray).ravel().tolist()
-        others = [element for element in elements if type(element) not in ATOMS]
-        for element in others if walk.count(len(others), array, name) else ():
-            walk.visit_object(element, name)
+        _visit_elements(walk, elements, array, name)
     if walk.frozen is not None:
         walk.frozen.freeze(array)
     if can_change(array):

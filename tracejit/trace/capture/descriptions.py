@@ -39,10 +39,13 @@ def described(value: Any) -> str:
     return a(kind.__name__)
 
 
-def told_apart(was: Any, now: Any) -> str:
-    """What `now` is, in other words than those for `was`."""
-    text = described(now)
-    return text if text != described(was) else f"another {text.partition(' ')[2] or text}"
+def told_apart(was: str, now: str) -> str:
+    """`now` in other words than `was`.
+
+    >>> told_apart("2.0", "3.0"), told_apart("a Layer", "a Layer")
+    ('3.0', 'another Layer')
+    """
+    return now if now != was else f"another {now.partition(' ')[2] or now}"
 
 
 def listed(keys: Iterable[Any]) -> str:

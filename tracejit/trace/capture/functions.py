@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tracejit.trace.capture.access_paths import CELL, GLOBAL, MODULE, AccessPath
-from tracejit.trace.capture.array_guards import HasContents
-from tracejit.trace.capture.contents import CacheSnapshot, is_large, remembers
+from tracejit.trace.capture.contents import CacheSnapshot, is_large
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guards import ATTRIBUTES, Equal, Is, Length, Unbound, is_empty
+from tracejit.trace.capture.guard import is_empty
+from tracejit.trace.capture.guards import Equal, Is, Length, Remembers, Unbound
 from tracejit.trace.capture.operands import arrays_read
 from tracejit.trace.capture.reads import (
     CLOSURE,
@@ -58,7 +58,7 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
     if not is_installed(function):
         walk.add(held.attribute("__code__"), Is(function.__code__))
         if "miss" in walk.habits:
-            walk.add(held.attribute("__dict__"), Length(len(vars(function)), ATTRIBUTES))
+            walk.add(held.attribute("__dict__"), Length(len(vars(function)), "attributes"))
     _visit_defaults(walk, function, held)
     reads = _now_read(function)
     _visit_globals(walk, function, reads)
@@ -191,7 +191,7 @@ def visit_memory(walk: Walk, function: Any, held: AccessPath, name: str) -> None
     """A function under lru_cache, and what it remembers: it answers that again."""
     walk.visit_object(function.__wrapped__, name)
     memory = CacheSnapshot(function)
-    walk.add(held, HasContents(memory, compare=remembers))
+    walk.add(held, Remembers(memory))
     for answer in memory.answers:
         if type(answer) not in ATOMS:
             walk.visit_object(answer, name)
