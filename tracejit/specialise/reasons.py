@@ -1,4 +1,4 @@
-"""Why no kernel takes a call, in sentences.
+"""Reasons, in sentences, for which no kernel takes a call.
 
 The call is compared with the kernel that comes nearest: `differences` finds the guards that it
 fails, each with the sentence that says it, what follows from it and how to avoid it.
@@ -15,9 +15,9 @@ from tracejit.compiler.kernel import Kernel
 from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Entry
-from tracejit.specialise.kernel_table import Made
+from tracejit.specialise.kernel_table import CompiledCall
 from tracejit.specialise.sentences import READS, SENTENCES
-from tracejit.specialise.specialiser import RecordedCall
+from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import file_name, joined
 from tracejit.trace.capture.descriptions import described
@@ -30,8 +30,8 @@ MOST_SAID = 3
 
 
 class Reason(NamedTuple):
-    """Why a call was recorded: how it differs from the calls of the kernel `against`, None for the
-    first."""
+    """The reason for which a call was recorded: its differences from the calls of the kernel
+    `against`, None for the first."""
 
     call: str
     against: Kernel | None
@@ -51,7 +51,7 @@ class Reason(NamedTuple):
         return f"{text}; {number(self.against)} has {joined(had)}"
 
     def advice(self) -> str:
-        """What follows, and how to avoid it."""
+        """The sentences on what follows, and how to avoid it."""
         said = self.differences[:MOST_SAID]
         parts = list(dict.fromkeys(one.tell("then") for one in said))
         if fixes := self.fixes():
@@ -65,10 +65,10 @@ class Reason(NamedTuple):
 
 
 def reason_for(
-    call: Call, made: Sequence[Made], static: Mapping[str, str], onto: Kernel | None
+    call: Call, made: Sequence[CompiledCall], static: Mapping[str, str], onto: Kernel | None
 ) -> Reason:
-    """Why no kernel fits `call`: how it differs from the nearest, the newest of these; `onto` would
-    fit, but for the way that the call takes through the function."""
+    """Find why no kernel fits `call`: its differences from the nearest, the newest of these; `onto`
+    would fit, but for the way that the call takes through the function."""
     if onto is not None:
         return Reason(_spelled(call), onto, (Difference(SENTENCES["way"], "what it decides"),))
     best: tuple[list[Difference], Entry, Kernel] | None = None
@@ -83,7 +83,7 @@ def reason_for(
 
 
 def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Difference]:
-    """What makes a call differ from those that the kernel of `entry` takes; `static` names the
+    """Find what makes a call differ from those that the kernel of `entry` takes; `static` names the
     row for arguments whose numbers are never dynamic."""
     found = entry.differences(call, words_of)
     for number, one in enumerate(found):
@@ -96,8 +96,8 @@ def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Dif
 
 
 def read_otherwise(entry: Entry) -> list[Difference]:
-    """What the function reads besides its arguments that has changed since the kernel of `entry`
-    was made."""
+    """Find what the function reads besides its arguments that has changed since the kernel of
+    `entry` was made."""
     if entry.guard is None:
         return []
     return entry.guard.changes(labels_of(entry.call)) or [Difference(SENTENCES["unseen"], "")]
@@ -124,7 +124,7 @@ def settled(
     if not lasting:
         found += [
             one if one.row == "iterator" else one._replace(sentence=SENTENCES["changing"])
-            for one in changed_by_itself(entry)
+            for one in changed_by_itself(newest_recording(entry))
         ]
     return reason._replace(differences=tuple(found))
 
@@ -158,25 +158,25 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
     )
 
 
-def changed_by_itself(entry: Entry) -> list[Difference]:
-    """What the function has changed, of all that it reads, while it was recorded for `entry`."""
-    guard = newest_recording(entry).captures.guard()
-    return [] if guard is None else guard.changes(labels_of(entry.call))
+def changed_by_itself(recorded: RecordedCall) -> list[Difference]:
+    """Find what the function has changed, of all that it reads, while it was recorded."""
+    guard = recorded.captures.guard()
+    return [] if guard is None else guard.changes(labels_of(recorded.call))
 
 
 def newest_recording(entry: Entry) -> RecordedCall:
     """The recording that an entry was made with."""
-    one: RecordedCall = entry.ways.ways[-1].one
+    one: RecordedCall = entry.traces.traces[-1].one
     return one
 
 
 def _readers(entry: Entry) -> dict[str, Where | None]:
-    """Where Python reads numbers among the arguments, by leaf name."""
+    """The lines at which Python reads numbers among the arguments, by leaf name."""
     return newest_recording(entry).readers
 
 
 def labels_of(call: Call) -> dict[int, str]:
-    """What the objects among the arguments are called, by id."""
+    """The names of the objects among the arguments, by id."""
     return {id(leaf.value): words_of(leaf) for leaf in call.leaves if leaf.type is None}
 
 
@@ -207,7 +207,7 @@ def _reading(where: Where | None) -> tuple[str, str]:
 
 
 def words_of(leaf: Leaf) -> str:
-    """What the user calls a leaf; a path that names objects of tracejit's is no word of theirs."""
+    """The user's words for a leaf: its path, unless that names objects of tracejit's."""
     return leaf.name if "_tj_" in leaf.path else leaf.path
 
 
