@@ -325,8 +325,8 @@ FAULTS = (
     # Captures and guards
     Fault(
         "True passes for 1",
-        'self.check(f"{kind} and {place} == {self.bind(value)}")',
-        'self.check(f"{place} == {self.bind(value)}")',
+        'test = "{type}({value}) is {kind} and {again} == {wanted}"',
+        'test = "{value} == {wanted}"',
         ("tests/trace/capture/test_guards.py", "tests/test_captured.py", "tests/trace/capture"),
     ),
     Fault(
@@ -337,8 +337,8 @@ FAULTS = (
     ),
     Fault(
         "a name that was missing may be defined",
-        "for held, names in self._absent.items():",
-        "for held, names in ():",
+        "for path, x in self._absent.values()]",
+        "for path, x in ()]",
         ("tests/trace/capture", "tests/test_captured.py"),
     ),
     # Memory, the cache, calls

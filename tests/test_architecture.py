@@ -100,6 +100,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.forks": "tests/test_threads.py",
     "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
+    "tracejit.trace.capture.guard": "tests/trace/capture/test_guards.py",
     "tracejit.trace.capture.classes": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.containers": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
