@@ -34,11 +34,11 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.emission import Rule, emit, is_real, made_by, number_of
+from tracejit.passes.ranges import is_nonnegative
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
 COMMUTATIVE = ("add", "multiply")
-VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
 
 
 def strengthen(graph: Graph) -> Graph:
@@ -121,31 +121,6 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
     for _ in range(whole):
         value = emit(graph, node, "multiply", (x, value))
     return value
-
-
-def is_nonnegative(value: Value, depth: int = 6) -> bool:
-    """Tell if a value is known to have no element below zero, nor -0.0; it may have nan."""
-    if isinstance(value, Constant):
-        number = number_of(value)
-        return number is not None and math.copysign(1.0, number) > 0
-    node = value.node
-    if node is None or not depth or value.type.dtype.kind != "f":
-        return False
-    if node.op.name in ("absolute", "exp", "exp2", "cosh", "square"):
-        return True
-    if node.op.name == "multiply" and node.operands[0] is node.operands[1]:
-        return True
-    if node.op.name == "maximum":
-        return any(is_positive(operand) for operand in node.operands)
-    if node.op.name in ("add", "multiply", "divide", "sum", "sqrt", *VIEWS):
-        return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
-    return False
-
-
-def is_positive(value: Value) -> bool:
-    """Tell if a value is a constant above zero."""
-    number = number_of(value)
-    return number is not None and number > 0
 
 
 def _square(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:

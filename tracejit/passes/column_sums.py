@@ -37,7 +37,7 @@ from typing import NamedTuple
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.passes.emission import emit, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.sums import is_plain
+from tracejit.passes.sum_of_products import is_plain
 from tracejit.support.cost_model import costs
 
 LINEAR = ("add", "subtract", "negative", "multiply", "divide", "matmul", "transpose")

@@ -1,4 +1,4 @@
-"""Common factors: what is taken out of sums, and what stays as it is."""
+"""Factoring: like terms and common factors of sums, and what stays as it is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
-from tests.rewrites import PAIRS, assert_within, graph_of, operations, pairs
+from tests.interpret import interpret
+from tests.rewrites import LARGE, PAIRS, assert_within, graph_of, operations, pairs, special
 from tracejit.ir.verify import verify
-from tracejit.passes.common_factors import MOST_TERMS, take_out_factors
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.factoring import factor_sums
+from tracejit.support.cost_model import costs
 
 A = "a T[N] = tanh x;"
 S = "s T[N] = sin z;"
@@ -32,12 +34,10 @@ TAKEN = {
         [
             "tanh x",
             "sin z",
-            "multiply v2 x",
-            "negative v3",
-            "multiply z v2",
-            "add v5 v4",
-            "multiply v1 v6",
-            "add v7 z",
+            "subtract z x",
+            "multiply v2 v3",
+            "multiply v1 v4",
+            "add v5 z",
         ],
     ),
     "a factor of a dividend": (
@@ -67,13 +67,12 @@ TAKEN = {
             "tanh x",
             "sin z",
             "multiply v1 v2",
-            "multiply z 3.0",
-            "negative x",
+            "multiply 3.0 z",
+            "subtract 2.0 x",
             "subtract v5 v4",
-            "add v6 2.0",
-            "multiply v3 v7",
-            "add v8 x",
-            "multiply v9 v3",
+            "multiply v3 v6",
+            "add v7 x",
+            "multiply v8 v3",
         ],
     ),
     "two factors": (
@@ -140,6 +139,78 @@ APART = {
     "c T[N] = multiply a z; d T[N] = multiply c s; e T[N] = subtract b d; y T[N] = multiply e p",
 }
 INPUTS = "x: T[N], z: T[N]"
+SQUARE = "a T[N] = multiply x x;"
+COLLECTED = {
+    "in another order": (
+        SQUARE + "b T[N] = multiply z a; c T[N] = multiply z x; d T[N] = multiply c x;"
+        "e T[N] = add z b; y T[N] = add e d",
+        ["multiply x x", "multiply z v1", "multiply 2.0 v2", "add z v3"],
+    ),
+    "what costs least stays": (
+        "c T[N] = multiply z x; d T[N] = multiply c x;" + SQUARE + "b T[N] = multiply a z;"
+        "s T[N] = add d b; t T[N] = add s z; y T[N] = add t a",
+        ["multiply x x", "multiply v1 z", "multiply 2.0 v2", "add v3 z", "add v4 v1"],
+    ),
+    "multiples": (
+        SQUARE + "b T[N] = multiply a z; c T[N] = multiply 0.5 b; d T[N] = multiply z x;"
+        "e T[N] = multiply d x; f T[N] = multiply e 0.25; g T[N] = subtract x c;"
+        "y T[N] = subtract g f",
+        ["multiply x x", "multiply v1 z", "multiply 0.75 v2", "subtract x v3"],
+    ),
+    "negatives": (
+        SQUARE + "b T[N] = multiply a z; c T[N] = negative b; d T[N] = multiply z x;"
+        "e T[N] = multiply d x; g T[N] = subtract c e; y T[N] = add g x",
+        ["multiply x x", "multiply v1 z", "multiply 2.0 v2", "subtract x v3"],
+    ),
+    "all of a sum": (
+        SQUARE + "b T[N] = multiply a z; d T[N] = multiply z x; e T[N] = multiply d x;"
+        "y T[N] = add b e",
+        ["multiply x x", "multiply v1 z", "multiply 2.0 v2"],
+    ),
+    "one that is read elsewhere": (
+        SQUARE + "b T[N] = multiply a z; d T[N] = multiply z x; e T[N] = multiply d x;"
+        "s T[N] = add b e; y T[N] = multiply s b",
+        ["multiply x x", "multiply v1 z", "multiply 2.0 v2", "multiply v3 v2"],
+    ),
+}
+TWICE = {
+    "added twice": (
+        "a T[N] = multiply 3.0 x; b T[N] = add z a; y T[N] = add b a",
+        ["multiply 6.0 x", "add z v1"],
+    ),
+    "added twice, in front": (
+        "a T[N] = multiply 0.5 x; b T[N] = add a z; y T[N] = add b a",
+        ["add x z"],
+    ),
+    "taken away twice": (
+        "a T[N] = multiply 3.0 x; b T[N] = subtract z a; y T[N] = subtract b a",
+        ["multiply 6.0 x", "subtract z v1"],
+    ),
+    "added three times": (
+        "a T[N] = add z x; b T[N] = add x a; y T[N] = add b x",
+        ["multiply 3.0 x", "add v1 z"],
+    ),
+    "a negative, added twice": (
+        "a T[N] = negative x; b T[N] = multiply a z; c T[N] = add x b; y T[N] = add c b",
+        ["negative x", "multiply v1 z", "multiply 2.0 v2", "add x v3"],
+    ),
+}
+UNLIKE = {
+    "numbers": "a T[N] = add 2.0 x; b T[N] = multiply x z; c T[N] = multiply b x;"
+    "d T[N] = subtract a 0.5; y T[N] = add d c",
+    "added twice, at no gain": "a T[N] = add x z; y T[N] = add a z",
+    "taken away and added": "a T[N] = multiply 3.0 x; b T[N] = subtract a z; y T[N] = subtract b a",
+    "other signs": SQUARE + "b T[N] = multiply a z; d T[N] = multiply z x; e T[N] = multiply d x;"
+    "s T[N] = add b z; y T[N] = subtract s e",
+    "other factors": "a T[N] = multiply x x; b T[N] = multiply a z; c T[N] = multiply z z;"
+    "d T[N] = multiply c x; y T[N] = add b d",
+    "two that are read elsewhere": SQUARE + "b T[N] = multiply a z; d T[N] = multiply z x;"
+    "e T[N] = multiply d x; s T[N] = add b e; t T[N] = multiply s b; y T[N] = multiply t e",
+    "factors out of range": SQUARE + "b T[N] = multiply a z; c T[N] = multiply 1e9 b;"
+    "d T[N] = multiply z x; e T[N] = multiply d x; f T[N] = multiply e 1e9; y T[N] = add c f",
+    "quotients": "a T[N] = divide x z; b T[N] = multiply a x; c T[N] = divide x z;"
+    "d T[N] = multiply c z; y T[N] = add b d",
+}
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
@@ -147,36 +218,66 @@ INPUTS = "x: T[N], z: T[N]"
 def test_common_factors_are_taken_out(nodes: str, expected: list[str], dtype: str) -> None:
     """With the same inf and nan for any two special values."""
     graph = graph_of(INPUTS, nodes, dtype)
-    new = verify(drop_dead(take_out_factors(graph)))
+    new = verify(drop_dead(factor_sums(graph)))
     assert operations(new) == expected
     rng = np.random.default_rng(0)
     assert_within(graph, new, [rng.normal(size=PAIRS).astype(dtype) for _ in range(2)])
     assert_within(graph, new, pairs(dtype))
 
 
-@pytest.mark.parametrize("nodes", APART.values(), ids=APART)
+@pytest.mark.parametrize("nodes", (APART | UNLIKE).values(), ids=APART | UNLIKE)
 def test_what_stays_apart(nodes: str) -> None:
     graph = graph_of(INPUTS, nodes)
-    assert take_out_factors(graph) is graph
+    assert operations(drop_dead(factor_sums(graph))) == operations(graph)
 
 
 @pytest.mark.parametrize("named", ["b", "c"])
 def test_what_has_a_name_stays(named: str) -> None:
     graph = graph_of(INPUTS, TAKEN["one of two products"][0], "f8", named)
-    assert take_out_factors(graph) is graph
+    assert operations(drop_dead(factor_sums(graph))) == operations(graph)
 
 
 def test_a_factor_may_have_a_name() -> None:
     graph = graph_of(INPUTS, TAKEN["one of two products"][0], "f8", "a")
-    assert len(drop_dead(take_out_factors(graph)).nodes) == 3
+    assert len(drop_dead(factor_sums(graph)).nodes) == 3
 
 
 def test_other_types_stay() -> None:
     nodes = "a f8[N] = tanh x; b f8[N] = multiply a z; c f8[N] = multiply a w; y f8[N] = add b c"
-    for inputs in ("x: f8[N], z: f4[N], w: f8[N]", "x: f8, z: f8[N], w: f8[N]"):
-        text = nodes.replace("a f8[N]", "a f8") if "x: f8," in inputs else nodes
-        graph = graph_of(inputs, text)
-        assert take_out_factors(graph) is graph
+    graph = graph_of("x: f8[N], z: f4[N], w: f8[N]", nodes)
+    assert operations(drop_dead(factor_sums(graph))) == operations(graph)
+
+
+def test_a_factor_may_be_smaller_than_the_sum() -> None:
+    nodes = "a f8 = tanh x; b f8[N] = multiply a z; c f8[N] = multiply a w; y f8[N] = add b c"
+    graph = graph_of("x: f8, z: f8[N], w: f8[N]", nodes)
+    new = verify(drop_dead(factor_sums(graph)))
+    assert operations(new) == ["tanh x", "add z w", "multiply v1 v2"]
+    for x in special("f8"):
+        assert_within(graph, new, [x, *pairs("f8")])
+
+
+def test_what_is_left_is_factored() -> None:
+    """Horner's scheme, for what is bounded."""
+    nodes = (
+        "t T[N] = tanh x; a T[N] = multiply t t; b T[N] = multiply a t; c T[N] = multiply 0.5 b;"
+        "p T[N] = multiply 0.25 t; d T[N] = multiply p t; e T[N] = multiply t 3.0;"
+        "f T[N] = add c d; g T[N] = subtract f e;"
+        "y T[N] = add g z"
+    )
+    for dtype in ("f8", "f4"):
+        graph = graph_of(INPUTS, nodes, dtype)
+        new = verify(drop_dead(factor_sums(graph)))
+        assert operations(new) == [
+            "tanh x",
+            "multiply 0.5 v1",
+            "add v2 0.25",
+            "multiply v1 v3",
+            "subtract v4 3.0",
+            "multiply v1 v5",
+            "add v6 z",
+        ]
+        assert_within(graph, new, pairs(dtype))
 
 
 def test_rests_may_be_smaller() -> None:
@@ -185,7 +286,7 @@ def test_rests_may_be_smaller() -> None:
         "y T[N] = add d c"
     )
     graph = graph_of("x: T[N], v: T[1], w: T[1]", nodes)
-    new = verify(drop_dead(take_out_factors(graph)))
+    new = verify(drop_dead(factor_sums(graph)))
     assert operations(new) == ["tanh x", "add v w", "multiply v1 v2", "add v3 x"]
 
 
@@ -196,18 +297,20 @@ def test_long_sums() -> None:
     graph = graph_of(
         "x: T[N]", f"{A} {products};c1 T[N] = subtract x b0;{sums};y T[N] = negative c2000"
     )
-    new = verify(drop_dead(take_out_factors(graph)))
+    new = verify(drop_dead(factor_sums(graph)))
     assert len(new.nodes) < 2010
+    most = costs().most_compared_terms
     few, many = (
         f"{A} s T[N] = sin x; p T[N] = multiply a s; b T[N] = multiply p x; c T[N] = multiply a s;"
         f"d T[N] = multiply a x; e T[N] = multiply d s; c0 T[N] = subtract b e;"
-        + "".join(f"c{k + 1} T[N] = add c{k} x;" for k in range(count))
+        + "".join(f"w{k} T[N] = maximum x {k}.5;" for k in range(count))
+        + "".join(f"c{k + 1} T[N] = add c{k} w{k};" for k in range(count))
         + f"y T[N] = multiply c{count} p"
-        for count in (MOST_TERMS - 2, MOST_TERMS - 1)
+        for count in (most - 2, most - 1)
     )
-    assert take_out_factors(graph_of("x: T[N]", few)) is not None
+    assert factor_sums(graph_of("x: T[N]", few)) is not None
     many_terms = graph_of("x: T[N]", many)
-    assert take_out_factors(many_terms) is many_terms
+    assert operations(drop_dead(factor_sums(many_terms))) == operations(many_terms)
 
 
 def test_numbers_are_added() -> None:
@@ -216,13 +319,13 @@ def test_numbers_are_added() -> None:
         "e T[N] = subtract b c; f T[N] = add e d; y T[N] = add f x"
     )
     for dtype in ("f8", "f4"):
-        new = verify(drop_dead(take_out_factors(graph_of(INPUTS, nodes, dtype))))
+        new = verify(drop_dead(factor_sums(graph_of(INPUTS, nodes, dtype))))
         assert operations(new) == ["tanh x", "add z 2.5", "multiply v1 v2", "add v3 x"]
 
 
 def test_numbers_take_signs() -> None:
     nodes = A + "b T[N] = multiply a -3.0; c T[N] = multiply z a; y T[N] = subtract b c"
-    new = verify(drop_dead(take_out_factors(graph_of(INPUTS, nodes))))
+    new = verify(drop_dead(factor_sums(graph_of(INPUTS, nodes))))
     assert operations(new) == ["tanh x", "subtract -3.0 z", "multiply v1 v2"]
 
 
@@ -235,7 +338,7 @@ def test_powers_are_not_spelled_out() -> None:
     nodes = deep_squares(60).replace("a0", "a")
     nodes += "b T[N] = multiply a59 x; c T[N] = multiply a58 z; y T[N] = add b c"
     graph = graph_of(INPUTS, nodes)
-    assert len(take_out_factors(graph).nodes) >= len(graph.nodes)
+    assert len(factor_sums(graph).nodes) >= len(graph.nodes)
 
 
 def bell(w: Any, x: Any) -> Any:
@@ -282,3 +385,61 @@ def test_broadcast_operands_and_views() -> None:
         return np.sum((t * v[:, None] + np.sin(v)[:, None] * t - t * np.cos(x[:, 1::2])) ** 2)
 
     assert_close_to_exact(loss, [rng.normal(size=(5, 6)), rng.normal(size=5)], grad=2)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize(("nodes", "expected"), (COLLECTED | TWICE).values(), ids=COLLECTED | TWICE)
+def test_like_terms_are_one(nodes: str, expected: list[str], dtype: str) -> None:
+    graph = graph_of("x: T[N], z: T[N]", nodes, dtype)
+    new = verify(drop_dead(factor_sums(graph)))
+    assert operations(new) == expected
+    rng = np.random.default_rng(0)
+    assert_within(graph, new, [rng.normal(size=PAIRS).astype(dtype) for _ in range(2)])
+    x, z = pairs(dtype)
+    usual = [value not in (LARGE[dtype], -LARGE[dtype]) for value in special(dtype).tolist()]
+    kept = np.isin(x, special(dtype)[usual]) & np.isin(z, special(dtype)[usual])
+    assert_within(graph, new, [np.where(kept, x, 1), np.where(kept, z, 1)])
+    with np.errstate(all="ignore"):
+        (before,), (after,) = interpret(graph, x, z), interpret(new, x, z)
+    assert np.all(np.isfinite(after) | ~np.isfinite(before))
+
+
+def test_like_terms_with_a_name_stay() -> None:
+    nodes, _ = COLLECTED["all of a sum"]
+    for named in ("b", "e"):
+        graph = graph_of("x: T[N], z: T[N]", nodes, "f8", named)
+        assert len(drop_dead(factor_sums(graph)).nodes) <= len(graph.nodes)
+    graph = graph_of("x: T[N], z: T[N]", nodes, "f8", "b e")
+    assert operations(drop_dead(factor_sums(graph))) == operations(graph)
+
+
+def test_factors_of_another_precision_keep_their_order() -> None:
+    nodes = (
+        "a f4[N] = multiply x x; b f8[N] = multiply a z; d f8[N] = multiply z x;"
+        "e f8[N] = multiply d x; y f8[N] = add b e"
+    )
+    graph = graph_of("x: f4[N], z: f8[N]", nodes)
+    assert operations(drop_dead(factor_sums(graph))) == operations(graph)
+
+
+def test_long_sums_of_one_term() -> None:
+    sums = "; ".join(f"a{k + 1} T[N] = add a{k} x" for k in range(1, 3000))
+    graph = graph_of("x: T[N]", f"a1 T[N] = multiply x x; {sums}; y T[N] = multiply a3000 x")
+    new = drop_dead(factor_sums(graph))
+    assert operations(new) == ["multiply x x", "multiply 2999.0 x", "add v1 v2", "multiply v3 x"]
+
+
+def gelu(x: Any) -> Any:
+    """By tanh, as it is written."""
+    return np.sum(0.5 * x * (1.0 + np.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))))
+
+
+@pytest.mark.parametrize("size", [0, 1, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_of_polynomials(size: int, dtype: type) -> None:
+    x = np.linspace(-3.0, 3.0, size).astype(dtype)
+    slope, exact = tj.grad(gelu), tj.grad(tj.function(gelu, exact=True))
+    found = slope(x)
+    assert found.dtype == x.dtype and found.shape == x.shape
+    np.testing.assert_allclose(found, exact(x), rtol=0, atol=4 * np.finfo(dtype).eps)
+    assert "c3 = array(" in slope.source
