@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
+from tracejit.passes.emission import emit, for_decisions, made_by, number_of, readers_of
 from tracejit.passes.ranges import is_nonnegative
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sum_of_products import (
     LARGEST,
     SMALLEST,
     SUMS,
+    Factor,
+    Product,
     Signed,
     addends_of,
+    expanded,
     is_full,
     is_plain,
     is_step,
     multiple_of,
-    product_of,
     written_sum,
 )
 from tracejit.support.cost_model import costs
@@ -35,20 +36,6 @@ OF_PRODUCTS = ("multiply", "dot", "vdot", "vecdot", "dot_in_rows")
 
 
 # Products in the order of others
-
-
-class Pair(NamedTuple):
-    """A weight and what it is a weight of."""
-
-    weight: Value
-    value: Value
-
-
-class Multiple(NamedTuple):
-    """The product of a pair, times a number if there is one."""
-
-    pair: Pair
-    number: Value | None = None
 
 
 def share_products(graph: Graph) -> Graph:
@@ -78,80 +65,57 @@ def share_products(graph: Graph) -> Graph:
       c    f8    = sum b  axis=(0,)
       e    f8[9] = multiply 2.0 b_1
     """
-    squares = [node.results[0] for node in graph.nodes if _is_square(node)]
-    if not squares:
-        return graph
     readers, kept = readers_of(graph), for_decisions(graph)
-    alone = {square for square in squares if readers[square] == 1}
-    nodes = [node for node in graph.nodes if node.op.name in OF_PRODUCTS and node not in kept]
-    weighted: dict[object, tuple[Node, Pair]] = {}
-    for node in nodes:
-        if (pair := _weighted(node, alone)) is not None:
-            weighted[_key(node, pair)] = node, pair
-    squared: set[Node] = set()
-    changes: dict[Node, Multiple] = {}
-    for node in nodes if weighted else ():
-        found = _multiple_of_pair(node, readers)
-        if found is not None and _key(node, found.pair) in weighted:
-            square, pair = weighted[_key(node, found.pair)]
-            squared.add(square)
-            changes[square], changes[node] = Multiple(pair), found._replace(pair=pair)
+    squares: dict[object, tuple[Node, list[Value]]] = {}
+    multiples: list[tuple[object, Node, list[Value]]] = []
+    for node in graph.nodes:
+        if node.op.name in OF_PRODUCTS and node not in kept:
+            factors, numbers = _factors_of(node, readers)
+            key = node.region, node.segment, node.tapes, frozenset(factors)
+            if sorted(factors.values()) == [1, 2] and not numbers:
+                squares[key] = node, sorted(factors, key=factors.__getitem__)
+            elif sorted(factors.values()) == [1, 1] and node.op.name == "multiply":
+                multiples.append((key, node, numbers))
+    changes = {
+        node: (squares[key][1], numbers) for key, node, numbers in multiples if key in squares
+    }
+    squared = {squares[key][0]: squares[key][1] for key, *_ in multiples if key in squares}
     known: dict[Value, Value] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         known.update(zip(node.operands, operands, strict=True))
-        if node not in changes:
+        if node not in changes and node not in squared:
             return None
-        (weight, value), number = changes[node]
-        product = emit(new, node, "multiply", (known[weight], known[value]))
+        pair, numbers = (squared[node], []) if node in squared else changes[node]
+        weight, value = (known[one] for one in pair)
+        product = emit(new, node, "multiply", (weight, value))
         if node in squared:
-            return (emit(new, node, node.op.name, (product, known[value]), **node.params),)
-        return (product if number is None else emit(new, node, "multiply", (number, product)),)
+            return (emit(new, node, node.op.name, (product, value), **node.params),)
+        for number in numbers:
+            product = emit(new, node, "multiply", (number, product))
+        return (product,)
 
     return rebuild(graph, rewrite, ops=OF_PRODUCTS) if changes else graph
 
 
-def _is_square(node: Node) -> bool:
-    """Tell if a node makes the squares of an array that has no name."""
-    if node.op.name != "multiply" or node.operands[0] is not node.operands[1]:
-        return False
-    value = node.results[0]
-    return value.type.ndim > 0 and is_real(value) and not value.label
-
-
-def _weighted(node: Node, squares: set[Value]) -> Pair | None:
-    """The pair of which a node multiplies the weights by the squares."""
-    for weight, square in (node.operands, node.operands[::-1]):
-        if square in squares and weight.type is square.type and square.node is not None:
-            value = square.node.operands[0]
-            if weight is not value and is_step(square, node):
-                return Pair(weight, value)
-    return None
-
-
-def _multiple_of_pair(node: Node, readers: Counter[Value]) -> Multiple | None:
-    """A product as one of a pair of arrays of its type, and of a number at most."""
-    result = node.results[0]
-    if node.op.name != "multiply":
-        return None
+def _factors_of(node: Node, readers: Counter[Value]) -> tuple[Counter[Value], list[Value]]:
+    """The arrays of one type whose products a node makes or adds up, and a number at most; nothing
+    where there are others."""
 
     def is_inner(value: Value) -> bool:
-        return value is result or (readers[value] == 1 and is_step(value, node))
+        return readers[value] == 1 and is_step(value, node)
 
-    number, factors, steps = product_of(result, is_inner)
-    values = [one.value for one in factors if one.value.type is result.type and not one.divides]
-    if len(values) != 2 or factors.total() != 2 or not SMALLEST <= abs(number) <= LARGEST:
-        return None
-    operands = [one for step in steps if step.node for one in step.node.operands]
-    constants = [one for one in operands if number_of(one) is not None]
-    if len(steps) != 1 + len(constants) or len(constants) > 1:
-        return None
-    return Multiple(Pair(*values), *constants)
-
-
-def _key(node: Node, pair: Pair) -> object:
-    """What a node's place and a pair have in common with others."""
-    return node.region, node.segment, node.tapes, frozenset(pair)
+    number, factors, steps = expanded(Product(1.0, Counter(map(Factor, node.operands))), is_inner)
+    operands = [*node.operands, *[one for step in steps if step.node for one in step.node.operands]]
+    numbers = [one for one in operands if number_of(one) is not None]
+    type = max(node.operands, key=lambda one: one.type.ndim).type
+    if any([one.divides or one.value.type is not type for one in factors]) or len(numbers) > 1:
+        return Counter(), []
+    if [number] != ([number_of(one) for one in numbers] or [1.0]) or not type.ndim:
+        return Counter(), []
+    if not type.is_real or not SMALLEST <= abs(number) <= LARGEST:
+        return Counter(), []
+    return Counter({one.value: times for one, times in factors.items()}), numbers
 
 
 # Sums of sums, and of squares
