@@ -9,11 +9,14 @@ import pytest
 
 import tracejit as tj
 from tests.against_exact import assert_close_to_exact
-from tests.interpret import interpret
+from tests.interpret import interpret, record
 from tests.rewrites import LARGE, PAIRS, assert_within, graph_of, operations, pairs, special
+from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
+from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factoring import factor_sums
+from tracejit.passes.sum_of_products import PRODUCTS, SUMS
 from tracejit.support.cost_model import costs
 
 A = "a T[N] = tanh x;"
@@ -443,3 +446,56 @@ def test_gradients_of_polynomials(size: int, dtype: type) -> None:
     assert found.dtype == x.dtype and found.shape == x.shape
     np.testing.assert_allclose(found, exact(x), rtol=0, atol=4 * np.finfo(dtype).eps)
     assert "c3 = array(" in slope.source
+
+
+def torsion(phi: Any, k: Any) -> Any:
+    """The energy of a bond that is turned, by powers of the cosine and the sine."""
+    c, s = np.cos(phi), np.sin(phi)
+    return np.sum(k[0] * c - k[1] * c * s + k[2] * c * s * s - k[3] * c * c * s)
+
+
+def catalysis(u: Any, k: Any) -> Any:
+    """The rates of three coverages of a surface, each a polynomial in all of them."""
+    a, b, c = (1.0 / (1.0 + np.exp(-u[i])) for i in range(3))
+    first = k[0] * a - k[1] * a * b - k[2] * a * b * c + k[3] * a * a * b
+    second = k[4] * b - k[5] * a * b - k[6] * b * b * c
+    third = k[7] * c + k[8] * a * c * b - k[9] * a * c
+    return np.stack([first, second, third])
+
+
+def mixture(share: Any, x: Any, y: Any, weights: Any) -> Any:
+    """Weighted squares of what a share of three terms leaves."""
+    p = 1.0 / (1.0 + np.exp(-share))
+    return np.sum(weights * (y - p * np.sin(x) - p * x * y - p * weights) ** 2)
+
+
+def strain(x: Any, at: Any, k: Any) -> Any:
+    """An elastic energy with a term of third order."""
+    e = np.tanh(x - at)
+    return np.sum(0.5 * k * e * e + 0.3 * k * e * e * e - 0.1 * k * e * at)
+
+
+PROGRAMS = {
+    "torsion": (torsion, [(9,), (4,)], (12, 7)),
+    "catalysis": (catalysis, [(3, 9), (10,)], (37, 27)),
+    "mixture": (mixture, [(), (9,), (9,), (9,)], (9, 8)),
+    "strain": (strain, [(9,), (9,), (9,)], (13, 11)),
+}
+
+
+@pytest.mark.parametrize(("program", "shapes", "counts"), PROGRAMS.values(), ids=PROGRAMS)
+def test_programs_take_fewer_operations(program: Any, shapes: Any, counts: Any) -> None:
+    """Sums, products and signs over arrays, before and after."""
+    rng = np.random.default_rng(0)
+    args = [np.float64(0.3) if not shape else rng.normal(size=shape) for shape in shapes]
+    before = drop_dead(strengthen(record(program, *args)[0]))
+    after = verify(drop_dead(factor_sums(before)))
+    assert tuple(map(arithmetic, (before, after))) == counts
+    (expected,), (found,) = interpret(before, *args), interpret(after, *args)
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+
+
+def arithmetic(graph: Graph) -> int:
+    """How many operations over arrays a graph has that sums of products are made of."""
+    nodes = [node for node in graph.nodes if node.op.name in (*PRODUCTS, *SUMS)]
+    return sum([node.results[0].type.size > 1 for node in nodes])
