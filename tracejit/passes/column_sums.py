@@ -39,7 +39,7 @@ from tracejit.ops import reductions
 from tracejit.ops.shapes import transpose
 from tracejit.passes.emission import emit, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.sums import is_plain
+from tracejit.passes.sum_of_products import is_plain
 from tracejit.support.cost_model import costs
 
 Axes = tuple[int, ...]
