@@ -74,11 +74,9 @@ class Expressions:
     def _assigned(self, node: Node, position: int, value: Value) -> Value:
         """`value`, or what it is spread of where an assignment spreads it."""
         spread = value.node
-        if node.op.update != "put" or spread not in self.inlined:
+        if node.op.update != "put" or node.op.inplace or position or spread not in self.inlined:
             return value
-        written = len(node.operands) - 1 if node.op.inplace else 0
-        is_spread = position == written and spread.op is broadcast_to
-        return spread.operands[0] if is_spread else value
+        return spread.operands[0] if spread.op is broadcast_to else value
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""

@@ -71,14 +71,6 @@ class Dim:
             return symbol if symbol.definition is None else None
         return None
 
-    @property
-    def text(self) -> str:
-        """The polynomial over the names of symbols: 2*n+1."""
-        words = [_term_text(self.sizes, one, factor) for one, factor in self.key]
-        if len(words) == 1 and words[0].startswith("("):
-            return words[0][1:-1]
-        return "+".join(words).replace("+-", "-")
-
     def __tracejit_record__(
         self, op: Any, operands: tuple[Any, ...], params: dict[str, Any]
     ) -> Any:
@@ -115,7 +107,7 @@ class Dim:
         if not self.sizes.is_asked:
             return code_text(self)
         if self.sizes.recording is None:
-            return f"Dim({self.text})"
+            return f"Dim({size_text(self)})"
         return repr(self.sizes.pin(self))
 
     __str__ = __repr__
@@ -318,9 +310,14 @@ for _name in _BITS.split():
     setattr(Dim, f"__{_name}__", _of_the_number(f"__{_name}__"))
 
 
-def size_text(size: Any) -> str:
-    """A size as it is printed in types."""
-    return size.text if type(size) is Dim else str(size)
+def size_text(size: Any, prefix: str = "") -> str:
+    """A size as it is printed in types, with a prefix before the names of symbols."""
+    if type(size) is not Dim:
+        return str(size)
+    words = [_term_text(size.sizes, one, factor, prefix) for one, factor in size.key]
+    if len(words) == 1 and words[0].startswith("("):
+        return words[0][1:-1]
+    return "+".join(words).replace("+-", "-")
 
 
 def symbol_of(size: Any) -> Any:
@@ -333,9 +330,9 @@ def whole(size: Any) -> Any:
     return size if type(size) is Dim else operator.index(size)
 
 
-def code_text(size: Any) -> str:
-    """A size as it stands in code."""
-    text = size_text(size)
+def code_text(size: Any, prefix: str = "") -> str:
+    """A size as it stands in code, with a prefix before the names of symbols."""
+    text = size_text(size, prefix)
     return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
@@ -434,15 +431,16 @@ def quotient_of(monomial: Monomial, part: Monomial) -> Monomial | None:
     return tuple(rest)
 
 
-def _term_text(sizes: Any, monomial: Monomial, factor: int) -> str:
+def _term_text(sizes: Any, monomial: Monomial, factor: int, prefix: str) -> str:
     words = []
     for index in monomial:
         symbol = sizes.symbols[index]
         if symbol.definition is None:
-            words.append(symbol.name)
+            words.append(prefix + symbol.name)
         else:
-            relation, left, right = symbol.definition
-            words.append(f"({code_text(left)}{relation}{code_text(right)})")
+            relation, *sides = symbol.definition
+            left, right = (code_text(side, prefix) for side in sides)
+            words.append(f"({left}{relation}{right})")
     if not words:
         return str(factor)
     text = "*".join(words)

@@ -27,13 +27,22 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from tracejit.ir.dims import Dim, Terms, key_of, number_of, quotient_of, size_text, terms_of
+from tracejit.ir.dims import (
+    Dim,
+    Terms,
+    key_of,
+    number_of,
+    quotient_of,
+    size_text,
+    terms_of,
+)
 from tracejit.ir.translation import Translation
 
 SMALLEST: Final = 2
@@ -45,6 +54,11 @@ MODULE_NAMES: Final = frozenset(("residuals", "SIGNATURE", "constants", "load"))
 _NUMBERED = re.compile(r"_.*|c_\d+|each\d+")
 
 NAMES: Final = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v")
+
+RELATIONS: Final = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+"""The relations between sizes."""
 
 
 class SizeNeeded(Exception):
@@ -111,9 +125,12 @@ class Sizes:
             if symbol.definition is None and index not in self.solved
         ]
 
-    def conditions(self) -> list[str]:
-        """The conditions on the symbols, as Python expressions over their names."""
-        sides = [(size_text(left), sign, size_text(right)) for left, sign, right in self.held()]
+    def conditions(self, prefix: str = "") -> list[str]:
+        """The conditions on the symbols, as Python over their names, with a prefix before each."""
+        sides = [
+            (size_text(left, prefix), relation, size_text(right, prefix))
+            for left, relation, right in self.held()
+        ]
         return [" ".join(words) for words in dict.fromkeys(sides)]
 
     def held(self) -> list[tuple[Any, str, Any]]:
@@ -136,7 +153,10 @@ class Sizes:
     def hold(self, numbers: Mapping[str, int]) -> bool:
         """Return whether the conditions hold for these numbers, given by the names of the
         symbols."""
-        return all(eval(text, {}, dict(numbers)) for text in self.conditions())
+        return all(
+            RELATIONS[relation](evaluated(left, numbers), evaluated(right, numbers))
+            for left, relation, right in self.held()
+        )
 
     def assign_names(self, taken: Iterable[str]) -> None:
         """Name every free dimension as the user does, or n, m, ..., avoiding what is taken, when
@@ -391,6 +411,22 @@ class Sizes:
         if not kept or set(kept) == {()}:
             return kept.get((), 0)
         return Dim(self, kept)
+
+
+def evaluated(size: Any, numbers: Mapping[str, int]) -> int:
+    """The number that a size is where its symbols are these numbers, by name."""
+    if type(size) is not Dim:
+        return int(size)
+    total = 0
+    for monomial, factor in size.key:
+        for symbol in [size.sizes.symbols[index] for index in monomial]:
+            if symbol.definition is None:
+                factor *= numbers[symbol.name]
+            else:
+                left, right = (evaluated(side, numbers) for side in symbol.definition[1:])
+                factor *= left // right if symbol.definition[0] == "//" else left % right
+        total += factor
+    return total
 
 
 def _is_free_name(name: str, used: set[str]) -> bool:

@@ -263,4 +263,5 @@ def _rule_of(op: Op) -> TileRule | None:
         return PRODUCTS[op.product]
     if op.reduces is not None:
         return TileAxes._reduction
-    return TileAxes._in_place if op.elements == "same" else RULES.get(op)
+    is_in_place = op.elements == "same" and op.order != "F"
+    return TileAxes._in_place if is_in_place else RULES.get(op)
