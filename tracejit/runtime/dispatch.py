@@ -29,7 +29,7 @@ from tracejit.trace.trees import LEAF, HasStructure, Structure, construction
 
 ENTRY = "<tracejit entry"
 NO_LEAF = "0"
-"""What the name of no leaf begins with."""
+"""The prefix that the name of no leaf has."""
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 

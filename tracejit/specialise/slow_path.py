@@ -111,11 +111,11 @@ class SlowPath(NamedTuple):
             onto: Entry | None = None
             outcomes: list[Any] = []
             for one in tried:
-                result, parting = ask(one)
-                if parting is None and result is not MISS:
+                result, decided = ask(one)
+                if decided is None and result is not MISS:
                     return result
-                if parting is not None and onto is None:
-                    onto, outcomes = one.entry, parting
+                if decided is not None and onto is None:
+                    onto, outcomes = one.entry, decided
             if onto is not None and onto.traces.is_full(self.max_paths):
                 raise onto.traces.failed()
             request = request._replace(onto=onto, forced=outcomes)

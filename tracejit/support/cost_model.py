@@ -173,7 +173,7 @@ class Reassociation:
     search."""
 
     call_elements: Elements = 256
-    """What the call of an elementwise operation costs, in elements."""
+    """The overhead of the call of an elementwise operation, in elements."""
     most_factors: Count = 16
     """Operations of a product that are taken apart, at most."""
     most_compared_terms: Count = 8

@@ -56,7 +56,7 @@ class FreeSizes(NamedTuple):
                     yield number, axis, symbol_of(size)
 
     def check(self, call: Call) -> bool:
-        """Tell if it holds of a call, whose leaves pass their own guards."""
+        """Return whether it holds of a call, whose leaves pass their own guards."""
         numbers: dict[str, int] = {}
         for leaf, axis, symbol in self._free():
             kind = call.leaves[leaf].type

@@ -300,7 +300,7 @@ def _tests(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
 
 
 def _parting(what: str, mine: Structure, other: Structure) -> tuple[str, Structure, Structure]:
-    """Where two containers begin to differ: the expression, and the structures there."""
+    """The place where two containers begin to differ: the expression, and the structures there."""
     if mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order:
         for key, one, two in zip(mine.keys, mine.children, other.children, strict=True):
             if one != two:
@@ -309,7 +309,7 @@ def _parting(what: str, mine: Structure, other: Structure) -> tuple[str, Structu
 
 
 def _noun(structure: Structure) -> str:
-    """What the user calls a container."""
+    """The user's word for a container."""
     if structure is LEAF or structure.cls is None:
         return "one array or number"
     noun = a(structure.cls.__name__)

@@ -99,8 +99,8 @@ class Captures(Walk):
             self.conditions.copy_contents(but=self.operands)
 
     def does(self, habit: str) -> bool:
-        """Tell if code that is read may "ask type" (`type`, `hasattr`), "ask identity" (`is`,
-        `id`), or "take gradients"."""
+        """Return whether code that is read may "ask type" (`type`, `hasattr`), "ask identity"
+        (`is`, `id`), or "take gradients"."""
         return habit in self.habits
 
     def refusing_draws(self, function: str) -> AbstractContextManager[None]:

@@ -30,7 +30,7 @@ class Condition(NamedTuple):
     guard: Guard
 
     def holds(self) -> bool:
-        """Tell if the value passes. One that cannot be read does not."""
+        """Return whether the value passes. One that cannot be read does not."""
         try:
             return self.guard.check(self.path.value())
         except Exception:  # what is read has no such part any more
@@ -44,7 +44,7 @@ class Condition(NamedTuple):
         return self.guard.spelling(f"(value := {text})", bind, "value")
 
     def explain(self, labels: Labels) -> Difference:
-        """What of the value is different."""
+        """The difference of the value now from the wanted one."""
         try:
             now = self.guard.finds(self.path.value())
         except Exception:  # what is read has no such part any more
@@ -66,8 +66,8 @@ class Guards:
         return bool(self.holds())
 
     def changes(self, names: Mapping[int, str] | None = None) -> list[Difference]:
-        """What is different now from what the conditions want; `names` are those of arguments, by
-        id. What is inside of something else that has changed is left out."""
+        """The differences of values now from those that the conditions want; `names` are those of
+        arguments, by id. What is inside of something else that has changed is left out."""
         labels, found = self.labels(names), list[Difference]()
         for condition in self.conditions:
             if not condition.holds():
@@ -139,7 +139,7 @@ class ConditionSet:
         return [*self._found, *absent, *contents]
 
     def hold(self) -> bool:
-        """Tell if all hold now."""
+        """Return whether all conditions hold now."""
         return all(one.holds() for one in self.all())
 
     def compiled(self, kept: Any = None) -> Guards | None:
@@ -178,5 +178,5 @@ def contents_of(thing: Any) -> HasContents:
 
 
 def _is_inside(what: str, whole: str) -> bool:
-    """Tell if something is reached through `whole`, or is the same."""
+    """Return whether something is reached through `whole`, or is the same."""
     return what == whole or what.startswith((f"{whole}.", f"{whole}["))

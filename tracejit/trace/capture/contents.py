@@ -39,7 +39,8 @@ _COPIES: WeakValueDictionary[tuple[int, int], Copy] = WeakValueDictionary()
 
 
 def can_change(array: Any) -> bool:
-    """Tell if the memory of `array` can be written to, through itself or what it is a view of."""
+    """Return whether the memory of `array` can be written to, through itself or what it is a view
+    of."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return True
@@ -48,7 +49,7 @@ def can_change(array: Any) -> bool:
 
 
 def is_large(value: Any) -> bool:
-    """Tell if it pays to find out that an array need not be compared."""
+    """Return whether it pays to find out that an array need not be compared."""
     return type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject
 
 
@@ -72,7 +73,7 @@ def memory_of(array: Any) -> Any:
 
 
 def is_in_one_piece(array: np.ndarray) -> bool:
-    """Tell if a bytearray compares itself with `array` as it is."""
+    """Return whether a bytearray compares itself with `array` as it is."""
     return array.flags.c_contiguous and array.dtype.char in _WITH_FORMAT
 
 
@@ -103,7 +104,7 @@ def _copy_of(block: np.ndarray, place: tuple[int, int]) -> Copy:
 
 
 def same_contents(array: np.ndarray, copy: Any) -> bool:
-    """Tell if `array` holds what it held when `copy` was made."""
+    """Return whether `array` holds what it held when `copy` was made."""
     if array.dtype.hasobject:
         places, _, keys = copy
         # Strings of any length lie elsewhere, and may change there.
@@ -138,8 +139,8 @@ def _blocks(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def is_buffer(value: Any) -> bool:
-    """Tell if an object shows its memory: a bytearray, an array.array, a memoryview, a number of
-    ctypes."""
+    """Return whether an object shows its memory: a bytearray, an array.array, a memoryview, a
+    number of ctypes."""
     try:
         memoryview(value).release()
     except Exception:  # it has none, or does not show it now
@@ -154,7 +155,7 @@ def buffer_copy(buffer: Any) -> tuple[str, int, bytearray]:
 
 
 def same_buffer(buffer: Any, copy: tuple[str, int, bytearray]) -> bool:
-    """Tell if a buffer has the format, the size and the bytes of `copy`."""
+    """Return whether a buffer has the format, the size and the bytes of `copy`."""
     with memoryview(buffer) as view:
         if (view.format, view.nbytes) != copy[:2]:
             return False
@@ -171,7 +172,8 @@ class CacheSnapshot:
         self._exact = exact(self.keys), exact(self.answers)
 
     def is_of(self, function: Any) -> bool:
-        """Tell if `function` remembers the same: other objects, if they tell the same apart."""
+        """Return whether the cache of `function` is the same: other objects count if they are equal
+        to the bit."""
         keys, answers = remembered(function)
         if len(keys) != len(self.keys):
             return False
@@ -182,7 +184,7 @@ class CacheSnapshot:
 
 
 def remembers(function: Any, memory: CacheSnapshot) -> bool:
-    """Tell if a function under `lru_cache` holds what it held."""
+    """Return whether the cache of a function under `lru_cache` holds what it held."""
     return memory.is_of(function)
 
 

@@ -51,7 +51,7 @@ class Itself:
 
 
 def is_plain(value: Any) -> bool:
-    """Tell if class and equality tell a value from all others.
+    """Return whether a value is equal to no other value of its class.
 
     >>> is_plain(1), is_plain(1.0), is_plain((1,))
     (True, False, False)
@@ -137,17 +137,17 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def is_own(kind: type, method: str) -> bool:
-    """Tell if a class says itself what a method of every object does."""
+    """Return whether a class defines a method itself that every object has."""
     return getattr(kind, method) is not getattr(object, method)
 
 
 def has_looser_equality(value: Any) -> bool:
-    """Tell if the class of a value may call others equal that are not the same."""
+    """Return whether the class of a value may call others equal that are not the same."""
     return not is_plain(value) and is_own(type(value), "__eq__")
 
 
 def is_exactly(value: Any, other: Any) -> bool:
-    """Tell if two values are the same, to the bit and at any depth."""
+    """Return whether two values are the same, to the bit and at any depth."""
     return bool(exact_key(value) == exact_key(other))
 
 
@@ -163,5 +163,5 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def is_normal(number: float) -> bool:
-    """Tell if nothing but a float of the same bits is equal to it: neither zero nor nan."""
+    """Return whether only a float of the same bits is equal to it: neither zero nor nan."""
     return number != 0 and number == number

@@ -86,7 +86,7 @@ def _now_read(function: FunctionType) -> Reads:
 
 
 def _note_operands(walk: Walk, function: FunctionType) -> None:
-    """Which arrays that a function names are only operands of recorded arrays in it."""
+    """Note the arrays that a function uses only as operands of recorded arrays."""
     code, space = function.__code__, function.__globals__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     named = reads_of(code).names.union(code.co_names) & space.keys()
@@ -155,7 +155,7 @@ def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
 
 
 def _is_recorded(path: tuple[str, ...] | None, known: Mapping[str, Any]) -> bool:
-    """Tell if a name and its attributes may be what is something else while it is recorded."""
+    """Return whether a name and its attributes may stand for another object during recording."""
     value = value_of(path, known)
     is_array = value is None or isinstance(value, (np.ndarray, np.generic)) or is_random(value)
     return is_array or hasattr(type(value), "numpy_generator")

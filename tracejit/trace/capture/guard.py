@@ -94,7 +94,7 @@ class Guard(_Record):
         return {"wanted": self.wanted, "object": self.wanted}
 
     def check(self, value: Any) -> bool:
-        """Tell if a value passes. A test that raises is one that fails."""
+        """Return whether a value passes. A test that raises is one that fails."""
         parts = self.parts()
         return bool(_compiled(self.text(), tuple(parts)).check(value, *parts.values()))
 
@@ -106,7 +106,7 @@ class Guard(_Record):
         return spell(value, again or value, bind, *parts.values())
 
     def aspect(self, value: Any) -> Any:
-        """What of a value is compared."""
+        """The aspect of a value that is compared."""
         return value
 
     def words(self, aspect: Any) -> str:
@@ -114,11 +114,11 @@ class Guard(_Record):
         return described(aspect)
 
     def wants(self) -> str:
-        """What a value has to be, in words."""
+        """The wanted value, in words."""
         return self.words(self.wanted) if self.said is None else self.said[0]
 
     def finds(self, value: Any) -> str:
-        """What a value is that fails, in other words."""
+        """The value of an object that fails, in other words than `wants`."""
         if self.said is not None:
             return self.said[1]
         return told_apart(self.wants(), self.words(self.aspect(value)))
@@ -157,7 +157,7 @@ def by_name(thing: Any, bind: Bind) -> str:
 
 
 def is_word(value: Any) -> bool:
-    """Tell if a value is None, True or False."""
+    """Return whether a value is None, True or False."""
     return value is None or type(value) is bool
 
 
@@ -174,7 +174,7 @@ def literal(value: Any, bind: Bind) -> str:
 
 
 def is_empty(cell: CellType) -> bool:
-    """Tell if the variable of a closure is bound to nothing.
+    """Return whether the variable of a closure is bound to nothing.
 
     >>> is_empty(CellType()), is_empty(CellType(1))
     (True, False)

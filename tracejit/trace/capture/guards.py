@@ -54,7 +54,7 @@ class IsVariable(Is):
 
 
 class IsAlive(Guard):
-    """What a weak reference refers to, as long as it lives."""
+    """The object that a weak reference refers to, as long as it lives."""
 
     test = "{value} is not None"
     said = "alive", "gone"
@@ -133,7 +133,7 @@ def same_value(value: Any) -> Guard:
 
 
 def is_told_by_equality(value: Any) -> bool:
-    """Tell if nothing of the type of a number or text but the same bits is equal to it.
+    """Return whether only the same bits are equal to a number or text of its type.
 
     >>> is_told_by_equality(1.0), is_told_by_equality(0.0), is_told_by_equality(np.float32(1))
     (True, False, True)
@@ -213,7 +213,7 @@ class HasShape(Guard):
         return " and ".join(tests)
 
     def check(self, value: Any) -> bool:
-        """Tell if the shape fits. One that is only described may have any size (None)."""
+        """Return whether the shape fits. One that is only described may have any size (None)."""
         if len(value.shape) != len(self.wanted):
             return False
         return all(map(_is_of_size, value.shape, self.wanted))
@@ -233,7 +233,7 @@ class HasShape(Guard):
 
 
 def _is_of_size(given: int | None, wanted: Any) -> bool:
-    """Tell if a dimension may be this large."""
+    """Return whether a dimension may be this large."""
     if type(wanted) is not Dim:
         return bool(given == wanted)
     symbol = symbol_of(wanted)

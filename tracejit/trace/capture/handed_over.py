@@ -79,7 +79,7 @@ def _argument_end(steps: list[dis.Instruction], start: int) -> int:
 
 
 def _is_taken_by_the_call(steps: list[dis.Instruction], place: int) -> bool:
-    """Tell if what lies on top of the stack at `place` stays there until the call below it."""
+    """Return whether the top of the stack at `place` stays there until the call below it."""
     depth = 1
     for step in steps[place:]:
         if step.opcode in JUMPS or step.opname.startswith(SHUFFLING):

@@ -28,7 +28,7 @@ _BESIDE = frozenset(("_id", "_references", "_encoding", "_close", "_accessors", 
 
 
 def is_of_library(cls: type) -> bool:
-    """Tell if objects of a class are data of a library, or of a class made from one."""
+    """Return whether objects of a class are data of a library, or of a class made from one."""
     return any(module_name(base).partition(".")[0] in LIBRARIES for base in cls.__mro__)
 
 

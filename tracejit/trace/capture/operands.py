@@ -252,7 +252,7 @@ class _Scan:
 
 
 def _combines(value: Any) -> bool:
-    """Tell if a function of NumPy records its operands as they are."""
+    """Return whether a function of NumPy records its operands as they are."""
     try:
         return value in DIRECT or value is np.matmul or value is np.dot
     except TypeError:

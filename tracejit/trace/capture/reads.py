@@ -1,4 +1,4 @@
-"""What code reads by name: the global names, attributes and modules that its instructions spell."""
+"""Names that code reads: the globals, attributes and modules that its instructions spell."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ _SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")
 
 
 class Reads(NamedTuple):
-    """What code reads: names of globals, of attributes, and of modules that it imports, each with
-    the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
-    them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
+    """The names that code reads: of globals, of attributes, and of modules that it imports, each
+    with the number of dots in front. `shows` says that it makes text of objects, `matches` that it
+    takes them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
     attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
-    `compared` are the names and attributes that follow on `is`,
-    None among them for what has no such name. `cells` are variables of its closure."""
+    `compared` are the names and attributes that follow on `is`, None among them for an expression
+    without such a name. `cells` are variables of its closure."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -77,7 +77,7 @@ class Reads(NamedTuple):
     cells: frozenset[str] = frozenset()
 
     def uses(self, words: frozenset[str]) -> bool:
-        """Tell if one of these words is read, as a global name or an attribute."""
+        """Return whether one of these words is read, as a global name or an attribute."""
         return not (words.isdisjoint(self.names) and words.isdisjoint(self.attributes))
 
 
@@ -193,7 +193,7 @@ def module_names(reads: Reads, package: str) -> list[str]:
 
 
 def is_foreign(filename: str) -> bool:
-    """Tell if code in this file is never read for names: tracejit, NumPy and the standard
+    """Return whether code in this file is never read for names: tracejit, NumPy and the standard
     library."""
     return filename.startswith(_FOREIGN) and not (
         filename.startswith(_SITE) and not filename.startswith(_FOREIGN[:2])
@@ -201,7 +201,7 @@ def is_foreign(filename: str) -> bool:
 
 
 def is_installed(function: FunctionType) -> bool:
-    """Tell if a function comes from an installed package, whose code stays as it is."""
+    """Return whether a function comes from an installed package, whose code stays as it is."""
     return function.__code__.co_filename.startswith(_SITE)
 
 
@@ -221,7 +221,7 @@ def module_name(thing: Any) -> str:
 
 
 def is_tool(function: Any) -> bool:
-    """Tell if a function is a library's, whose names nobody rebinds."""
+    """Return whether a function is a library's, whose names nobody rebinds."""
     if not isinstance(function, FunctionType):
         return False
     module = function.__globals__.get("__name__", "")
@@ -229,7 +229,7 @@ def is_tool(function: Any) -> bool:
 
 
 def keeps_elements(cls: type) -> bool:
-    """Tell if objects of a foreign class (UserDict, ChainMap) are containers, which keep in
+    """Return whether objects of a foreign class (UserDict, ChainMap) are containers, which keep in
     attributes what is read by index."""
     if module_name(cls) in _ABSTRACT or not is_foreign_module(module_name(cls)):
         return False
@@ -237,7 +237,7 @@ def keeps_elements(cls: type) -> bool:
 
 
 def answers_once(cls: type) -> bool:
-    """Tell if objects of a foreign class answer something else each time, and nobody knows what:
+    """Return whether objects of a foreign class answer something else each time, unforeseeably:
     iterators, generators, files, queues."""
     methods = ("__next__", "get_nowait", "recv")
     return any(hasattr(cls, name) for name in methods) and is_foreign_module(module_name(cls))

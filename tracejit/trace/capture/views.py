@@ -50,7 +50,7 @@ def view_between(array: np.ndarray, view: np.ndarray) -> CapturedView | None:
 
 
 def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Tell if two arrays are the same view of the same memory."""
+    """Return whether two arrays are the same view of the same memory."""
     if one.shape != other.shape or _address(one) != _address(other):
         return False
     pairs = zip(one.shape, one.strides, other.strides, strict=True)
@@ -116,7 +116,7 @@ def _axes_along(array: np.ndarray, view: np.ndarray) -> dict[int, int] | None:
 
 
 def _runs_along(array: np.ndarray, axis: int, size: int, step: int) -> bool:
-    """Tell if so many elements with this stride may lie along an axis."""
+    """Return whether so many elements with this stride may lie along an axis."""
     if array.shape[axis] == 1 or not step or step % array.strides[axis]:
         return False
     return bool(abs(step // array.strides[axis]) * (size - 1) < array.shape[axis])

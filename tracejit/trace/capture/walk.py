@@ -121,7 +121,7 @@ class Walk:
         raise NotImplementedError
 
     def count(self, elements: int, container: Any, name: str) -> bool:
-        """Tell if a container is walked: refuse it where there is a limit."""
+        """Return whether a container is walked: refuse it where there is a limit."""
         self.leaves += elements
         if self.limit is None:
             return self.leaves <= LEAVES
