@@ -217,9 +217,9 @@ FAULTS = (
     ),
     Fault(
         "every number is taken for none below zero",
-        "return number is not None and math.copysign(1.0, number) > 0",
-        "return number is not None",
-        ("tests/passes/test_algebra.py",),
+        "return Range(number, number, math.copysign(1.0, number) < 0)",
+        "return Range(number, number, False)",
+        ("tests/passes/test_ranges.py", "tests/passes/test_algebra.py"),
     ),
     Fault(
         "the mask of an upper triangle is that of a lower",

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.programs import ANALYTIC, COMPLEX_STEP, assert_same
+from tracejit.specialise.fallback import Fallback
 
 pytestmark = [
     pytest.mark.usefixtures("no_files"),
@@ -286,7 +287,7 @@ def check_values(made: Branching) -> None:
     asked only for its exceptions, and after those of kernels."""
     compiled = tj.function(made.function, cache=False)
     ask = Mock(side_effect=made.function)
-    with patch.object(tj.Function, "_eagerly", lambda self, args, *rest: ask(*args)):
+    with patch.object(Fallback, "call", lambda self, args, *rest: ask(*args)):
         for number, arguments in enumerate(made.inputs):
             before = [np.copy(value) for value in arguments]
             expected = outcome(made.function, arguments, number)

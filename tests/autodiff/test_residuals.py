@@ -27,7 +27,7 @@ FEW = settings(
 )
 MANY = settings(FEW, max_examples=2_000, derandomize=False, print_blob=True)
 MEGABYTE = 2**20
-LAYERS, FEW_LAYERS = 32, 16
+LAYERS, FEW_LAYERS = 32, 10
 SHAPE = (256, 512)  # 1 MB of float64
 NEARLY = 1e-13  # where tiles add up in another order
 

@@ -136,6 +136,11 @@ class Program:
         """The graph of the gradients of Re(sum(conj(other) * gradient)), and which are not None."""
         return self._differentiated(2)
 
+    @cached_property
+    def gradient_here(self) -> list[Any]:
+        """The gradient of the loss at the call's own arguments, computed once."""
+        return self.gradient(self.leaves)
+
     def gradient(self, inputs: Sequence[Any]) -> list[Any]:
         """The gradient of the loss at `inputs`, zeros where unconnected."""
         graph, present = self.first

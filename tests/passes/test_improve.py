@@ -94,7 +94,7 @@ def _with_special(random: Random, value: Any) -> Any:
 
 
 @settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,

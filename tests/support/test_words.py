@@ -58,11 +58,11 @@ def test_a_word_that_is_code_does_not_run(place: str) -> None:
 @pytest.mark.parametrize("number", range(len(PLACES)))
 def test_nasty_words_change_nothing(number: int) -> None:
     place = list(PLACES)[number]
-    words = [*NAMES, *TEXTS][number % 6 :: 6]
+    words = [*NAMES, *TEXTS][number % 9 :: 9]
     assert sum(check(place, word) for word in words) > len(words) / 2
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.sampled_from(list(PLACES)), WORDS)
 def test_any_word_is_right_in_any_place(place: str, word: str) -> None:
     check(place, word)

@@ -416,7 +416,7 @@ def test_programs_that_write_are_numpys_and_their_gradients_are_right(made: Writ
     check(made)
 
 
-@settings(FEW, max_examples=8)
+@settings(FEW, max_examples=5)
 @given(writings(8))
 def test_second_derivatives_of_programs_that_write(made: Writing) -> None:
     check(made, 2)

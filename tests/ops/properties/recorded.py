@@ -105,7 +105,7 @@ def graphs_are_valid_and_print_what_parses_back(case: Case) -> None:
 @sample_property(lambda case: case.order >= 1)
 def gradient_is_the_derivative_of_plain_numpy(case: Case) -> None:
     program = case.program
-    found = program.gradient(program.leaves)
+    found = program.gradient_here
     low = program.is_low_precision
     for position, (grad, direction) in enumerate(zip(found, program.directions, strict=True)):
         assert (grad.shape, grad.dtype) == (direction.shape, direction.dtype)
@@ -123,7 +123,7 @@ def gradient_is_the_derivative_of_plain_numpy(case: Case) -> None:
 @sample_property(lambda case: case.order >= 1)
 def forward_mode_is_the_transpose_of_reverse_mode(case: Case) -> None:
     program = case.program
-    dots, grads = program.tangent(), program.gradient(program.leaves)
+    dots, grads = program.tangent(), program.gradient_here
     forward = sum(inner(seed, dot) for seed, dot in zip(program.seeds, dots, strict=True))
     pairs = list(zip(grads, program.directions, strict=True))
     reverse = sum(inner(grad, direction) for grad, direction in pairs)
@@ -158,8 +158,8 @@ def float32_stays_float32(case: Case) -> None:
         assert_same(actual, wanted)
     if case.order == 0:
         return
-    grads = program.gradient(program.leaves)
-    doubles = case.program.gradient(case.program.leaves)
+    grads = program.gradient_here
+    doubles = case.program.gradient_here
     for number, grad, double in zip(program.moving, grads, doubles, strict=True):
         assert grad.dtype == program.leaves[number].dtype
         assert_near(grad, double)
@@ -186,7 +186,7 @@ def arrays_of_no_elements(case: Case) -> None:
         for actual, wanted in zip(program.value(), program.expected[0], strict=True):
             assert_same(actual, wanted)
         if case.order >= 1:
-            grads = program.gradient(program.leaves)
+            grads = program.gradient_here
             for number, grad in zip(program.moving, grads, strict=True):
                 assert grad.shape == program.leaves[number].shape
                 assert grad.dtype == program.leaves[number].dtype
