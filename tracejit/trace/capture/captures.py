@@ -127,7 +127,8 @@ class Captures(Walk):
         return {
             key: array
             for key, array in found.items()
-            if all(self.only_operands.get(place, False) for place in self.places.get(key, {""}))
+            if key in self.places
+            and all(self.only_operands.get(place.key(), False) for place in self.places[key])
         }
 
     def settle(self, constants: Iterable[Any]) -> None:

@@ -6,7 +6,9 @@ of all; long after, and never on a call that fits, `changes` asks them one by on
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,8 +165,15 @@ class ConditionSet:
         lines += [f"            and {test}" for test in tests]
         lines += ["        )", "    except Exception:  # what is read has no such part any more"]
         lines += ["        return False"]
-        exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
+        exec(_code("\n".join(lines)), space)
         return Guards(space["guards_hold"], tuple(tests.values()))
+
+
+@functools.lru_cache(256)
+def _code(text: str) -> CodeType:
+    """The code of a guard. Objects are in it by name, so a function that is recorded once more
+    mostly has the same."""
+    return compile(text, "<tracejit guard>", "exec")
 
 
 def contents_of(thing: Any) -> HasContents:
