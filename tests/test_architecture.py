@@ -128,6 +128,8 @@ NO_THRESHOLDS = {
     "tracejit.codegen.lines": {"WIDTH"},
     "tracejit.codegen.parentheses": {"_TUPLE", "_COMPARISON", "_SIGN", "_CONSTANT", "_WHOLE"},
     "tracejit.compiler.pipeline": {"IR_VERSION"},
+    "tracejit.passes.ranges": {"ROUNDING"},
+    "tracejit.passes.sum_of_products": {"SMALLEST", "LARGEST", "_TINY", "_HUGE"},
     "tracejit.runtime.allocator": {"M_TRIM_THRESHOLD"},
     "tracejit.runtime.blas": {"_OWN_THREADS"},
     "tracejit.runtime.workers": {"SECONDS_TO_END"},
@@ -136,9 +138,8 @@ NO_THRESHOLDS = {
 WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
-        "choices", "common_factors", "diagonals", "factors", "insets", "layout", "like_terms",
-        "long_axis", "reductions", "runs", "scaled_products", "softplus", "spread", "sums", "terms",
-        "triangles", "windows",
+        "choices", "diagonals", "insets", "layout", "long_axis", "reductions", "runs",
+        "scaled_products", "softplus", "spread", "triangles", "windows",
     )
 }  # fmt: skip
 
@@ -445,12 +446,14 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "addends", "choices", "common_factors", "diagonals", "factors", "insets", "layout",
-                "like_terms", "log_sums", "long_axis", "magnitudes", "reductions", "scatters",
-                "softplus", "solves", "sums", "triangles", "weighted_squares",
+                "addends", "axes", "choices", "coefficients", "common_factors", "conditions",
+                "diagonals", "factors", "flat_indices", "flattening_analysis", "insets", "layout",
+                "layout_analysis", "like_terms", "log_sums", "long_axis", "magnitudes", "patterns",
+                "ranges", "reassociate", "reductions", "rewrites", "scatters", "slice_updates",
+                "softplus", "solves", "sum_of_products", "sums", "triangles", "weighted_squares",
             )
         ),
-        "to be replaced",
+        "not yet by traits",
     ),
 }  # fmt: skip
 

@@ -38,7 +38,8 @@ def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
 def split(
     graph: Graph, outputs: Sequence[Value], gradients: Sequence[Value], seeds: Sequence[Value]
 ) -> Partition:
-    """What computes `outputs`, and what computes `gradients` from it and the seeds."""
+    """Split the nodes: forward computes `outputs`, backward the `gradients` from forward's values
+    and the seeds."""
     forward = needed_nodes(_before(graph.nodes, seeds), outputs)
     kept = {
         value

@@ -16,7 +16,8 @@ import numpy as np
 
 _WITHOUT_SIZES = frozenset((int, str, type(None)))
 ESTIMATE: Final = 256
-"""What planners take a free dimension for, whatever the call: the text must not depend on it."""
+"""The size that planners assume for a free dimension, whatever the call: the text must not depend
+on it."""
 
 Monomial = tuple[int, ...]
 Terms = dict[Monomial, int]
@@ -39,18 +40,18 @@ class Dim:
 
     @property
     def number(self) -> int:
-        """What it is in this call; nothing is noted."""
+        """Its number in this call; no condition is recorded."""
         symbols: list[Any] = self.sizes.symbols
         values = [factor * math.prod([symbols[k].number for k in one]) for one, factor in self.key]
         return int(sum(values))
 
     @property
     def estimate(self) -> int:
-        """What planners take it for."""
+        """The size that planners assume."""
         return max(_estimated(self), 0)
 
     def least(self) -> float:
-        """How much it is at least, -inf if that is not known."""
+        """A lower bound, -inf if none is known."""
         total: float = 0
         for one, factor in self.key:
             if not one:
@@ -85,7 +86,7 @@ class Dim:
         return self.sizes.pin(self) if recording is None else recording.tensor_of_size(self)
 
     def __tracejit_read__(self) -> Any:
-        """What it is in a recording; called where an array is expected."""
+        """The number in a recording; called where an array is expected."""
         return self._lifted()
 
     @property
@@ -391,12 +392,12 @@ def terms_of(size: Any) -> Terms:
 
 
 def key_of(size: Any) -> Any:
-    """What tells sizes of one recording from each other."""
+    """A hashable key that is equal for equal sizes of one recording."""
     return size.key if type(size) is Dim else size
 
 
 def number_of(size: Any) -> int:
-    """What a size is in this call."""
+    """The number that a size is in this call."""
     return size.number if type(size) is Dim else int(size)
 
 
