@@ -1,4 +1,4 @@
-"""What Python looks at while a function is recorded: `if t > 0`, `range(n)`.
+"""Decisions of Python on recorded values: `if t > 0`, `range(n)`.
 
 What the value is computed from, the prefix, is computed then on the arguments of the call: node by
 node, by the lines that the ops are spelled with, nothing twice, and nothing that nobody asked for.
@@ -32,7 +32,7 @@ class Hidden(NamedTuple):
 
 
 class Unknown(Exception):
-    """What a value depends on is not known: an argument that was only described, a cotangent, or
+    """The value depends on something unknown: an argument that was only described, a cotangent, or
     one element of a batch. The argument is that value."""
 
 
@@ -75,7 +75,7 @@ class Prefix:
         self.unknown.add(value)
 
     def __getitem__(self, value: Value) -> Any:
-        """What `value` is in this call.
+        """Evaluate `value` for this call.
 
         Raises Unknown or Failed.
         """
@@ -136,7 +136,7 @@ class Prefix:
 
 
 class Decisions:
-    """What was decided in a recording. `given` is what its inputs are in this call; what depends on
+    """The decisions of a recording. `given` is what its inputs are in this call; what depends on
     the cotangents `seeds` is for Python to decide."""
 
     def __init__(self, graph: Graph, hidden: Mapping[int, Hidden], forced: Sequence[Any]) -> None:
@@ -201,7 +201,7 @@ class Decisions:
             raise
 
     def _argument(self, value: Value) -> Any:
-        """What an input of the graph is in this call."""
+        """The array or number that an input of the graph is in this call."""
         if value in self.given:
             return self.given[value]
         for hidden in self._hidden.values():

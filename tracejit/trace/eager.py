@@ -277,7 +277,7 @@ class Eager(threading.local, Recorder):
             self.logs = outer
 
     def once(self, effect: Callable[[], Any]) -> Any:
-        """What `effect` answers; in a second run, what it answered in the first."""
+        """The answer of `effect`; in a second run, its answer in the first."""
         if self.replay is None:
             answer = effect()
         else:
@@ -373,7 +373,7 @@ class Eager(threading.local, Recorder):
         return data.copy() if hasattr(data, "copy") else np.asarray(data)[()]
 
     def name_of(self, value: Value) -> str:
-        """What the user calls a value, for errors."""
+        """The user's name for a value, for errors."""
         frame = places.user_frame()
         for name, local in (frame.f_locals if frame is not None else {}).items():
             if type(local) in TENSORS and local._held is value:

@@ -69,7 +69,7 @@ class Handling:
         self._shown_by = _shown_by()
 
     def change(self) -> str:
-        """Why what is computed now is for Python itself; nothing where it is not."""
+        """The reason why Python itself computes now; nothing where it does not."""
         if STATE() is not self.state:
             word = loudness()
             if word:

@@ -65,7 +65,7 @@ class RecordedGenerator:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What it stands for, for the user's isinstance."""
+        """The class that it stands for, for the user's isinstance."""
         return np.random.Generator
 
     def __repr__(self) -> str:

@@ -167,7 +167,7 @@ class Recorder:
                 raise fail("rule-not-linear", self.here(), **words)
 
     def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
-        """How pickle makes what `value` stands for, which is `data`: a number as itself."""
+        """The recipe of pickle for what `value` stands for, which is `data`: a number as itself."""
         return type(data), (data,)
 
     def numpy(self, value: Value) -> np.ndarray:
@@ -183,7 +183,7 @@ class Recorder:
 
     @property
     def writes(self) -> int:
-        """How many writes have taken place."""
+        """The number of writes that have taken place."""
         return self._writes
 
     def check_writable(self, tensor: Tensor, call: str) -> None:
@@ -216,7 +216,7 @@ class Recorder:
 
     @contextmanager
     def inside_scope(self) -> Iterator[None]:
-        """What was made before cannot be written to meanwhile."""
+        """Refuse writes meanwhile to what was made before."""
         outer = self.scope
         self._scopes += 1
         self.scope = self._scopes
@@ -382,7 +382,7 @@ class Recorder:
         return places.here()
 
     def name_of(self, value: Value) -> str:
-        """What the user calls a value, for errors."""
+        """The user's name for a value, for errors."""
         if isinstance(value, Constant):
             return (
                 constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)

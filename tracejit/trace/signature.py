@@ -1,4 +1,4 @@
-"""What a call looks like: its arguments bound to the function's parameters, taken apart into
+"""The signature of a call: its arguments bound to the function's parameters, taken apart into
 leaves.
 
 A leaf is an array, a NumPy scalar, a Python number, a random generator, a sparse matrix, a
@@ -127,7 +127,7 @@ class Leaf(NamedTuple):
 
 
 def _noun(leaf: Leaf) -> str:
-    """What the user calls the class of a leaf."""
+    """The user's words for the class of a leaf."""
     return kind_of(leaf.value) if leaf.given is None else a(leaf.given.__name__)
 
 

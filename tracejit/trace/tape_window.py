@@ -222,7 +222,7 @@ class Sight:
 
 
 class Whole(Window):
-    """What Python does in the place of a recording: all that is computed, and the values that every
+    """The record of an eager program under tapes: all that is computed, and the values that every
     Variable had."""
 
     __slots__ = ()

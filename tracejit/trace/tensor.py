@@ -58,7 +58,7 @@ class Tensor(ArrayMethods):
 
     @property
     def _value(self) -> Value:
-        """What this Tensor stands for now."""
+        """The Value that this Tensor stands for now."""
         owner = self._owner
         return self._held if owner is None else owner.value_of(self)
 
@@ -95,7 +95,7 @@ class Tensor(ArrayMethods):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What it stands for, for the user's isinstance; type() tells the truth.
+        """The class that it stands for, for the user's isinstance; type() tells the truth.
 
         Nothing in tracejit may ask isinstance of a value of the user's.
         """

@@ -43,10 +43,9 @@ import numpy as np
 
 from tracejit.trace.capture.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
 from tracejit.trace.capture.ambient import ambient_states
-from tracejit.trace.capture.buffer_objects import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.conditions import Guards
-from tracejit.trace.capture.containers import visit_array, visit_container
+from tracejit.trace.capture.containers import visit_array, visit_buffer, visit_container
 from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory

@@ -46,7 +46,7 @@ class Condition(NamedTuple):
         return self.guard.spelling(f"(value := {text})", bind, "value")
 
     def explain(self, labels: Labels) -> Difference:
-        """What of the value is different."""
+        """The sentence for a value that does not pass."""
         try:
             now = self.guard.finds(self.path.value())
         except Exception:  # what is read has no such part any more
@@ -68,7 +68,7 @@ class Guards:
         return bool(self.holds())
 
     def changes(self, names: Mapping[int, str] | None = None) -> list[Difference]:
-        """What is different now from what the conditions want; `names` are those of arguments, by
+        """The conditions that do not hold now, told; `names` are those of arguments, by
         id. What is inside of something else that has changed is left out."""
         labels, found = self.labels(names), list[Difference]()
         for condition in self.conditions:

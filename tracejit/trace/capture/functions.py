@@ -86,7 +86,7 @@ def _now_read(function: FunctionType) -> Reads:
 
 
 def _note_operands(walk: Walk, function: FunctionType) -> None:
-    """Which arrays that a function names are only operands of recorded arrays in it."""
+    """Note the arrays that a function names and uses as operands of recorded arrays alone."""
     code, space = function.__code__, function.__globals__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     named = reads_of(code).names.union(code.co_names) & space.keys()

@@ -15,7 +15,7 @@ from types import CellType
 from typing import Any, ClassVar, NamedTuple
 
 from tracejit.trace.capture.access_paths import Bind
-from tracejit.trace.capture.contents import remembers, same_buffer, same_contents
+from tracejit.trace.capture.contents import same_buffer, same_contents
 from tracejit.trace.capture.descriptions import described, told_apart
 from tracejit.trace.capture.exactness import exact, is_exactly
 
@@ -104,7 +104,7 @@ class Guard(_Record):
         return _compiled(self.text()).spell(self, value, again or value, bind)
 
     def aspect(self, value: Any) -> Any:
-        """What of a value is compared."""
+        """The part of a value that is compared."""
         return value
 
     def words(self, aspect: Any) -> str:
@@ -112,11 +112,11 @@ class Guard(_Record):
         return described(aspect)
 
     def wants(self) -> str:
-        """What a value has to be, in words."""
+        """Words for what a value has to be."""
         return self.words(self.wanted) if self.said is None else self.said[0]
 
     def finds(self, value: Any) -> str:
-        """What a value is that fails, in other words."""
+        """Words, other than those, for a value that fails."""
         if self.said is not None:
             return self.said[1]
         return told_apart(self.wants(), self.words(self.aspect(value)))
@@ -157,11 +157,6 @@ def by_name(thing: Any, bind: Bind) -> str:
     return repr(thing) if thing is None or thing is True or thing is False else bind(thing)
 
 
-def is_word(value: Any) -> bool:
-    """Tell if a value is None, True or False."""
-    return value is None or type(value) is bool
-
-
 def is_empty(cell: CellType) -> bool:
     """Tell if the variable of a closure is bound to nothing.
 
@@ -177,7 +172,7 @@ def is_empty(cell: CellType) -> bool:
 FUNCTIONS: dict[str, Any] = {
     one.__name__: one
     for one in (
-        exact, hasattr, is_empty, is_exactly, len, map, remembers, repr, same_buffer, same_contents,
+        exact, hasattr, is_empty, is_exactly, len, map, repr, same_buffer, same_contents,
         tuple, type,
     )
 }  # fmt: skip

@@ -21,7 +21,7 @@ from tracejit.ir.dims import Dim, symbol_of
 from tracejit.support.words import a
 from tracejit.trace.capture.descriptions import described, keys_told, listed
 from tracejit.trace.capture.exactness import exact, has_looser_equality, is_normal, is_plain
-from tracejit.trace.capture.guard import CAPTURED, Difference, Guard, Sentence, is_word
+from tracejit.trace.capture.guard import CAPTURED, Difference, Guard, Sentence
 
 KIND = Sentence("kind", "{what} was {now}", "{was}", fix="pass {was} at each call.")
 RANK = Sentence(
@@ -54,7 +54,7 @@ class IsVariable(Is):
 
 
 class IsAlive(Guard):
-    """What a weak reference refers to, as long as it lives."""
+    """The referent of a weak reference, as long as it lives."""
 
     test = "{value} is not None"
     said = "alive", "gone"
@@ -126,7 +126,7 @@ class SameText(SameValue):
 
 def same_value(value: Any) -> Guard:
     """The guard of a number or text, of its type and to the bit."""
-    if is_word(value):
+    if value is None or type(value) is bool:
         return Is(value)
     if is_told_by_equality(value):
         return SameValue(value)
@@ -157,8 +157,6 @@ class Static(Guard):
     )
 
     def text(self) -> str:
-        if is_word(self.wanted):
-            return Is.test
         exactly = " and {is_exactly}({again}, {wanted})" * has_looser_equality(self.wanted)
         same = "({type}({again}) is {kind} and {again} == {wanted}" + exactly + ")"
         return "({value} is {wanted} or " + same + ")"
@@ -311,7 +309,7 @@ class HasBuffer(HasContents):
 class Remembers(HasContents):
     """A function under lru_cache that holds the answers that it held."""
 
-    test = "{remembers}({value}, {wanted})"
+    test = "{wanted}.is_of({value})"
 
 
 # Containers and namespaces

@@ -1,4 +1,4 @@
-"""What code reads by name: the global names, attributes and modules that its instructions spell."""
+"""Names that code reads: globals, attributes and modules that its instructions spell."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")
 
 
 class Reads(NamedTuple):
-    """What code reads: names of globals, of attributes, and of modules that it imports, each with
+    """The reads of code: names of globals, of attributes, and of modules that it imports, each with
     the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
     them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
     attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
