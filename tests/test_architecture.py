@@ -102,7 +102,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
     "tracejit.trace.capture.guard": "tests/trace/capture/test_guards.py",
     "tracejit.trace.capture.classes": "tests/trace/capture/test_captures.py",
-    "tracejit.trace.capture.containers": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.walk": "tests/trace/capture/test_captures.py",
     "tracejit.api.arrays": "tests/test_numpy.py",

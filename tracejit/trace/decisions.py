@@ -1,5 +1,4 @@
-"""Decisions: values that Python looks at while a function is recorded, as in `if t > 0`,
-`range(n)`.
+"""Decisions of Python on recorded values: `if t > 0`, `range(n)`.
 
 What the value is computed from, the prefix, is computed then on the arguments of the call: node by
 node, by the lines that the ops are spelled with, nothing twice, and nothing that nobody asked for.
@@ -33,8 +32,8 @@ class Hidden(NamedTuple):
 
 
 class Unknown(Exception):
-    """Raised where a value depends on an unknown: an argument that was only described, a cotangent,
-    or one element of a batch. The argument is that value."""
+    """The value depends on something unknown: an argument that was only described, a cotangent, or
+    one element of a batch. The argument is that value."""
 
 
 class Failed(BaseException):
@@ -76,7 +75,7 @@ class Prefix:
         self.unknown.add(value)
 
     def __getitem__(self, value: Value) -> Any:
-        """The number that `value` has in this call.
+        """Evaluate `value` for this call.
 
         Raises Unknown or Failed.
         """
@@ -137,8 +136,8 @@ class Prefix:
 
 
 class Decisions:
-    """The decisions of a recording. `given` are the values of its inputs in this call; a value that
-    depends on the cotangents `seeds` is for Python to decide."""
+    """The decisions of a recording. `given` is what its inputs are in this call; what depends on
+    the cotangents `seeds` is for Python to decide."""
 
     def __init__(self, graph: Graph, hidden: Mapping[int, Hidden], forced: Sequence[Any]) -> None:
         """Nothing yet; the first outcomes will be those `forced`, whatever is computed here: those
@@ -202,7 +201,7 @@ class Decisions:
             raise
 
     def _argument(self, value: Value) -> Any:
-        """The number that an input of the graph has in this call."""
+        """The array or number that an input of the graph is in this call."""
         if value in self.given:
             return self.given[value]
         for hidden in self._hidden.values():

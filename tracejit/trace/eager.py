@@ -374,7 +374,7 @@ class Eager(threading.local, Recorder):
         return data.copy() if hasattr(data, "copy") else np.asarray(data)[()]
 
     def name_of(self, value: Value) -> str:
-        """The user's name of a value, for errors."""
+        """The user's name for a value, for errors."""
         frame = places.user_frame()
         for name, local in (frame.f_locals if frame is not None else {}).items():
             if type(local) in TENSORS and local._held is value:

@@ -69,7 +69,7 @@ class Handling:
         self._shown_by = _shown_by()
 
     def change(self) -> str:
-        """The reason why Python itself must compute from here on; "" where there is none."""
+        """The reason why Python itself computes now; nothing where it does not."""
         if STATE() is not self.state:
             word = loudness()
             if word:

@@ -1,4 +1,4 @@
-"""Free dimensions: which dimensions of a function's arguments may vary between calls.
+"""Free dimensions of the arguments of a function: which sizes a kernel leaves open.
 
 Sizes are part of a kernel until one changes: the dimension of an argument that has another size
 than before is free from then on, unless that has failed once, or the size is 0 or 1, which

@@ -1,4 +1,5 @@
-"""Memory of Tensors: a write to an array is seen by its views, and the other way round.
+"""Ownership of the memory of a Tensor: what is written to an array is seen by its views, and
+the other way round.
 
 Values never change; what changes is which value a Tensor stands for. A Tensor without an owner
 stands for the value it was made with. One that was written to is `Written`; a `View` derives its
@@ -26,7 +27,7 @@ COPY_FIRST = "write into a copy: x = x.copy()."
 
 
 class Owner(Protocol):
-    """The interface through which a Tensor asks about its memory."""
+    """The owner of the memory of a Tensor, as the Tensor asks it."""
 
     def value_of(self, tensor: Any) -> Value:
         """The value that `tensor` stands for now."""

@@ -109,8 +109,8 @@ def only_calls(attribute: str) -> bool:
 
 
 def user_depth() -> int:
-    """The number of frames from the caller up to the user's line, as `warnings.warn` counts
-    them."""
+    """The number of frames from the function that asks up to the user's line, as `warnings.warn`
+    counts them."""
     frame = sys._getframe(1)
     depth, user = 1, user_frame()
     while frame is not None and frame is not user and frame.f_back is not None:

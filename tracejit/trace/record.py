@@ -50,8 +50,8 @@ def current_recording() -> Recording | None:
 
 
 class Event(NamedTuple):
-    """An effect after the call has succeeded: a Variable gets a value, or an array argument, by
-    name, is written; or `run` is called with several values."""
+    """An effect that takes place when the call has succeeded: a Variable gets a value, or an array
+    that is an argument, by name; or `run` is called with several."""
 
     variable: Any
     run: Callable[..., Any] | None
@@ -416,7 +416,7 @@ class Recording(Recorder):
         self.open = False
 
     def name_of(self, value: Value) -> str:
-        """The user's name of a value, for errors."""
+        """The user's name for a value, for errors."""
         self._namer.catch_up()
         return super().name_of(value)
 

@@ -167,8 +167,7 @@ class Recorder:
                 raise fail("rule-not-linear", self.here(), **words)
 
     def reduced(self, value: Value, data: Any) -> tuple[Any, ...]:
-        """The recipe by which pickle makes what `value` stands for, which is `data`: a number as
-        itself."""
+        """The recipe of pickle for what `value` stands for, which is `data`: a number as itself."""
         return type(data), (data,)
 
     def numpy(self, value: Value) -> np.ndarray:
@@ -217,7 +216,7 @@ class Recorder:
 
     @contextmanager
     def inside_scope(self) -> Iterator[None]:
-        """A scope in which arrays that were made before cannot be written to."""
+        """Refuse writes meanwhile to what was made before."""
         outer = self.scope
         self._scopes += 1
         self.scope = self._scopes
@@ -383,7 +382,7 @@ class Recorder:
         return places.here()
 
     def name_of(self, value: Value) -> str:
-        """The user's name of a value, for errors."""
+        """The user's name for a value, for errors."""
         if isinstance(value, Constant):
             return (
                 constant_text(value) if value.type.size == 1 else places.name_of_array(value.data)

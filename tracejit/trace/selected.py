@@ -1,4 +1,4 @@
-"""Elements selected by a recorded mask: `a[mask]`, whose length is unknown during recording.
+"""Elements that a recorded mask selects: `a[mask]`, of a length unknown during the recording.
 
 It can be computed with, element by element, along with numbers and what the same mask selects; it
 can be added up, and written back under the mask: `a[a < 0] *= 2`, `np.mean(a[a > 0])`. All of it is

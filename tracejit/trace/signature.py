@@ -1,4 +1,5 @@
-"""Signature of a call: its arguments bound to the function's parameters, flattened into leaves.
+"""The signature of a call: its arguments bound to the function's parameters, taken apart into
+leaves.
 
 A leaf is an array, a NumPy scalar, a Python number, a random generator, a sparse matrix, a
 Variable, which selects a kernel by identity, or static: anything else hashable, which selects one
@@ -126,7 +127,7 @@ class Leaf(NamedTuple):
 
 
 def _noun(leaf: Leaf) -> str:
-    """The user's word for the class of a leaf."""
+    """The user's words for the class of a leaf."""
     return kind_of(leaf.value) if leaf.given is None else a(leaf.given.__name__)
 
 

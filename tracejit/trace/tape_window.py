@@ -222,8 +222,8 @@ class Sight:
 
 
 class Whole(Window):
-    """The window of a run by Python in place of a recording: all that is computed, and the values
-    that every Variable had."""
+    """The record of an eager program under tapes: all that is computed, and the values that every
+    Variable had."""
 
     __slots__ = ()
 

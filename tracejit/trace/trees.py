@@ -309,7 +309,7 @@ def _parting(what: str, mine: Structure, other: Structure) -> tuple[str, Structu
 
 
 def _noun(structure: Structure) -> str:
-    """The user's word for a container."""
+    """The user's words for a container."""
     if structure is LEAF or structure.cls is None:
         return "one array or number"
     noun = a(structure.cls.__name__)

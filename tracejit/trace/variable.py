@@ -32,8 +32,7 @@ _serials = count()
 
 
 def current_recorder() -> Recorder:
-    """The recorder of operations on this thread now: the function being recorded, or the eager
-    one."""
+    """The recorder of this thread: the function being recorded, or the eager one."""
     return current_recording() or EAGER
 
 

@@ -334,7 +334,7 @@ def _partition(x: Any, kth: Any, axis: int = -1, **options: Any) -> None:
 
 
 def targets_of(function: Any, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The arrays that a call would write into."""
+    """The target that a call would write into."""
     out = kwargs.get("out")
     if function in WRITERS or method == "at":
         return args[:1]

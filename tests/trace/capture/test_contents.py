@@ -22,7 +22,6 @@ from tracejit.trace.capture.contents import (
     is_buffer,
     is_in_one_piece,
     owner_of,
-    remembers,
     same_buffer,
     same_contents,
     whole_copy,
@@ -202,17 +201,17 @@ def test_what_lru_cache_remembers(size: int | None) -> None:
     assert all(one is table[n] for one, n in zip(memory.answers, kept, strict=True))
     for n in kept:  # asking again changes nothing, whatever the order
         made(n)
-    assert remembers(made, memory)
+    assert memory.is_of(made)
     made.cache_clear()
-    assert not remembers(made, memory)
+    assert not memory.is_of(made)
     for n in kept:
         made(n)
-    assert remembers(made, memory)
+    assert memory.is_of(made)
     made.cache_clear()
     table[(1, 2)] = "b"
     for n in kept:
         made(n)
-    assert not remembers(made, memory)
+    assert not memory.is_of(made)
 
 
 @pytest.mark.parametrize("size", [None, 5])
@@ -227,10 +226,10 @@ def test_answers_that_change_places_are_told(size: int | None) -> None:
     table.update({1: 1, 2: 2})
     made.cache_clear()
     made(1), made(2)
-    assert not remembers(made, memory)
+    assert not memory.is_of(made)
 
 
 def test_a_cache_that_remembers_nothing() -> None:
     made = functools.lru_cache(0)(len)
     made("a")
-    assert remembers(made, CacheSnapshot(made))
+    assert CacheSnapshot(made).is_of(made)

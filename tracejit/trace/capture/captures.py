@@ -43,10 +43,9 @@ import numpy as np
 
 from tracejit.trace.capture.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
 from tracejit.trace.capture.ambient import ambient_states
-from tracejit.trace.capture.buffer_objects import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.conditions import Guards
-from tracejit.trace.capture.containers import visit_array, visit_container
+from tracejit.trace.capture.containers import visit_array, visit_buffer, visit_container
 from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
@@ -127,7 +126,8 @@ class Captures(Walk):
         return {
             key: array
             for key, array in found.items()
-            if all(self.only_operands.get(place, False) for place in self.places.get(key, {""}))
+            if key in self.places
+            and all(self.only_operands.get(place.key(), False) for place in self.places[key])
         }
 
     def settle(self, constants: Iterable[Any]) -> None:

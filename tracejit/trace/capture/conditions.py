@@ -6,7 +6,9 @@ of all; long after, and never on a call that fits, `changes` asks them one by on
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +46,7 @@ class Condition(NamedTuple):
         return self.guard.spelling(f"(value := {text})", bind, "value")
 
     def explain(self, labels: Labels) -> Difference:
-        """The difference of the value now from the wanted one."""
+        """The sentence for a value that does not pass."""
         try:
             now = self.guard.finds(self.path.value())
         except Exception:  # what is read has no such part any more
@@ -66,8 +68,8 @@ class Guards:
         return bool(self.holds())
 
     def changes(self, names: Mapping[int, str] | None = None) -> list[Difference]:
-        """The differences of values now from those that the conditions want; `names` are those of
-        arguments, by id. What is inside of something else that has changed is left out."""
+        """The conditions that do not hold now, told; `names` are those of arguments, by
+        id. What is inside of something else that has changed is left out."""
         labels, found = self.labels(names), list[Difference]()
         for condition in self.conditions:
             if not condition.holds():
@@ -163,8 +165,15 @@ class ConditionSet:
         lines += [f"            and {test}" for test in tests]
         lines += ["        )", "    except Exception:  # what is read has no such part any more"]
         lines += ["        return False"]
-        exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
+        exec(_code("\n".join(lines)), space)
         return Guards(space["guards_hold"], tuple(tests.values()))
+
+
+@functools.lru_cache(256)
+def _code(text: str) -> CodeType:
+    """The code of a guard. Objects are in it by name, so a function that is recorded once more
+    mostly has the same."""
+    return compile(text, "<tracejit guard>", "exec")
 
 
 def contents_of(thing: Any) -> HasContents:

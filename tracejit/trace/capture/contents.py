@@ -183,11 +183,6 @@ class CacheSnapshot:
         return (exact(keys), exact(answers)) == self._exact
 
 
-def remembers(function: Any, memory: CacheSnapshot) -> bool:
-    """Return whether the cache of a function under `lru_cache` holds what it held."""
-    return memory.is_of(function)
-
-
 def remembered(function: Any) -> tuple[list[Any], list[Any]]:
     """The keys in the cache of a function under `lru_cache`, and the answer for each of them.
 

@@ -86,23 +86,24 @@ def _now_read(function: FunctionType) -> Reads:
 
 
 def _note_operands(walk: Walk, function: FunctionType) -> None:
-    """Note the arrays that a function uses only as operands of recorded arrays."""
+    """Note the arrays that a function names and uses as operands of recorded arrays alone."""
     code, space = function.__code__, function.__globals__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     named = reads_of(code).names.union(code.co_names) & space.keys()
-    places = {word: AccessPath(cell).then(CELL, word).key() for word, cell in cells.items()}
-    places |= {word: AccessPath(space).then(GLOBAL, word).key() for word in sorted(named)}
 
     def resolve(word: str) -> Any:
         if word in cells:
             return None if is_empty(cells[word]) else cells[word].cell_contents
         return space[word] if word in space else vars(builtins).get(word)
 
-    if not any(is_large(resolve(word)) for word in places):
+    if not any(is_large(resolve(word)) for word in (*cells, *named)):
         return
+    places = {word: AccessPath(cell).then(CELL, word) for word, cell in cells.items()}
+    places |= {word: AccessPath(space).then(GLOBAL, word) for word in sorted(named)}
     is_root = function is walk.root
     read = arrays_read(code, walk.recorded if is_root else frozenset(), resolve)
-    for word, place in places.items():
+    for word, path in places.items():
+        place = path.key()
         walk.only_operands[place] = walk.only_operands.get(place, True) and word not in read
 
 

@@ -9,12 +9,13 @@ the record.
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Callable
 from types import CellType
 from typing import Any, ClassVar, NamedTuple
 
 from tracejit.trace.capture.access_paths import Bind
-from tracejit.trace.capture.contents import remembers, same_buffer, same_contents
+from tracejit.trace.capture.contents import same_buffer, same_contents
 from tracejit.trace.capture.descriptions import described, told_apart
 from tracejit.trace.capture.exactness import exact, is_exactly
 
@@ -74,9 +75,9 @@ class Guard(_Record):
     """A test of one value.
 
     `test` is the Python of the test. In braces stand the value, which is called `again` after its
-    first use, the `parts` of what is wanted, and functions. `sentence` explains an argument that
-    fails it, `captured` another value; `said` are the words for one that passes and one that fails,
-    where these are always the same.
+    first use, attributes of the guard, such as what is `wanted`, and functions. `sentence` explains
+    an argument that fails it, `captured` another value; `said` are the words for a value that
+    passes and for one that fails, where these are always the same.
     """
 
     test: ClassVar[str] = ""
@@ -88,25 +89,22 @@ class Guard(_Record):
         """The test for what is wanted here."""
         return self.test
 
-    def parts(self) -> dict[str, Any]:
-        """The objects in the test. `object` is the very object that is wanted, `wanted` may be a
-        literal that is equal to it."""
-        return {"wanted": self.wanted, "object": self.wanted}
+    @property
+    def kind(self) -> type:
+        """The class of what is wanted."""
+        return type(self.wanted)
 
     def check(self, value: Any) -> bool:
-        """Return whether a value passes. A test that raises is one that fails."""
-        parts = self.parts()
-        return bool(_compiled(self.text(), tuple(parts)).check(value, *parts.values()))
+        """Tell if a value passes. A test that raises is one that fails."""
+        return bool(_compiled(self.text()).check(self, value))
 
     def spelling(self, value: str, bind: Bind, again: str = "") -> str:
         """The test as a Python expression: `value` is the expression that is evaluated first,
         `again` what it is called after that, where it is another."""
-        parts = self.parts()
-        spell = _compiled(self.text(), tuple(parts)).spell
-        return spell(value, again or value, bind, *parts.values())
+        return _compiled(self.text()).spell(self, value, again or value, bind)
 
     def aspect(self, value: Any) -> Any:
-        """The aspect of a value that is compared."""
+        """The part of a value that is compared."""
         return value
 
     def words(self, aspect: Any) -> str:
@@ -114,11 +112,11 @@ class Guard(_Record):
         return described(aspect)
 
     def wants(self) -> str:
-        """The wanted value, in words."""
+        """Words for what a value has to be."""
         return self.words(self.wanted) if self.said is None else self.said[0]
 
     def finds(self, value: Any) -> str:
-        """The value of an object that fails, in other words than `wants`."""
+        """Words, other than those, for a value that fails."""
         if self.said is not None:
             return self.said[1]
         return told_apart(self.wants(), self.words(self.aspect(value)))
@@ -129,48 +127,34 @@ class Guard(_Record):
 
 
 class CompiledTest(NamedTuple):
-    """A test as two functions of its parts: of a value, and of the expression for one."""
+    """A test as two functions of a guard: of a value, and of the expression for one."""
 
-    check: Callable[..., Any]
-    spell: Callable[..., str]
+    check: Callable[[Guard, Any], Any]
+    spell: Callable[[Guard, str, str, Bind], str]
 
 
 @functools.cache
-def _compiled(test: str, parts: tuple[str, ...]) -> CompiledTest:
-    """A test that has these parts, compiled once."""
-    fields = {name: f"{{literal({name}, bind)}}" for name in parts}
-    fields |= {"object": "{by_name(object, bind)}", "value": "{value}", "again": "{again}"}
-    functions = {name: f"{{bind({name})}}" for name in FUNCTIONS if name not in parts}
-    names = dict(zip((*parts, *FUNCTIONS), (*parts, *FUNCTIONS), strict=True))
-    check = test.format(**{**names, "value": "value", "again": "value"})
-    spell = test.format(**functions, **fields)
-    words, space = ", ".join(parts), {**FUNCTIONS, "literal": literal, "by_name": by_name}
+def _compiled(test: str) -> CompiledTest:
+    """A test, compiled once."""
+    check = spell = ""
+    for text, name, _, _ in string.Formatter().parse(test):
+        check, spell = check + text, spell + text
+        if name in ("value", "again"):
+            check, spell = f"{check}value", f"{spell}{{{name}}}"
+        elif name in FUNCTIONS:
+            check, spell = f"{check}{name}", f"{spell}{{bind({name})}}"
+        elif name is not None:
+            check, spell = f"{check}guard.{name}", f"{spell}{{by_name(guard.{name}, bind)}}"
+    space = {**FUNCTIONS, "by_name": by_name}
     return CompiledTest(
-        eval(f"lambda value, {words}: {check}", dict(FUNCTIONS)),
-        eval(f"lambda value, again, bind, {words}: f{spell!r}", space),
+        eval(f"lambda guard, value: {check}", space),
+        eval(f"lambda guard, value, again, bind: f{spell!r}", space),
     )
 
 
 def by_name(thing: Any, bind: Bind) -> str:
     """The name of an object in a test: what is one of Python's words has no other."""
-    return repr(thing) if is_word(thing) else bind(thing)
-
-
-def is_word(value: Any) -> bool:
-    """Return whether a value is None, True or False."""
-    return value is None or type(value) is bool
-
-
-def literal(value: Any, bind: Bind) -> str:
-    """A value in a test: written out where that is short, and by name otherwise."""
-    kind = type(value)
-    if kind is float:
-        return repr(value) if value - value == 0 else bind(value)  # but inf and nan
-    if kind is int:
-        return repr(value) if abs(value) < 2**63 else bind(value)
-    if kind is tuple and all(type(one) is int for one in value):
-        return repr(value)
-    return repr(value) if is_word(value) or kind is bytes else bind(value)
+    return repr(thing) if thing is None or thing is True or thing is False else bind(thing)
 
 
 def is_empty(cell: CellType) -> bool:
@@ -188,7 +172,7 @@ def is_empty(cell: CellType) -> bool:
 FUNCTIONS: dict[str, Any] = {
     one.__name__: one
     for one in (
-        exact, hasattr, is_empty, is_exactly, len, map, remembers, repr, same_buffer, same_contents,
+        exact, hasattr, is_empty, is_exactly, len, map, repr, same_buffer, same_contents,
         tuple, type,
     )
 }  # fmt: skip

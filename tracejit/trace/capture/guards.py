@@ -21,7 +21,7 @@ from tracejit.ir.dims import Dim, symbol_of
 from tracejit.support.words import a
 from tracejit.trace.capture.descriptions import described, keys_told, listed
 from tracejit.trace.capture.exactness import exact, has_looser_equality, is_normal, is_plain
-from tracejit.trace.capture.guard import CAPTURED, Difference, Guard, Sentence, is_word
+from tracejit.trace.capture.guard import CAPTURED, Difference, Guard, Sentence
 
 KIND = Sentence("kind", "{what} was {now}", "{was}", fix="pass {was} at each call.")
 RANK = Sentence(
@@ -39,7 +39,7 @@ RANK = Sentence(
 class Is(Guard):
     """The very same object."""
 
-    test = "{value} is {object}"
+    test = "{value} is {wanted}"
 
 
 class IsVariable(Is):
@@ -54,7 +54,7 @@ class IsVariable(Is):
 
 
 class IsAlive(Guard):
-    """The object that a weak reference refers to, as long as it lives."""
+    """The referent of a weak reference, as long as it lives."""
 
     test = "{value} is not None"
     said = "alive", "gone"
@@ -96,9 +96,6 @@ class SameValue(Guard):
         "From its second value on {what} is dynamic: any serves.",
     )
 
-    def parts(self) -> dict[str, Any]:
-        return {"kind": type(self.wanted), "wanted": self.wanted}
-
     def explain(self, what: str, value: Any) -> Difference:
         if type(value) is not type(self.wanted):
             return OfType(type(self.wanted), kind_of(self.wanted)).explain(what, value)
@@ -108,24 +105,28 @@ class SameValue(Guard):
 class SameBytes(SameValue):
     """A number of NumPy of this type, to the bit: 0.0 is not -0.0, nan is nan."""
 
-    test = "{type}({value}) is {kind} and {again}.tobytes() == {bytes}"
+    test = "{type}({value}) is {kind} and {again}.tobytes() == {bits}"
 
-    def parts(self) -> dict[str, Any]:
-        return {"kind": type(self.wanted), "bytes": self.wanted.tobytes()}
+    @property
+    def bits(self) -> Any:
+        """The bytes of the number."""
+        return self.wanted.tobytes()
 
 
 class SameText(SameValue):
     """A number of Python of this type, to the bit."""
 
-    test = "{type}({value}) is {kind} and {repr}({again}) == {text}"
+    test = "{type}({value}) is {kind} and {repr}({again}) == {bits}"
 
-    def parts(self) -> dict[str, Any]:
-        return {"kind": type(self.wanted), "text": repr(self.wanted)}
+    @property
+    def bits(self) -> str:
+        """The number as Python writes it, which tells it from all others."""
+        return repr(self.wanted)
 
 
 def same_value(value: Any) -> Guard:
     """The guard of a number or text, of its type and to the bit."""
-    if is_word(value):
+    if value is None or type(value) is bool:
         return Is(value)
     if is_told_by_equality(value):
         return SameValue(value)
@@ -156,14 +157,9 @@ class Static(Guard):
     )
 
     def text(self) -> str:
-        if is_word(self.wanted):
-            return Is.test
-        exactly = " and {is_exactly}({again}, {object})" * has_looser_equality(self.wanted)
-        same = "({type}({again}) is {kind} and {again} == {object}" + exactly + ")"
-        return "({value} is {object} or " + same + ")"
-
-    def parts(self) -> dict[str, Any]:
-        return {"object": self.wanted, "kind": type(self.wanted)}
+        exactly = " and {is_exactly}({again}, {wanted})" * has_looser_equality(self.wanted)
+        same = "({type}({again}) is {kind} and {again} == {wanted}" + exactly + ")"
+        return "({value} is {wanted} or " + same + ")"
 
 
 class Equal(Guard):
@@ -202,15 +198,20 @@ class HasShape(Guard):
     captured = CAPTURED._replace(because="{what} was of shape {was} and became of shape {now}")
 
     def text(self) -> str:
-        sizes = {axis: n for axis, n in enumerate(self.wanted) if type(n) is not Dim}
-        if len(sizes) == len(self.wanted) > 1:
+        fixed = [axis for axis, size in enumerate(self.wanted) if type(size) is not Dim]
+        if len(fixed) == len(self.wanted) > 1:
             return "{value}.shape == {wanted}"
-        tests = [f"{{value}}.ndim == {len(self.wanted)}"]
+        tests = ["{value}.ndim == {rank}"]
         if len(self.wanted) == 1:  # without the tuple that shape makes
-            tests += [f"{{len}}({{value}}) == {size}" for size in sizes.values()]
+            tests += ["{len}({value}) == {wanted[0]}"] * len(fixed)
         else:
-            tests += [f"{{value}}.shape[{axis}] == {size}" for axis, size in sizes.items()]
+            tests += [f"{{value}}.shape[{axis}] == {{wanted[{axis}]}}" for axis in fixed]
         return " and ".join(tests)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.wanted)
 
     def check(self, value: Any) -> bool:
         """Return whether the shape fits. One that is only described may have any size (None)."""
@@ -263,9 +264,15 @@ class IsLikeMatrix(Guard):
     test = "{type}({value}) is {kind} and {again}.shape == {shape} and {again}.dtype == {dtype}"
     sentence = KIND
 
-    def parts(self) -> dict[str, Any]:
-        wanted = self.wanted
-        return {"kind": type(wanted), "shape": wanted.shape, "dtype": wanted.dtype}
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that is wanted."""
+        return tuple(self.wanted.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that is wanted."""
+        return self.wanted.dtype
 
     def words(self, aspect: Any) -> str:
         return f"{kind_of(aspect)} {aspect.dtype}{[*aspect.shape]}"
@@ -302,7 +309,7 @@ class HasBuffer(HasContents):
 class Remembers(HasContents):
     """A function under lru_cache that holds the answers that it held."""
 
-    test = "{remembers}({value}, {wanted})"
+    test = "{wanted}.is_of({value})"
 
 
 # Containers and namespaces
@@ -330,10 +337,15 @@ class HasKeys(Guard):
             return "{tuple}({value}) == {wanted}"
         return "{tuple}({value}) == {wanted} and {tuple}({map}({type}, {again})) == {kinds}"
 
-    def parts(self) -> dict[str, Any]:
-        if not all(map(is_plain, self.wanted)):
-            return {"keys": exact(self.wanted)}
-        return {"wanted": self.wanted, "kinds": tuple(map(type, self.wanted))}
+    @property
+    def keys(self) -> list[Any]:
+        """The exact keys."""
+        return exact(self.wanted)
+
+    @property
+    def kinds(self) -> tuple[type, ...]:
+        """The classes of the keys."""
+        return tuple(map(type, self.wanted))
 
     def wants(self) -> str:
         return keys_told(self.noun or "keys", self.wanted)

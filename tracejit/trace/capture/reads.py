@@ -1,4 +1,4 @@
-"""Names that code reads: the globals, attributes and modules that its instructions spell."""
+"""Names that code reads: globals, attributes and modules that its instructions spell."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ _SITE = (str(Path(_STDLIB, "site-packages")), str(Path(_STDLIB, "dist-packages")
 
 
 class Reads(NamedTuple):
-    """The names that code reads: of globals, of attributes, and of modules that it imports, each
-    with the number of dots in front. `shows` says that it makes text of objects, `matches` that it
-    takes them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
+    """The reads of code: names of globals, of attributes, and of modules that it imports, each with
+    the number of dots in front. `shows` says that it makes text of objects, `matches` that it takes
+    them apart by patterns, `asks_type` that it calls `type`, or asks a local variable for an
     attribute by name: but of self; `asks_attribute` that it calls `type` of an attribute of self.
     `compared` are the names and attributes that follow on `is`, None among them for an expression
     without such a name. `cells` are variables of its closure."""

@@ -75,7 +75,7 @@ class Walk:
         self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
         self.times_at_root = 0
-        self.places: dict[int, set[str]] = {}
+        self.places: dict[int, list[AccessPath]] = {}
         self.only_operands: dict[str, bool] = {}
 
     def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
@@ -87,7 +87,7 @@ class Walk:
         if kind in ATOMS or issubclass(kind, np.generic) or (not inside and kind in OPAQUE):
             return
         if kind is np.ndarray:
-            self.places.setdefault(id(value), set()).add(place.key())
+            self.places.setdefault(id(value), []).append(place)
         elif value is self.root:
             self.times_at_root += 1
         if id(value) in self.visited:
