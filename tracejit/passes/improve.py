@@ -20,13 +20,7 @@ from tracejit.passes.factoring import factor_sums
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loop_products import (
-    MATRIX_PRODUCTS,
-    SUMMANDS,
-    VECTOR_PRODUCTS,
-    hoist_products,
-    join_sums,
-)
+from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reassociate import add_apart, share_products
@@ -56,7 +50,7 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(substitute_factors, needs=FACTORS),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
-    Pass(hoist_products, needs=(*MATRIX_PRODUCTS, *VECTOR_PRODUCTS), along_decisions=False),
+    Pass(hoist_products, needs=BY_MATRIX, along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
     Pass(lay_in_stretches, needs=("getitem",), along_decisions=False),
     Pass(show_windows, needs=("concatenate",), along_decisions=False),

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.arithmetic import multiply
+from tracejit.ops.products import dot, dot_in_rows, vdot, vecdot
 from tracejit.passes.emission import emit, for_decisions, made_by, number_of, readers_of
 from tracejit.passes.ranges import is_nonnegative
 from tracejit.passes.rebuild import rebuild
@@ -31,7 +33,7 @@ from tracejit.passes.sum_of_products import (
 )
 from tracejit.support.cost_model import costs
 
-OF_PRODUCTS = ("multiply", "dot", "vdot", "vecdot", "dot_in_rows")
+OF_PRODUCTS = {multiply.name, dot.name, vdot.name, vecdot.name, dot_in_rows.name}
 """What is computed of the products of two arrays of one type."""
 
 
@@ -74,7 +76,7 @@ def share_products(graph: Graph) -> Graph:
             key = node.region, node.segment, node.tapes, frozenset(factors)
             if sorted(factors.values()) == [1, 2] and not numbers:
                 squares[key] = node, sorted(factors, key=factors.__getitem__)
-            elif sorted(factors.values()) == [1, 1] and node.op.name == "multiply":
+            elif sorted(factors.values()) == [1, 1] and node.op is multiply:
                 multiples.append((key, node, numbers))
     changes = {
         node: (squares[key][1], numbers) for key, node, numbers in multiples if key in squares
