@@ -138,7 +138,7 @@ WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
         "choices", "diagonals", "insets", "layout", "long_axis", "reductions", "runs",
-        "scaled_products", "softplus", "spread", "triangles", "windows",
+        "softplus", "spread", "triangles", "windows",
     )
 }  # fmt: skip
 
