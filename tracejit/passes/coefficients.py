@@ -131,14 +131,11 @@ class _Gathering:
     def _note_factors(self, nodes: Iterable[Node]) -> None:
         """Keep in mind which of the results of `nodes` may have a factor in their expression."""
         for node in nodes:
-            if _splitting(node) is not None and self._has_factor(node):
+            is_factored = not self.factored.isdisjoint(node.operands) or (
+                node.op in SCALING and has_constant(node.operands)
+            )
+            if node.op is negative or (is_factored and _splitting(node) is not None):
                 self.factored.add(node.results[0])
-
-    def _has_factor(self, node: Node) -> bool:
-        """Tell if there may be a factor in the expression of `node`."""
-        if node.op is negative or not self.factored.isdisjoint(node.operands):
-            return True
-        return node.op in SCALING and has_constant(node.operands)
 
     def _forget(self, operands: Sequence[Value]) -> None:
         """`operands` have one reader less; nor is anything read by what nothing reads any more."""

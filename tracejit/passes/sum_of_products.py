@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops import reductions
 from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
@@ -124,6 +124,8 @@ def product_of(value: Value, enters: Enters) -> Product:
 
 def expanded(product: Product, enters: Enters) -> Product:
     """A product with the factors that multiply taken apart."""
+    if not any([_is_made(one) for one in product.factors]):
+        return product
     number, steps = product.number, set(product.steps)
     factors, most = Counter[Factor](), costs().most_factors
     pending = list(product.factors.elements())[::-1]
@@ -146,6 +148,14 @@ def expanded(product: Product, enters: Enters) -> Product:
                 pending.append(Factor(last, made.op is divide))
             pending.append(Factor(first))
     return Product(number, factors, frozenset(steps))
+
+
+def _is_made(factor: Factor) -> bool:
+    """Tell if a factor is a number, or may be a product."""
+    value, divides = factor
+    if value.node is None:
+        return not divides and isinstance(value, Constant)
+    return not divides and value.node.op.name in PRODUCTS
 
 
 def _is_number(before: float, after: float) -> bool:
