@@ -138,7 +138,7 @@ WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
         "choices", "diagonals", "insets", "layout", "long_axis", "reductions", "runs",
-        "scaled_products", "softplus", "spread", "triangles", "windows",
+        "softplus", "spread", "triangles", "windows",
     )
 }  # fmt: skip
 
@@ -445,11 +445,10 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "addends", "axes", "choices", "coefficients", "common_factors", "conditions",
-                "diagonals", "factors", "flat_indices", "flattening_analysis", "insets", "layout",
-                "layout_analysis", "like_terms", "log_sums", "long_axis", "magnitudes", "patterns",
-                "ranges", "reassociate", "reductions", "rewrites", "scatters", "slice_updates",
-                "softplus", "solves", "sum_of_products", "sums", "triangles", "weighted_squares",
+                "axes", "choices", "conditions", "diagonals", "flat_indices",
+                "flattening_analysis", "insets", "layout", "layout_analysis", "log_sums",
+                "long_axis", "patterns", "reductions", "rewrites", "scatters", "slice_updates",
+                "softplus", "solves", "triangles",
             )
         ),
         "not yet by traits",

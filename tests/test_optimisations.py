@@ -38,7 +38,6 @@ from tracejit.passes import (
     lower,
     reductions,
     runs,
-    scaled_products,
     spread,
     windows,
 )
@@ -243,7 +242,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "scale_once": Optimisation(
         (patterns.scaled, patterns.scaled, patterns.elementwise),
         SQUARES,
-        limits=[(scaled_products, "LEAST_ELEMENTS", 1)],
+        figures={"least_scaled_elements": 1},
         passes=[strengthen, scale_once],
     ),
     "read_diagonals": Optimisation(

@@ -39,6 +39,10 @@ from contextlib import suppress
 from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
+from tracejit.ops.choices import where
+from tracejit.ops.op import Op
 from tracejit.passes.emission import (
     OutOfRange,
     Places,
@@ -56,15 +60,14 @@ from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sum_of_products import (
     LARGEST,
     SMALLEST,
-    SUMS,
     Scaled,
     cost,
     is_linear,
 )
 from tracejit.support.cost_model import costs
 
-SCALING = ("multiply", "divide", "where")
-ELEMENTWISE = frozenset((*SUMS, "multiply", "divide", "negative", "sum"))
+SCALING = (multiply, divide, where)
+REWRITTEN = (add, subtract, multiply, divide, negative, reductions.sum)
 
 
 def gather_coefficients(graph: Graph) -> Graph:
@@ -83,7 +86,7 @@ class _Gathering:
         self.places = Places(graph)
         self.before = readers_of(graph)
         self.kept = for_decisions(graph)
-        self.negated = {n.operands[0] for n in graph.nodes if n.op.name == "negative"}
+        self.negated = {n.operands[0] for n in graph.nodes if n.op is negative}
         self.negatives: set[Value] = set()
         self.factored: set[Value] = set()
         self.readers = self.before.copy()
@@ -96,7 +99,7 @@ class _Gathering:
             self.negatives.update(after for before, after in pairs if before in self.negated)
         start = len(new.nodes)
         value = None
-        if node.op.name in ELEMENTWISE or node.op.product is not None:
+        if node.op in REWRITTEN or node.op.product is not None:
             with suppress(OutOfRange):
                 value = self._gathered(new, node, operands)
         if value is not None and value.type is node.results[0].type:
@@ -128,14 +131,11 @@ class _Gathering:
     def _note_factors(self, nodes: Iterable[Node]) -> None:
         """Keep in mind which of the results of `nodes` may have a factor in their expression."""
         for node in nodes:
-            if _splitting(node) is not None and self._has_factor(node):
+            is_factored = not self.factored.isdisjoint(node.operands) or (
+                node.op in SCALING and has_constant(node.operands)
+            )
+            if node.op is negative or (is_factored and _splitting(node) is not None):
                 self.factored.add(node.results[0])
-
-    def _has_factor(self, node: Node) -> bool:
-        """Tell if there may be a factor in the expression of `node`."""
-        if node.op.name == "negative" or not self.factored.isdisjoint(node.operands):
-            return True
-        return node.op.name in SCALING and has_constant(node.operands)
 
     def _forget(self, operands: Sequence[Value]) -> None:
         """`operands` have one reader less; nor is anything read by what nothing reads any more."""
@@ -148,21 +148,20 @@ class _Gathering:
 
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
-        name = node.op.name
         if node in self.kept or not node.results[0].type.is_real:
             return None
-        is_scaled = name == "negative" or has_constant(operands)
+        is_scaled = node.op is negative or has_constant(operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
             factored = [value for value in operands if value in self.factored]
             is_scaled = any([self._is_inner(value, node) for value in factored])
-        if name in SUMS:
+        if node.op in (add, subtract):
             return self._signs_in_sum(new, node, operands) if is_scaled else None
         found = self._split(new, node, operands) if is_scaled else None
         if found is not None and found.gain > 0:
             return self._whole(found)
-        if name == "negative":
+        if node.op is negative:
             return self._negative_shared(new, node, operands[0])
-        if name == "multiply":
+        if node.op is multiply:
             return self._quotient(new, node, operands)
         return None
 
@@ -201,9 +200,9 @@ class _Gathering:
         if second.number < 0:
             positive = second.scaled(-second.number)
             if positive.gain >= 0:
-                opposite = "subtract" if node.op.name == "add" else "add"
+                opposite = "subtract" if node.op is add else "add"
                 return self._emit(new, node, opposite, (operands[0], positive.whole()))
-        if first.number < 0 and node.op.name == "add":
+        if first.number < 0 and node.op is add:
             positive = first.scaled(-first.number)
             if positive.gain > 0:
                 return self._emit(new, node, "subtract", (operands[1], positive.whole()))
@@ -345,7 +344,7 @@ class _Gathering:
         first, second = [self._scaled(new, operand, node) for operand in operands]
         scales = first.place <= second.place, first.place > second.place
         product = first.number * second.number
-        if node.op.name != "multiply":
+        if node.op is not multiply:
             number = costs().call_elements + 1
             return self._applied(new, node, product, (first, second), scales, number)
 
@@ -374,7 +373,7 @@ class _Gathering:
         if not all([fits(operand, node) for operand in operands]):
             return None
         first, second = [self._scaled(new, operand, node) for operand in operands]
-        other = second.number if node.op.name == "add" else -second.number
+        other = second.number if node.op is add else -second.number
         if abs(first.number) != abs(other):
             return None
         is_sum = first.number == other
@@ -416,19 +415,19 @@ def fits(value: Value, node: Node) -> bool:
 
 
 Split = Callable[[_Gathering, Graph, Node, tuple[Value, ...]], Scaled | None]
-SPLITS: dict[str, Split] = {
-    "negative": _Gathering._split_negative,
-    "multiply": _Gathering._split_multiply,
-    "divide": _Gathering._split_divide,
-    "add": _Gathering._split_sum,
-    "subtract": _Gathering._split_sum,
-    "where": _Gathering._split_where,
+SPLITS: dict[Op, Split] = {
+    negative: _Gathering._split_negative,
+    multiply: _Gathering._split_multiply,
+    divide: _Gathering._split_divide,
+    add: _Gathering._split_sum,
+    subtract: _Gathering._split_sum,
+    where: _Gathering._split_where,
 }
 
 
 def _splitting(node: Node) -> Split | None:
     """What tells a number apart from the rest of what a node makes."""
-    found = SPLITS.get(node.op.name)
+    found = SPLITS.get(node.op)
     if found is None and is_linear(node):
         return _Gathering._split_linear
     if found is None and node.op.product is not None:

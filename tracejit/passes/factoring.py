@@ -288,12 +288,11 @@ class _Sum:
         having: dict[Factor, list[int]] = {}
         for number, term in enumerate(terms):
             for factor in term.product.factors if term.saved else ():
-                if number_of(factor.value) is None and self.factoring.limit(factor) <= LARGEST:
-                    having.setdefault(factor, []).append(number)
+                having.setdefault(factor, []).append(number)
         offers = [
             Shared(factor, self._rests(factor, terms, numbers))
             for factor, numbers in having.items()
-            if len(numbers) > 1 or _is_compared(factor, terms)
+            if (len(numbers) > 1 or _is_compared(factor, terms)) and self._may_leave(factor)
         ]
         chosen: list[Shared] = []
         used: set[int] = set()
@@ -309,6 +308,10 @@ class _Sum:
                 chosen.append(offer)
                 used.update(left)
         return chosen
+
+    def _may_leave(self, factor: Factor) -> bool:
+        """Tell if a factor is bounded, and no number."""
+        return number_of(factor.value) is None and self.factoring.limit(factor) <= LARGEST
 
     def _rests(self, factor: Factor, terms: list[Term], having: list[int]) -> dict[int, Rest]:
         """What is left of the terms that have a factor, or all of its factors."""

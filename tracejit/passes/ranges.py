@@ -33,6 +33,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Node, Value
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import add, divide, multiply, negative, sqrt, square, subtract
+from tracejit.ops.choices import maximum, minimum, or_zero, where
+from tracejit.ops.complex import absolute
+from tracejit.ops.exponential import exp
+from tracejit.ops.op import Op
 from tracejit.passes.emission import made_by, number_of
 from tracejit.support.cost_model import costs
 
@@ -72,7 +78,7 @@ def range_of(value: Value, known: Known | None = None, steps: int | None = None)
         found = ANYTHING
         if steps and value.type.dtype.kind == "f":
             operands = [range_of(one, known, steps - 1) for one in value.node.operands]
-            rule = RULES.get(value.node.op.name, _declared)
+            rule = RULES.get(value.node.op, _declared)
             found = _representable(rule(value.node, *operands), value.type.dtype)
         if known is not None:
             known[value] = found
@@ -200,20 +206,20 @@ def _total(node: Node, operand: Range) -> Range:
     return Range(_times(operand.low, count), _times(operand.high, count), operand.has_sign)
 
 
-RULES: dict[str, Rule] = {
-    "absolute": _absolute,
-    "add": _sum,
-    "subtract": _difference,
-    "negative": _negative,
-    "multiply": _product,
-    "square": _square,
-    "divide": _quotient,
-    "exp": _exp,
-    "sqrt": _root,
-    "maximum": _maximum,
-    "minimum": _minimum,
-    "where": _choice,
-    "or_zero": _or_zero,
-    "sum": _total,
+RULES: dict[Op, Rule] = {
+    absolute: _absolute,
+    add: _sum,
+    subtract: _difference,
+    negative: _negative,
+    multiply: _product,
+    square: _square,
+    divide: _quotient,
+    exp: _exp,
+    sqrt: _root,
+    maximum: _maximum,
+    minimum: _minimum,
+    where: _choice,
+    or_zero: _or_zero,
+    reductions.sum: _total,
 }
 """Bounds that follow from those of operands; the rest is what operations declare."""

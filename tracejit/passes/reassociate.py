@@ -8,9 +8,11 @@ tracejit/passes/sum_of_products.py, as passes/factoring.py and passes/coefficien
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.arithmetic import multiply
+from tracejit.ops.products import dot, dot_in_rows, vdot, vecdot
 from tracejit.passes.emission import emit, for_decisions, made_by, number_of, readers_of
 from tracejit.passes.ranges import is_nonnegative
 from tracejit.passes.rebuild import rebuild
@@ -31,7 +33,7 @@ from tracejit.passes.sum_of_products import (
 )
 from tracejit.support.cost_model import costs
 
-OF_PRODUCTS = ("multiply", "dot", "vdot", "vecdot", "dot_in_rows")
+OF_PRODUCTS = {multiply.name, dot.name, vdot.name, vecdot.name, dot_in_rows.name}
 """What is computed of the products of two arrays of one type."""
 
 
@@ -66,16 +68,17 @@ def share_products(graph: Graph) -> Graph:
       e    f8[9] = multiply 2.0 b_1
     """
     readers, kept = readers_of(graph), for_decisions(graph)
+    nodes = [one for one in graph.nodes if one.op.name in OF_PRODUCTS and one not in kept]
+    of_squares = {one.results[0] for one in nodes if _is_square(one)}
     squares: dict[object, tuple[Node, list[Value]]] = {}
+    for node, factors, numbers in _products(nodes, of_squares, readers):
+        if sorted(factors.values()) == [1, 2] and not numbers:
+            squares[_key(node, factors)] = node, sorted(factors, key=factors.__getitem__)
+    weighted = {value for _, pair in squares.values() for value in pair}
     multiples: list[tuple[object, Node, list[Value]]] = []
-    for node in graph.nodes:
-        if node.op.name in OF_PRODUCTS and node not in kept:
-            factors, numbers = _factors_of(node, readers)
-            key = node.region, node.segment, node.tapes, frozenset(factors)
-            if sorted(factors.values()) == [1, 2] and not numbers:
-                squares[key] = node, sorted(factors, key=factors.__getitem__)
-            elif sorted(factors.values()) == [1, 1] and node.op.name == "multiply":
-                multiples.append((key, node, numbers))
+    for node, factors, numbers in _products(nodes, weighted, readers):
+        if sorted(factors.values()) == [1, 1] and node.op is multiply:
+            multiples.append((_key(node, factors), node, numbers))
     changes = {
         node: (squares[key][1], numbers) for key, node, numbers in multiples if key in squares
     }
@@ -96,6 +99,24 @@ def share_products(graph: Graph) -> Graph:
         return (product,)
 
     return rebuild(graph, rewrite, ops=OF_PRODUCTS) if changes else graph
+
+
+def _products(
+    nodes: list[Node], some: set[Value], readers: Counter[Value]
+) -> Iterator[tuple[Node, Counter[Value], list[Value]]]:
+    """The nodes with `some` values as operands, and the factors and numbers that they multiply."""
+    for node in nodes if some else ():
+        if not some.isdisjoint(node.operands):
+            yield node, *_factors_of(node, readers)
+
+
+def _is_square(node: Node) -> bool:
+    return node.op is multiply and node.operands[0] is node.operands[1]
+
+
+def _key(node: Node, factors: Counter[Value]) -> object:
+    """What a node's place and its factors have in common with others."""
+    return node.region, node.segment, node.tapes, frozenset(factors)
 
 
 def _factors_of(node: Node, readers: Counter[Value]) -> tuple[Counter[Value], list[Value]]:

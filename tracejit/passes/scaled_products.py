@@ -41,9 +41,8 @@ from tracejit.passes.emission import emit, for_decisions, is_real, made_by, numb
 from tracejit.passes.long_axis import turn, turned_value
 from tracejit.passes.lower import is_tiled, tiled_rows
 from tracejit.passes.rebuild import rebuild
-
-LEAST_ELEMENTS = 16_384
-"""Below that to look for what is not finite takes as long as the product."""
+from tracejit.passes.sum_of_products import is_beside
+from tracejit.support.cost_model import costs
 
 
 def scale_once(graph: Graph) -> Graph:
@@ -56,7 +55,7 @@ def scale_once(graph: Graph) -> Graph:
         result = node.results[0]
         if node in kept or not is_real(result) or result.type.sizes is not None:
             return None
-        if result.type.ndim < 2 or result.type.size < LEAST_ELEMENTS:
+        if result.type.ndim < 2 or result.type.size < costs().least_scaled_elements:
             return None
         if is_tiled(result) or result.type.shape[0] in tiled:
             return None
@@ -75,7 +74,10 @@ def _folded(graph: Graph, node: Node, scaled: Value, product: Value) -> Value | 
     """The one product for a sum of `scaled` rows or columns and a `product`; None where it is
     another sum."""
     scaling, made = made_by(scaled, "multiply"), made_by(product, "matmul")
-    if scaling is None or made is None or not _are_together(scaling, made, node):
+    type = node.results[0].type
+    if scaling is None or made is None or not scaled.type is product.type is type:
+        return None
+    if not (is_beside(scaled, node) and is_beside(product, node)):
         return None
     for scale, c in (scaling.operands, scaling.operands[::-1]):
         for triangle, is_left in ((made.operands[0], True), (made.operands[1], False)):
@@ -90,19 +92,11 @@ def _folded(graph: Graph, node: Node, scaled: Value, product: Value) -> Value | 
                 whole = turn(graph, node, whole)
             factors = (whole, c) if is_left else (c, whole)
             value = emit(graph, node, "matmul", factors)
-            if value.type is not node.results[0].type:
+            if value.type is not type:
                 return None
             parts = value, scale, c, triangle
             return emit(graph, node, "scaled_if_not_finite", parts, is_left=is_left)
     return None
-
-
-def _are_together(scaling: Node, made: Node, node: Node) -> bool:
-    """Tell if the three are in one part of the function, and arrays of one type."""
-    nodes = scaling, made, node
-    if len({(one.region, one.segment, one.tapes) for one in nodes}) > 1:
-        return False
-    return scaling.results[0].type is made.results[0].type is node.results[0].type
 
 
 def _is_scale(scale: Value, triangle: Value, is_left: bool) -> bool:

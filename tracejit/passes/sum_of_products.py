@@ -28,13 +28,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
 from tracejit.passes.emission import emit, is_real, made_by, number_of
 from tracejit.support.cost_model import costs
 
-SUMS = ("add", "subtract")
-PRODUCTS = ("multiply", "divide", "negative")
+SUMS = (add.name, subtract.name)
+PRODUCTS = (multiply.name, divide.name, negative.name)
 SMALLEST, LARGEST = 2.0**-24, 2.0**24
 """Numbers in between move from one factor to another, and from a factor to the product."""
 _TINY, _HUGE = 1e-100, 1e100
@@ -122,6 +124,8 @@ def product_of(value: Value, enters: Enters) -> Product:
 
 def expanded(product: Product, enters: Enters) -> Product:
     """A product with the factors that multiply taken apart."""
+    if not any([_is_made(one) for one in product.factors]):
+        return product
     number, steps = product.number, set(product.steps)
     factors, most = Counter[Factor](), costs().most_factors
     pending = list(product.factors.elements())[::-1]
@@ -135,15 +139,23 @@ def expanded(product: Product, enters: Enters) -> Product:
         else:
             steps.add(value)
             first, last = made.operands[0], made.operands[-1]
-            divisor = number_of(last) if made.op.name == "divide" else None
-            if made.op.name == "negative":
+            divisor = number_of(last) if made.op is divide else None
+            if made.op is negative:
                 number = -number
             elif divisor and _TINY < abs(number / divisor) < _HUGE:
                 number /= divisor
             else:
-                pending.append(Factor(last, made.op.name == "divide"))
+                pending.append(Factor(last, made.op is divide))
             pending.append(Factor(first))
     return Product(number, factors, frozenset(steps))
+
+
+def _is_made(factor: Factor) -> bool:
+    """Tell if a factor is a number, or may be a product."""
+    value, divides = factor
+    if value.node is None:
+        return not divides and isinstance(value, Constant)
+    return not divides and value.node.op.name in PRODUCTS
 
 
 def _is_number(before: float, after: float) -> bool:
@@ -176,7 +188,7 @@ def addends_of(last: Node, operands: tuple[Value, ...], enters: Enters) -> list[
 
 def _signed(node: Node, operands: tuple[Value, ...], sign: float) -> list[Signed]:
     """The operands of a sum or difference that has a sign, each with its own."""
-    other = sign if node.op.name == "add" else -sign
+    other = sign if node.op is add else -sign
     return list(zip((sign, other), operands, strict=True))
 
 
@@ -204,7 +216,7 @@ def multiple_of(value: Value) -> Signed | None:
     made = made_by(value, "multiply", "negative")
     if made is None:
         return None
-    if made.op.name == "negative":
+    if made.op is negative:
         return -1.0, made.operands[0]
     for constant, rest in (made.operands, made.operands[::-1]):
         number = number_of(constant)
@@ -232,7 +244,7 @@ def is_beside(value: Value, reader: Node) -> bool:
 
 def is_full(node: Node) -> bool:
     """Tell if a sum is one number of all elements."""
-    if node.op.name != "sum" or node.results[0].type.shape:
+    if node.op is not reductions.sum or node.results[0].type.shape:
         return False
     return is_real(node.results[0]) and is_plain(node)
 
