@@ -35,7 +35,8 @@ class Sentence(NamedTuple):
 
 class Difference(NamedTuple):
     """One guard that fails: its sentence, what the user calls the value, what that was for the
-    kernel and is now, and the words of its own that the sentence has."""
+    kernel and is now, and the words of its own that the sentence has. `place` tells where
+    it stands: the name of a leaf, or the id of an object and the name of its attribute."""
 
     sentence: Sentence
     what: str
@@ -43,6 +44,7 @@ class Difference(NamedTuple):
     now: str = ""
     detail: str = ""
     fix: str = ""
+    place: Any = None
 
     @property
     def row(self) -> str:
