@@ -87,7 +87,7 @@ def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Dif
     row for arguments whose numbers are never dynamic."""
     found = entry.differences(call, words_of)
     for number, one in enumerate(found):
-        leaf = next((leaf for leaf in call.leaves if words_of(leaf) == one.what), None)
+        leaf = _leaf_at(one, call)
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
             found[number] = _read(one, _readers(entry)[leaf.name])
         elif one.row == "dynamic" and leaf is not None and leaf.argument in static:
@@ -111,7 +111,7 @@ def settled(
     free, with the line that needs the number."""
     found = []
     for one in reason.differences:
-        leaf = next((x for x in entry.call.leaves if words_of(x) == one.what), None)
+        leaf = _leaf_at(one, entry.call)
         if one.row == "shape" and leaf is not None:
             one = _sized(one, leaf, fixed)
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
@@ -129,13 +129,17 @@ def settled(
     return reason._replace(differences=tuple(found))
 
 
+def _leaf_at(one: Difference, call: Call) -> Leaf | None:
+    """The leaf of a call that a difference is about."""
+    return next((leaf for leaf in call.leaves if leaf.name == one.place), None)
+
+
 def _lent(one: Difference, entry: Entry) -> Difference:
     """A difference in what was captured, now that it is known which attributes are read anew."""
-    recorded, name = newest_recording(entry), one.what.rpartition(".")[2]
-    if name in recorded.lent_readers:
-        return _read(one, recorded.lent_readers[name])
-    is_lent = "." in one.what and any(name == attribute for _, attribute in recorded.lent)
-    return one._replace(sentence=SENTENCES["lent"]) if is_lent else one
+    recorded = newest_recording(entry)
+    if one.place is not None and one.place[1] in recorded.lent_readers:
+        return _read(one, recorded.lent_readers[one.place[1]])
+    return one._replace(sentence=SENTENCES["lent"]) if one.place in recorded.lent else one
 
 
 def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference:

@@ -121,9 +121,9 @@ class Leaf(NamedTuple):
     def difference(self, other: Leaf, guards: Iterable[Guard], what: str) -> Difference | None:
         """The first of its guards that another leaf, called `what`, fails; None where it passes."""
         if self.given is not other.given:
-            return Difference(KIND, what, _noun(self), _noun(other))
+            return Difference(KIND, what, _noun(self), _noun(other), place=other.name)
         failing = next((guard for guard in guards if not guard.check(other.value)), None)
-        return None if failing is None else failing.explain(what, other.value)
+        return failing and failing.explain(what, other.value)._replace(place=other.name)
 
 
 def _noun(leaf: Leaf) -> str:

@@ -124,6 +124,10 @@ class AccessPath(NamedTuple):
         """A text that other paths of the same steps from the same object have."""
         return self.spelling(lambda thing: str(id(thing)))
 
+    def attribute_key(self) -> tuple[int, str] | None:
+        """The id of the object and the name, where an attribute of it is read past its class."""
+        return (id(self.held.value()), self.argument) if self.step is OWN else None
+
     def spelling(self, bind: Bind) -> str:
         """The Python expression that reads the value."""
         if self.step is None:

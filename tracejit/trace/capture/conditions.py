@@ -47,11 +47,14 @@ class Condition(NamedTuple):
 
     def explain(self, labels: Labels) -> Difference:
         """The sentence for a value that does not pass."""
+        place = None
         try:
             now = self.guard.finds(self.path.value())
+            place = self.path.attribute_key()
         except Exception:  # what is read has no such part any more
             now = "gone"
-        return Difference(self.guard.captured, labels.of(self.path), self.guard.wants(), now)
+        what, was = labels.of(self.path), self.guard.wants()
+        return Difference(self.guard.captured, what, was, now, place=place)
 
 
 class Guards:

@@ -35,7 +35,8 @@ class Sentence(NamedTuple):
 
 class Difference(NamedTuple):
     """One guard that fails: its sentence, what the user calls the value, what that was for the
-    kernel and is now, and the words of its own that the sentence has."""
+    kernel and is now, and the words of its own that the sentence has. `place` tells where
+    it stands: the name of a leaf, or the id of an object and the name of its attribute."""
 
     sentence: Sentence
     what: str
@@ -43,6 +44,7 @@ class Difference(NamedTuple):
     now: str = ""
     detail: str = ""
     fix: str = ""
+    place: Any = None
 
     @property
     def row(self) -> str:
@@ -75,9 +77,9 @@ class Guard(_Record):
     """A test of one value.
 
     `test` is the Python of the test. In braces stand the value, which is called `again` after its
-    first use, attributes of the guard, such as what is `wanted`, and functions. `sentence` explains
-    an argument that fails it, `captured` another value; `said` are the words for a value that
-    passes and for one that fails, where these are always the same.
+    first use, attributes of the guard, such as what is `wanted`, by name or, with !r, as literals,
+    and functions. `sentence` explains an argument that fails it, `captured` another value; `said`
+    are the words for a value that passes and for one that fails, where these are always the same.
     """
 
     test: ClassVar[str] = ""
@@ -137,14 +139,15 @@ class CompiledTest(NamedTuple):
 def _compiled(test: str) -> CompiledTest:
     """A test, compiled once."""
     check = spell = ""
-    for text, name, _, _ in string.Formatter().parse(test):
+    for text, name, _, conversion in string.Formatter().parse(test):
         check, spell = check + text, spell + text
         if name in ("value", "again"):
             check, spell = f"{check}value", f"{spell}{{{name}}}"
         elif name in FUNCTIONS:
             check, spell = f"{check}{name}", f"{spell}{{bind({name})}}"
         elif name is not None:
-            check, spell = f"{check}guard.{name}", f"{spell}{{by_name(guard.{name}, bind)}}"
+            part = f"guard.{name}!r" if conversion else f"by_name(guard.{name}, bind)"
+            check, spell = f"{check}guard.{name}", f"{spell}{{{part}}}"
     space = {**FUNCTIONS, "by_name": by_name}
     return CompiledTest(
         eval(f"lambda guard, value: {check}", space),

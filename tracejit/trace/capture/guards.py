@@ -200,12 +200,12 @@ class HasShape(Guard):
     def text(self) -> str:
         fixed = [axis for axis, size in enumerate(self.wanted) if type(size) is not Dim]
         if len(fixed) == len(self.wanted) > 1:
-            return "{value}.shape == {wanted}"
-        tests = ["{value}.ndim == {rank}"]
+            return "{value}.shape == {wanted!r}"
+        tests = ["{value}.ndim == {rank!r}"]
         if len(self.wanted) == 1:  # without the tuple that shape makes
-            tests += ["{len}({value}) == {wanted[0]}"] * len(fixed)
+            tests += ["{len}({value}) == {wanted[0]!r}"] * len(fixed)
         else:
-            tests += [f"{{value}}.shape[{axis}] == {{wanted[{axis}]}}" for axis in fixed]
+            tests += [f"{{value}}.shape[{axis}] == {{wanted[{axis}]!r}}" for axis in fixed]
         return " and ".join(tests)
 
     @property
@@ -318,7 +318,7 @@ class Remembers(HasContents):
 class Length(Guard):
     """A container of so many elements, or attributes."""
 
-    test = "{len}({value}) == {wanted}"
+    test = "{len}({value}) == {wanted!r}"
 
     def aspect(self, value: Any) -> Any:
         return len(value)
