@@ -35,7 +35,7 @@ from tracejit.passes import (
     diagonals,
     improve,
     layout,
-    long_axis,
+    layout_analysis,
     lower,
     reductions,
     runs,
@@ -49,9 +49,9 @@ from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
+from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import spell_log_sums
-from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reductions import arrange_reductions
@@ -112,10 +112,10 @@ TILES = (
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
 TURNED = (
-    (long_axis, "LONG_ROW", 2),
-    (long_axis, "LONGER", 0),
-    (long_axis, "LEAST_ELEMENTS", 1),
-    (long_axis, "LEAST_GAIN", -1e9),
+    (layout_analysis, "LONG_ROW", 2),
+    (layout_analysis, "LONGER", 0),
+    (layout_analysis, "LEAST_ELEMENTS", 1),
+    (layout_analysis, "LEAST_GAIN", -1e9),
 )
 BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
 IN_PRODUCTS = (patterns.elementwise, patterns.matrices, patterns.rolled, patterns.sums)
@@ -209,11 +209,11 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         passes=[arrange_reductions],
         least=14,
     ),
-    "put_long_axis_last": Optimisation(
+    "assign_layouts": Optimisation(
         (patterns.spread, patterns.spread, patterns.normalised, patterns.sums, patterns.matrices),
         TALL,
         limits=TURNED,
-        passes=[put_long_axis_last],
+        passes=[assign_layouts],
     ),
     "spell_log_sums": Optimisation(
         with_elementwise(patterns.log_sums), ROWS, passes=[spell_log_sums]

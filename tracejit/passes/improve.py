@@ -25,9 +25,9 @@ from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
+from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
-from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import (
     MATRIX_PRODUCTS,
     SUMMANDS,
@@ -70,7 +70,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     lay_in_stretches,
     show_windows,
     scatter_into_sums,
-    put_long_axis_last,
+    assign_layouts,
     scale_once,
     read_diagonals,
     arrange_reductions,
@@ -97,7 +97,7 @@ ALONG_A_WAY = frozenset(
         lay_in_stretches,
         show_windows,
         scatter_into_sums,
-        put_long_axis_last,
+        assign_layouts,
         scale_once,
         read_diagonals,
         spread_once,

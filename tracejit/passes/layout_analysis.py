@@ -1,0 +1,384 @@
+"""Layout analysis: which values can be kept with their long axes last, and where that pays.
+
+Axes that operations align belong together: they are one class, of which all go last or none. The
+classes are tried one after the other, the largest first, each also with the axes before it. What
+loops, products and copies take with a class last is compared to what they take without, from sizes
+and the figures of the cost model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ir.types import ArrayType, Shape
+from tracejit.passes.axes import (
+    PRODUCTS,
+    REDUCTIONS,
+    REVERSED_PRODUCTS,
+    UPDATES,
+    Maps,
+    Order,
+    axis_maps,
+    in_c_order,
+    order_after,
+    order_through,
+    swapped,
+)
+from tracejit.passes.emission import for_decisions, is_real, is_spread
+from tracejit.passes.lower import FLOATING, is_tiled
+
+SHORT_ROW = 32
+"""Longer rows are long enough."""
+LONG_ROW = 16
+"""A long axis has so many elements at least, and LONGER times as many as the rows after it."""
+LONGER = 4
+LEAST_ELEMENTS = 100
+ROW, ROW_ELEMENT, LEAST_ROW = 6.5, 0.13, 1.0
+"""Nanoseconds that a short row takes besides its elements: less, the longer it is."""
+LONG_LOOP = 30.0
+"""What one row of many elements takes besides them."""
+UNTILED = 0.4
+"""What it takes for each element that tiles do not go through a large array by its rows."""
+COPIED, COPY = 0.9, 700.0
+"""What an element takes to be copied into its place, and a copy besides."""
+SUMMED, COMPARED, ROW_PRODUCT = 0.1, 1.0, 6.0
+"""What is saved of each element of a short row that is added up, or of which the largest is found,
+and of each row of products that is added up."""
+MATRIX, TRANSPOSED_MATRIX, MULTIPLIED, PRODUCT_CALL = 25.0, 80.0, 0.7, 2000.0
+"""What `@` takes for each small matrix of a stack, and for one with a transposed factor; what a
+product of two numbers takes along a long axis, and the call."""
+LEAST_GAIN = 1500.0
+LEAST_SHARE = 0.02
+"""What is to be gained of the time of the whole, and how long each operation takes at least."""
+OPERATION = 0.02
+READERS = (*REDUCTIONS, "expand_dims", "squeeze", "transpose", "getitem")
+"""What reads an operand as it is kept, and makes its result accordingly."""
+ANY_ORDER = ("expand_dims", "transpose")
+"""What of these can make it in any order."""
+MAKERS = (*PRODUCTS, "broadcast_to", "put_slice")
+SCATTERS = ("add_at", "put_at")
+MOST_TRIED = 12
+"""So many classes of axes are looked at, the largest first."""
+
+Axis = tuple[Value, int]
+
+
+def is_tall(type: ArrayType) -> bool:
+    """Tell if an array is of many short rows, or of stacks of them."""
+    return long_axis(type) is not None
+
+
+def long_axis(type: ArrayType) -> int | None:
+    """The long axis before the short rows of an array; None where it is of no short rows."""
+    if type.sizes is not None or type.ndim < 2 or type.form != "array":
+        return None
+    if type.dtype not in FLOATING and type.dtype.kind != "b":
+        return None
+    shape, first, length = type.shape, type.ndim, 1
+    while first > 1 and length * shape[first - 1] <= SHORT_ROW:
+        first -= 1
+        length *= shape[first]
+    enough = length > 1 and shape[first - 1] >= max(LONG_ROW, LONGER * length)
+    return first - 1 if enough and type.size >= LEAST_ELEMENTS else None
+
+
+def only_read_transposed(graph: Graph, kept: Collection[Node]) -> list[Node]:
+    """The products of matrices that nothing reads but to swap their last two axes."""
+    read = set(graph.outputs)
+    transposed: set[Value] = set()
+    for node in graph.nodes:
+        is_swap = node.op.name == "transpose" and node not in kept
+        is_swap = is_swap and node.params["axes"] == swapped(len(node.params["axes"]))
+        (transposed if is_swap else read).update(node.operands)
+    return [
+        node
+        for node in graph.nodes
+        if node.op.name in PRODUCTS
+        and node.results[0] in transposed - read
+        and is_real(node.results[0])
+    ]
+
+
+class Layouts:
+    """The values that can be kept with long axes last, the classes of axes that go last together,
+    and what that takes, in nanoseconds."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.kept = for_decisions(graph)
+        self.maps: dict[Node, Maps] = {}
+        self.members: set[Value] = set()
+        """What may be kept in another order than C."""
+        self.last: Collection[Axis] = ()
+        self.orders: dict[Value, Order] = {}
+        """What is kept so, and how."""
+        self._parents: dict[Axis, Axis] = {}
+        self._nodes: dict[Axis, list[int]] = defaultdict(list)
+        for node in graph.nodes:
+            self._enter(node)
+
+    def choose(self) -> None:
+        """Set the orders of values by the classes of axes that it pays to put last."""
+        sizes: dict[Axis, int] = defaultdict(int)
+        outer: dict[Axis, Axis] = {}
+        for value in self.members:
+            axis = long_axis(value.type)
+            assert axis is not None
+            found = self._class((value, axis))
+            sizes[found] += value.type.size
+            before = [k for k in range(axis) if value.type.shape[k] > 1]
+            if before:
+                outer[found] = self._class((value, before[-1]))
+        least = LEAST_GAIN
+        if sizes:
+            least += LEAST_SHARE * OPERATION * sum(map(_operations, self.graph.nodes))
+            self._find_nodes()
+        last: frozenset[Axis] = frozenset()
+        for one in sorted(sizes, key=lambda each: -sizes[each])[:MOST_TRIED]:
+            tried = [last | {one}, last | {one, outer.get(one, one)}]
+            nodes = [
+                self.graph.nodes[place]
+                for place in sorted({k for each in tried[1] - last for k in self._nodes[each]})
+            ]
+            times = [self.time(nodes, more) for more in tried]
+            if self.time(nodes, last) - min(times) > least:
+                last = tried[times.index(min(times))]
+        self._set_orders(last)
+        for node in only_read_transposed(self.graph, self.kept):
+            if axis_maps(node) is not None and node.results[0] not in self.orders:
+                self._enter_swapped(node.results[0], node)
+
+    def time(self, nodes: Iterable[Node], last: Collection[Axis]) -> float:
+        """What loops, products and copies take with these classes of axes last, of what depends
+        on the order of axes."""
+        self._set_orders(last)
+        time = 0.0
+        copied: set[tuple[Value, Order]] = set()
+        for node in nodes:
+            time += _time_of(node, self)
+            copied.update(self.copies(node))
+        copied.update((one, own_order(one)) for one in self.graph.outputs if one in self.orders)
+        return time + 1.25 * sum(COPY + COPIED * value.type.size for value, _ in copied)
+
+    def order(self, value: Value) -> Order:
+        """How a value is kept."""
+        return self.orders.get(value) or own_order(value)
+
+    def wanted(self, node: Node) -> tuple[Order, ...] | None:
+        """How a node wants its operands, to be made with its result as that is kept; None where it
+        is made as ever. What is read as it is kept needs no other way."""
+        orders = tuple(map(self.order, node.operands))
+        if node in self.maps and node.results[0] in self.members:
+            result = self.order(node.results[0])
+            wanted = []
+            for value, own, maps in zip(node.operands, orders, self.maps[node], strict=True):
+                if node.op.name in READERS and value in self.members:
+                    wanted.append(own)
+                elif node.op.name in READERS or (None in maps and result != swapped(len(result))):
+                    wanted.append(self._long_last(value))
+                else:
+                    wanted.append(order_through(maps, result))
+            return tuple(wanted)
+        if node in self.maps and node.op.name in READERS:
+            return orders
+        return None
+
+    def copies(self, node: Node) -> Iterator[tuple[Value, Order]]:
+        """What is copied with its axes in another order, for a node to read or as its result."""
+        if self.orders.keys().isdisjoint((*node.operands, *node.results)):
+            return
+        wanted = self.wanted(node)
+        if wanted is None:
+            for place, value in enumerate(node.operands):
+                if value in self.orders and not self.reads_view(node, place):
+                    yield value, own_order(value)
+            return
+        is_view = node.op.name in PRODUCTS and self.order(node.results[0]) == swapped(
+            node.results[0].type.ndim
+        )
+        for value, order in zip(node.operands, wanted, strict=True):
+            if not (is_view or is_alike(value, self.order(value), order)):
+                yield value, order
+        made = self.made_order(node)
+        if not is_alike(node.results[0], made, self.order(node.results[0])):
+            yield node.results[0], made
+
+    def made_order(self, node: Node) -> Order:
+        """The order that the result of a node has as it is made."""
+        (result,) = node.results
+        if node.op.name not in READERS or (result in self.orders and node.op.name in ANY_ORDER):
+            return self.order(result)
+        return order_after(self.maps[node][0], self.order(node.operands[0]), result.type.ndim)
+
+    def reads_view(self, node: Node, place: int) -> bool:
+        """Tell if a node that is made as ever can read an operand as a view of how it is kept."""
+        if node in self.kept:
+            return False
+        if node.op.name in SCATTERS or (node.op.name in UPDATES and len(node.operands) > 2):
+            return place == (0 if node.op.name in SCATTERS else len(node.operands) - 1)
+        if node.op.name not in REVERSED_PRODUCTS:
+            return False
+        value = node.operands[place]
+        if self.order(value) != swapped(value.type.ndim):
+            return False
+        if node.op.name == "matmul" or all(one.type.ndim == 2 for one in node.operands):
+            return True
+        return node.operands[1 - place].type.ndim == 1
+
+    def _enter(self, node: Node) -> None:
+        """What a node can make with its axes in another order, and which axes belong together."""
+        if len(node.results) != 1 or node in self.kept:
+            return
+        (result,) = node.results
+        is_member = is_tall(result.type)
+        is_read = not self.members.isdisjoint(node.operands)
+        if not (is_member or is_read):
+            return
+        maps = axis_maps(node)
+        if maps is None:
+            return
+        self.maps[node] = maps
+        is_maker = node.op.batch == "elementwise" or node.op.name in MAKERS
+        is_maker |= node.op.name in ANY_ORDER and is_tall(node.operands[0].type)
+        if not is_member or not (is_maker or is_read):
+            return
+        if node.op.name in REDUCTIONS and result.type.dtype not in FLOATING:
+            return
+        self.members.add(result)
+        for operand, own in zip(node.operands, maps, strict=True):
+            if is_tall(operand.type):
+                for axis, other in enumerate(own):
+                    if other is not None:
+                        self._join((operand, axis), (result, other))
+
+    def _enter_swapped(self, value: Value, made: Node) -> None:
+        """A product that is only read with its last two axes swapped is made so."""
+        self.members.add(value)
+        self.orders[value] = swapped(value.type.ndim)
+        for node in (made, *[one for one in self.graph.nodes if value in one.operands]):
+            maps = axis_maps(node)
+            assert maps is not None
+            self.maps[node] = maps
+
+    def _class(self, axis: Axis) -> Axis:
+        while (parent := self._parents.get(axis, axis)) is not axis:
+            self._parents[axis] = axis = self._parents.get(parent, parent)
+        return axis
+
+    def _join(self, one: Axis, other: Axis) -> None:
+        first, second = self._class(one), self._class(other)
+        if first != second:
+            self._parents[second] = first
+
+    def _find_nodes(self) -> None:
+        """Find the nodes that each class of axes is of interest to."""
+        for place, node in enumerate(self.graph.nodes):
+            members = self.members.intersection((*node.operands, *node.results))
+            classes = {self._class((one, k)) for one in members for k in range(one.type.ndim)}
+            for one in classes:
+                self._nodes[one].append(place)
+
+    def _set_orders(self, last: Collection[Axis]) -> None:
+        self.last = last
+        self.orders = {}
+        for value in self.members if last else ():
+            order = self._long_last(value)
+            if not in_c_order(order, value.type.shape):
+                self.orders[value] = order
+
+    def _long_last(self, value: Value) -> Order:
+        """The order of axes with those last that are to be."""
+        axes = range(value.type.ndim)
+        is_long = [self._class((value, axis)) in self.last for axis in axes]
+        return tuple(sorted(axes, key=is_long.__getitem__))
+
+
+def own_order(value: Value) -> Order:
+    """The order of axes as the program has them."""
+    return tuple(range(value.type.ndim))
+
+
+def is_alike(value: Value, order: Order, other: Order) -> bool:
+    """Tell if arrays with their axes in two orders have their elements in the same order."""
+    return order == other or [k for k in order if value.type.shape[k] != 1] == [
+        k for k in other if value.type.shape[k] != 1
+    ]
+
+
+def _operations(node: Node) -> int:
+    """How many operations a node is, as far as is known."""
+    types = [value.type for value in node.operands]
+    if any(type.sizes is not None for type in types):
+        return 0
+    return int(node.op.cost(*types, **node.params))
+
+
+def _time_of(node: Node, layouts: Layouts) -> float:
+    """What a node takes that depends on the order of axes, in nanoseconds, without copies."""
+    if not node.results:
+        return 0.0
+    result, first = node.results[0], node.operands[0] if node.operands else None
+    if node.op.batch == "elementwise":
+        order = layouts.order(result)
+        untiled = UNTILED * result.type.size if is_tiled(result) and order[:1] != (0,) else 0.0
+        return loop_time(result.type.shape, order, node.operands) + untiled
+    if first is None:
+        return 0.0
+    if node.op.name in REDUCTIONS and node in layouts.maps:
+        order, axis = layouts.order(first), node.params["axis"]
+        if order[-1] not in axis or first.type.shape[order[-1]] > SHORT_ROW or len(axis) > 1:
+            return 0.0
+        if node.op.name != "sum":
+            return COMPARED * first.type.size
+        made = first.node
+        if made is not None and made.op.name == "multiply" and first.type.ndim > 2:
+            if any(is_spread(one, first.type.shape) for one in made.operands):
+                return ROW_PRODUCT * first.type.size / first.type.shape[-1]
+        return SUMMED * first.type.size
+    if node.op.name in PRODUCTS and node in layouts.maps:
+        return _product_time(node, layouts)
+    return 0.0
+
+
+def _product_time(node: Node, layouts: Layouts) -> float:
+    """What a product takes: of rows that are short it is faster along long ones."""
+    (result,), (first, second) = node.results, node.operands
+    order = layouts.order(result)
+    length, shape = first.type.shape[-1], result.type.shape
+    is_transposed = second.node is not None and second.node.op.name == "transpose"
+    if order != own_order(result) and order != swapped(result.type.ndim):
+        return MULTIPLIED * result.type.size * length + PRODUCT_CALL
+    if result.type.ndim > 2 and min(first.type.ndim, second.type.ndim) > 2 and max(shape[-2:]) < 9:
+        each = TRANSPOSED_MATRIX if is_transposed else MATRIX
+        return each * math.prod(shape[:-2])
+    if order == own_order(result) and length <= SHORT_ROW and is_tall(result.type):
+        return result.type.size / shape[-1] * (0.2 * shape[-1] + (4.0 if is_transposed else 0.0))
+    return 0.0
+
+
+def loop_time(shape: Shape, order: Order, operands: Iterable[Value]) -> float:
+    """What an elementwise operation takes besides its elements: it is done in rows along the last
+    axes, as far as each operand has all of their elements, or one."""
+    own = [_aligned(value, len(shape)) for value in operands if value.type.size > 1]
+    if all(one == shape for one in own):
+        return 0.0
+    length, kinds = 1, None
+    for axis in reversed(order):
+        if shape[axis] == 1:
+            continue
+        found = [one[axis] == shape[axis] for one in own]
+        if kinds is not None and found != kinds:
+            break
+        kinds = found
+        length *= shape[axis]
+    rows = math.prod(shape) // length if length else 0
+    if rows < 2:
+        return 0.0
+    return rows * (max(ROW - ROW_ELEMENT * length, LEAST_ROW) if length <= SHORT_ROW else LONG_LOOP)
+
+
+def _aligned(value: Value, ndim: int) -> Shape:
+    return (*(1,) * (ndim - value.type.ndim), *value.type.shape)
