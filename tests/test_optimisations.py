@@ -33,6 +33,7 @@ from tracejit.passes import (
     column_sums,
     contract,
     diagonals,
+    flat_indices,
     improve,
     layout,
     layout_analysis,
@@ -111,7 +112,7 @@ TILES = (
 )
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
-TURNED = (
+LONG_LAST = (
     (layout_analysis, "LONG_ROW", 2),
     (layout_analysis, "LONGER", 0),
     (layout_analysis, "LEAST_ELEMENTS", 1),
@@ -210,9 +211,16 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         least=14,
     ),
     "assign_layouts": Optimisation(
-        (patterns.spread, patterns.spread, patterns.normalised, patterns.sums, patterns.matrices),
+        (
+            patterns.spread,
+            patterns.spread,
+            patterns.normalised,
+            patterns.sums,
+            patterns.matrices,
+            patterns.blocks,
+        ),
         TALL,
-        limits=TURNED,
+        limits=LONG_LAST,
         passes=[assign_layouts],
     ),
     "spell_log_sums": Optimisation(
@@ -257,6 +265,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         patterns.some(patterns.SLICED_SHAPES, alike=True),
         limits=[(windows, "LEAST_ELEMENTS", 1), (windows, "CHANNELS", range(1, 99))],
         passes=[windows.show_windows],
+    ),
+    "flatten_indices": Optimisation(
+        with_elementwise(patterns.gathered),
+        SQUARES,
+        limits=[(flat_indices, "LEAST_ELEMENTS", 1), (flat_indices, "SHARE", 1 << 20)],
+        passes=[flat_indices.flatten_indices],
     ),
     "scatter_into_sums": Optimisation(
         with_elementwise(patterns.scattered),

@@ -53,7 +53,7 @@ class Moved(NamedTuple):
         return emit(self.graph, self.node, self.node.op.name, operands, **changed)
 
 
-class Rule(NamedTuple):
+class AxisRule(NamedTuple):
     """The axes of an operation, and how it is made in another order."""
 
     maps: Callable[[Node], Maps | None]
@@ -73,7 +73,7 @@ def in_order(moved: Moved) -> Value:
     return rule.make(moved)
 
 
-def _rule(node: Node) -> Rule | None:
+def _rule(node: Node) -> AxisRule | None:
     if node.op.batch == "elementwise" and len(node.results) == 1:
         return ELEMENTWISE
     return RULES.get(node.op.name)
@@ -361,18 +361,18 @@ def _product(moved: Moved) -> Value:
     return emit(graph, node, "einsum", (first, second), subscripts=subscripts)
 
 
-ELEMENTWISE = Rule(_aligned_maps, _elementwise)
-RULES: dict[str, Rule] = {
-    "broadcast_to": Rule(_aligned_maps, _broadcast),
-    "copy": Rule(_copy_maps, _elementwise),
-    "expand_dims": Rule(_expand_maps, _expand),
-    "squeeze": Rule(_squeeze_maps, _squeeze),
-    "transpose": Rule(_transpose_maps, _transpose),
-    "getitem": Rule(_part_maps, _part),
-    "put_slice": Rule(_update_maps, _update),
-    "roll": Rule(_roll_maps, _along),
-    **dict.fromkeys(UPDATES, Rule(_update_maps, _update)),
-    **dict.fromkeys(JOINS, Rule(_join_maps, _along)),
-    **dict.fromkeys(REDUCTIONS, Rule(_reduction_maps, _reduction)),
-    **dict.fromkeys(PRODUCTS, Rule(_product_maps, _product)),
+ELEMENTWISE = AxisRule(_aligned_maps, _elementwise)
+RULES: dict[str, AxisRule] = {
+    "broadcast_to": AxisRule(_aligned_maps, _broadcast),
+    "copy": AxisRule(_copy_maps, _elementwise),
+    "expand_dims": AxisRule(_expand_maps, _expand),
+    "squeeze": AxisRule(_squeeze_maps, _squeeze),
+    "transpose": AxisRule(_transpose_maps, _transpose),
+    "getitem": AxisRule(_part_maps, _part),
+    "put_slice": AxisRule(_update_maps, _update),
+    "roll": AxisRule(_roll_maps, _along),
+    **dict.fromkeys(UPDATES, AxisRule(_update_maps, _update)),
+    **dict.fromkeys(JOINS, AxisRule(_join_maps, _along)),
+    **dict.fromkeys(REDUCTIONS, AxisRule(_reduction_maps, _reduction)),
+    **dict.fromkeys(PRODUCTS, AxisRule(_product_maps, _product)),
 }

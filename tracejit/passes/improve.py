@@ -24,6 +24,7 @@ from tracejit.passes.contract import contract
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
+from tracejit.passes.flat_indices import flatten_indices
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.like_terms import collect_like_terms
@@ -69,6 +70,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     join_sums,
     lay_in_stretches,
     show_windows,
+    flatten_indices,
     scatter_into_sums,
     assign_layouts,
     scale_once,
@@ -96,6 +98,7 @@ ALONG_A_WAY = frozenset(
         join_sums,
         lay_in_stretches,
         show_windows,
+        flatten_indices,
         scatter_into_sums,
         assign_layouts,
         scale_once,
@@ -120,6 +123,7 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     join_sums: SUMMANDS,
     lay_in_stretches: ("getitem",),
     show_windows: ("concatenate",),
+    flatten_indices: ("add_at",),
     scatter_into_sums: SCATTERS,
     scale_once: ("matmul",),
     read_diagonals: ("matmul",),

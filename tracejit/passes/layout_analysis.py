@@ -110,7 +110,7 @@ class Layouts:
         self.graph = graph
         self.kept = for_decisions(graph)
         self.maps: dict[Node, Maps] = {}
-        self.members: set[Value] = set()
+        self.members: dict[Value, None] = {}
         """What may be kept in another order than C."""
         self.last: Collection[Axis] = ()
         self.orders: dict[Value, Order] = {}
@@ -156,11 +156,12 @@ class Layouts:
         on the order of axes."""
         self._set_orders(last)
         time = 0.0
-        copied: set[tuple[Value, Order]] = set()
+        copied: dict[tuple[Value, Order], None] = {}
         for node in nodes:
             time += _time_of(node, self)
-            copied.update(self.copies(node))
-        copied.update((one, own_order(one)) for one in self.graph.outputs if one in self.orders)
+            copied.update(dict.fromkeys(self.copies(node)))
+        left = [one for one in self.graph.outputs if one in self.orders]
+        copied.update(dict.fromkeys((one, own_order(one)) for one in left))
         return time + 1.25 * sum(COPY + COPIED * value.type.size for value, _ in copied)
 
     def order(self, value: Value) -> Order:
@@ -234,7 +235,7 @@ class Layouts:
             return
         (result,) = node.results
         is_member = is_tall(result.type)
-        is_read = not self.members.isdisjoint(node.operands)
+        is_read = not self.members.keys().isdisjoint(node.operands)
         if not (is_member or is_read):
             return
         maps = axis_maps(node)
@@ -247,7 +248,7 @@ class Layouts:
             return
         if node.op.name in REDUCTIONS and result.type.dtype not in FLOATING:
             return
-        self.members.add(result)
+        self.members[result] = None
         for operand, own in zip(node.operands, maps, strict=True):
             if is_tall(operand.type):
                 for axis, other in enumerate(own):
@@ -256,7 +257,7 @@ class Layouts:
 
     def _enter_swapped(self, value: Value, made: Node) -> None:
         """A product that is only read with its last two axes swapped is made so."""
-        self.members.add(value)
+        self.members[value] = None
         self.orders[value] = swapped(value.type.ndim)
         for node in (made, *[one for one in self.graph.nodes if value in one.operands]):
             maps = axis_maps(node)
@@ -276,7 +277,7 @@ class Layouts:
     def _find_nodes(self) -> None:
         """Find the nodes that each class of axes is of interest to."""
         for place, node in enumerate(self.graph.nodes):
-            members = self.members.intersection((*node.operands, *node.results))
+            members = self.members.keys() & {*node.operands, *node.results}
             classes = {self._class((one, k)) for one in members for k in range(one.type.ndim)}
             for one in classes:
                 self._nodes[one].append(place)
