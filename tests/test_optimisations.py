@@ -38,7 +38,6 @@ from tracejit.passes import (
     layout,
     layout_analysis,
     lower,
-    reductions,
     runs,
     scaled_products,
     spread,
@@ -55,7 +54,6 @@ from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
-from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import scatter_into_sums
 from tracejit.passes.softplus import keep_logarithms
@@ -202,13 +200,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     ),
     "dot_small": Optimisation(
         (patterns.matrices, patterns.elementwise), SQUARES, passes=[dot_small]
-    ),
-    "arrange_reductions": Optimisation(
-        (patterns.sums, patterns.normalised, patterns.normalised),
-        ROWS,
-        limits=[(reductions, "LEAST_ELEMENTS", 1), (reductions, "BLAS_ELEMENTS", 0)],
-        passes=[arrange_reductions],
-        least=14,
     ),
     "assign_layouts": Optimisation(
         (

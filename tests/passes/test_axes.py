@@ -37,6 +37,7 @@ MADE = {
     "a part in zeros": (lambda v: _placed(np.zeros_like(v[..., None] * ROW), v), (normal(4, 2),)),
     "joined": (lambda x, y: np.concatenate([x, y], axis=1), (X, Y)),
     "stacked": (lambda x, y: np.stack([x, y], axis=1), (normal(4, 3), normal(4, 3))),
+    "rows by number": (lambda x, i: x[i], (X, np.array([3, 0, -1, 1, 1]))),
     "rolled": (lambda x: np.roll(x, 1, axis=1), (X,)),
     "products": (lambda x, y: x @ y, (X, MATRIX)),
     "a product with one matrix": (lambda x, y: x @ y, (X, normal(3, 5))),
@@ -113,7 +114,9 @@ def test_every_rule_is_tried() -> None:
 
 
 NOT = {
-    "elements": lambda x: x[[0, 1]],
+    "elements": lambda x: x[[0, 1], 1],
+    "rows by many numbers": lambda x: x[np.array([[0, 1]])],
+    "cross products": lambda x: np.cross(x, x),
     "a new axis and a part": lambda x: x[:, None, 1:],
     "a cumulative sum": lambda x: np.cumsum(x, axis=0),
     "another shape": lambda x: np.reshape(x, (4, 6)),

@@ -239,6 +239,10 @@ def handed_out_at_once(x: Any, a: Any, b: Any) -> Any:
 
 STAYS = {
     "a single operation": (small, arguments(3000, 10)),
+    "extremes of long rows": (lambda x, a, b: np.max(x, axis=1), arguments(200, 100)),
+    "extremes of few rows": (lambda x, a, b: np.max(x, axis=1), arguments(20, 10)),
+    "extremes of columns": (lambda x, a, b: np.max(x, axis=0), arguments(200, 10)),
+    "sums of what is given": (lambda x, a, b: np.sum(x, axis=1), arguments()),
     "rows are handed out": (handed_out_at_once, arguments(3000, 10)),
     "few rows": (standardised, arguments(15)),
     "little gain": (standardised, arguments(40)),
@@ -321,6 +325,30 @@ def test_arguments_in_any_layout(order: str) -> None:
     function = tj.function(handed_out, cache=False)
     assert_close(function(given, a, b), handed_out(x, a, b), None)
     np.testing.assert_array_equal(given, before)
+
+
+EXTREMES = {
+    "maximum of rows": (lambda x: np.max(x, axis=1), (200, 7), ["max"]),
+    "maximum of rows kept": (
+        lambda x: np.max(x, axis=1, keepdims=True),
+        (200, 7),
+        ["max", "transpose"],
+    ),
+    "minimum of rows of stacks": (lambda x: np.min(x, axis=-1), (20, 30, 4), ["min"]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("f", "shape", "ops"), EXTREMES.values(), ids=EXTREMES)
+def test_extremes_of_what_is_given(f: Any, shape: Any, ops: list[str], dtype: str) -> None:
+    """They are those of the columns of a copy."""
+    x = normal(*shape, dtype=dtype)
+    graph = graph_of(f, x)
+    moved = verify(drop_dead(assign_layouts(graph)))
+    assert ops_of(moved) == ["transpose", "ascontiguousarray", *ops]
+    x.reshape(-1)[[3, 40, 60]] = np.nan, np.inf, -np.inf
+    (expected,), (found,) = interpret(graph, x), interpret(moved, x)
+    assert found.tobytes() == expected.tobytes()
 
 
 @settings(max_examples=60, deadline=None)

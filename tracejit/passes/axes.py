@@ -293,6 +293,19 @@ def _roll_maps(node: Node) -> Maps | None:
     return _aligned_maps(node) if type(node.params["axis"]) is int else None
 
 
+def _rows_maps(node: Node) -> Maps | None:
+    """What is gathered along the first axis at one array of places, whose axis stands for it."""
+    x, places = node.operands[0].type, node.operands[-1].type
+    if node.params["index"] != ("{1}",) or places.ndim != 1:
+        return None
+    return tuple(range(x.ndim)), (0,)
+
+
+def _rows(moved: Moved) -> Value:
+    place = moved.order.index(0)
+    return moved.emit(*moved.operands, index=(*[FULL] * place, "{1}"))
+
+
 # Reductions
 
 
@@ -370,6 +383,7 @@ RULES: dict[str, AxisRule] = {
     "transpose": AxisRule(_transpose_maps, _transpose),
     "getitem": AxisRule(_part_maps, _part),
     "put_slice": AxisRule(_update_maps, _update),
+    "take_at": AxisRule(_rows_maps, _rows),
     "roll": AxisRule(_roll_maps, _along),
     **dict.fromkeys(UPDATES, AxisRule(_update_maps, _update)),
     **dict.fromkeys(JOINS, AxisRule(_join_maps, _along)),

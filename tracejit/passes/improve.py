@@ -38,7 +38,6 @@ from tracejit.passes.loop_products import (
 )
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
-from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
 from tracejit.passes.runs import lengthen_runs
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import SCATTERS, scatter_into_sums
@@ -75,7 +74,6 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     assign_layouts,
     scale_once,
     read_diagonals,
-    arrange_reductions,
     lower,
     dot_small,
     step_by_sign,
@@ -127,7 +125,6 @@ NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
     scatter_into_sums: SCATTERS,
     scale_once: ("matmul",),
     read_diagonals: ("matmul",),
-    arrange_reductions: REDUCTIONS,
     lower: ("sum",),
     dot_small: DOTS,
     step_by_sign: CHOICES,

@@ -22,7 +22,6 @@ from tracejit.passes.axes import (
     Maps,
     Order,
     axis_maps,
-    in_c_order,
     order_after,
     order_through,
     swapped,
@@ -44,9 +43,9 @@ UNTILED = 0.4
 """What it takes for each element that tiles do not go through a large array by its rows."""
 COPIED, COPY = 0.9, 700.0
 """What an element takes to be copied into its place, and a copy besides."""
-SUMMED, COMPARED, ROW_PRODUCT = 0.1, 1.0, 6.0
-"""What is saved of each element of a short row that is added up, or of which the largest is found,
-and of each row of products that is added up."""
+SUMMED, COMPARED, ROW_PRODUCT = 0.1, 30.0, 6.0
+"""What is saved of each element of a short row that is added up, of each row of which the largest
+is found, and of each row of products that is added up."""
 MATRIX, TRANSPOSED_MATRIX, MULTIPLIED, PRODUCT_CALL = 25.0, 80.0, 0.7, 2000.0
 """What `@` takes for each small matrix of a stack, and for one with a transposed factor; what a
 product of two numbers takes along a long axis, and the call."""
@@ -58,7 +57,7 @@ READERS = (*REDUCTIONS, "expand_dims", "squeeze", "transpose", "getitem")
 """What reads an operand as it is kept, and makes its result accordingly."""
 ANY_ORDER = ("expand_dims", "transpose")
 """What of these can make it in any order."""
-MAKERS = (*PRODUCTS, "broadcast_to", "put_slice")
+MAKERS = (*PRODUCTS, "broadcast_to", "put_slice", "take_at")
 SCATTERS = ("add_at", "put_at")
 MOST_TRIED = 12
 """So many classes of axes are looked at, the largest first."""
@@ -83,6 +82,13 @@ def long_axis(type: ArrayType) -> int | None:
         length *= shape[first]
     enough = length > 1 and shape[first - 1] >= max(LONG_ROW, LONGER * length)
     return first - 1 if enough and type.size >= LEAST_ELEMENTS else None
+
+
+def is_narrow(type: ArrayType) -> bool:
+    """Tell if an array is of many rows of one element."""
+    if type.sizes is not None or type.ndim < 2 or type.form != "array" or type.shape[-1] != 1:
+        return False
+    return LEAST_ELEMENTS <= type.size and max(type.shape) >= LONG_ROW
 
 
 def only_read_transposed(graph: Graph, kept: Collection[Node]) -> list[Node]:
@@ -115,6 +121,14 @@ class Layouts:
         self.last: Collection[Axis] = ()
         self.orders: dict[Value, Order] = {}
         """What is kept so, and how."""
+        self.copied = {
+            one
+            for node in graph.nodes
+            if node.op.batch == "elementwise"
+            for one in node.operands
+            if is_tall(one.type)
+        }
+        """What elementwise operations may have copied."""
         self._parents: dict[Axis, Axis] = {}
         self._nodes: dict[Axis, list[int]] = defaultdict(list)
         for node in graph.nodes:
@@ -124,9 +138,11 @@ class Layouts:
         """Set the orders of values by the classes of axes that it pays to put last."""
         sizes: dict[Axis, int] = defaultdict(int)
         outer: dict[Axis, Axis] = {}
-        for value in self.members:
+        sources = [node.operands[0] for node in self.maps if self._is_source(node)]
+        for value in dict.fromkeys((*self.members, *sources)):
             axis = long_axis(value.type)
-            assert axis is not None
+            if axis is None:
+                continue
             found = self._class((value, axis))
             sizes[found] += value.type.size
             before = [k for k in range(axis) if value.type.shape[k] > 1]
@@ -162,7 +178,8 @@ class Layouts:
             copied.update(dict.fromkeys(self.copies(node)))
         left = [one for one in self.graph.outputs if one in self.orders]
         copied.update(dict.fromkeys((one, own_order(one)) for one in left))
-        return time + 1.25 * sum(COPY + COPIED * value.type.size for value, _ in copied)
+        moved = [one for one, order in copied if not is_alike(one, self.order(one), order)]
+        return time + 1.25 * sum(COPY + COPIED * value.type.size for value in moved)
 
     def order(self, value: Value) -> Order:
         """How a value is kept."""
@@ -184,13 +201,12 @@ class Layouts:
                     wanted.append(order_through(maps, result))
             return tuple(wanted)
         if node in self.maps and node.op.name in READERS:
-            return orders
+            (value,) = node.operands
+            return orders if value in self.members else (self._long_last(value),)
         return None
 
     def copies(self, node: Node) -> Iterator[tuple[Value, Order]]:
         """What is copied with its axes in another order, for a node to read or as its result."""
-        if self.orders.keys().isdisjoint((*node.operands, *node.results)):
-            return
         wanted = self.wanted(node)
         if wanted is None:
             for place, value in enumerate(node.operands):
@@ -201,18 +217,18 @@ class Layouts:
             node.results[0].type.ndim
         )
         for value, order in zip(node.operands, wanted, strict=True):
-            if not (is_view or is_alike(value, self.order(value), order)):
+            if not is_view:
                 yield value, order
-        made = self.made_order(node)
-        if not is_alike(node.results[0], made, self.order(node.results[0])):
-            yield node.results[0], made
+        yield node.results[0], self.made_order(node)
 
     def made_order(self, node: Node) -> Order:
         """The order that the result of a node has as it is made."""
         (result,) = node.results
         if node.op.name not in READERS or (result in self.orders and node.op.name in ANY_ORDER):
             return self.order(result)
-        return order_after(self.maps[node][0], self.order(node.operands[0]), result.type.ndim)
+        wanted = self.wanted(node)
+        assert wanted is not None
+        return order_after(self.maps[node][0], wanted[0], result.type.ndim)
 
     def reads_view(self, node: Node, place: int) -> bool:
         """Tell if a node that is made as ever can read an operand as a view of how it is kept."""
@@ -221,7 +237,7 @@ class Layouts:
         if node.op.name in SCATTERS or (node.op.name in UPDATES and len(node.operands) > 2):
             return place == (0 if node.op.name in SCATTERS else len(node.operands) - 1)
         if node.op.name not in REVERSED_PRODUCTS:
-            return False
+            return bool(node.op.name == "cross")
         value = node.operands[place]
         if self.order(value) != swapped(value.type.ndim):
             return False
@@ -234,8 +250,8 @@ class Layouts:
         if len(node.results) != 1 or node in self.kept:
             return
         (result,) = node.results
-        is_member = is_tall(result.type)
-        is_read = not self.members.keys().isdisjoint(node.operands)
+        is_member = is_tall(result.type) or is_narrow(result.type)
+        is_read = not self.members.keys().isdisjoint(node.operands) or self._is_source(node)
         if not (is_member or is_read):
             return
         maps = axis_maps(node)
@@ -250,10 +266,17 @@ class Layouts:
             return
         self.members[result] = None
         for operand, own in zip(node.operands, maps, strict=True):
-            if is_tall(operand.type):
+            if is_tall(operand.type) or is_narrow(operand.type):
                 for axis, other in enumerate(own):
                     if other is not None:
                         self._join((operand, axis), (result, other))
+
+    def _is_source(self, node: Node) -> bool:
+        """Tell if a node finds the largest of each row of what comes from elsewhere, or adds up
+        what elementwise operations read, too."""
+        if node.op.name not in REDUCTIONS or not is_tall(node.operands[0].type):
+            return False
+        return node.op.name != "sum" or node.operands[0] in self.copied
 
     def _enter_swapped(self, value: Value, made: Node) -> None:
         """A product that is only read with its last two axes swapped is made so."""
@@ -278,6 +301,8 @@ class Layouts:
         """Find the nodes that each class of axes is of interest to."""
         for place, node in enumerate(self.graph.nodes):
             members = self.members.keys() & {*node.operands, *node.results}
+            if node in self.maps:
+                members = {*node.operands, *node.results}
             classes = {self._class((one, k)) for one in members for k in range(one.type.ndim)}
             for one in classes:
                 self._nodes[one].append(place)
@@ -287,7 +312,7 @@ class Layouts:
         self.orders = {}
         for value in self.members if last else ():
             order = self._long_last(value)
-            if not in_c_order(order, value.type.shape):
+            if order != own_order(value):
                 self.orders[value] = order
 
     def _long_last(self, value: Value) -> Order:
@@ -329,11 +354,11 @@ def _time_of(node: Node, layouts: Layouts) -> float:
     if first is None:
         return 0.0
     if node.op.name in REDUCTIONS and node in layouts.maps:
-        order, axis = layouts.order(first), node.params["axis"]
+        (order,), axis = layouts.wanted(node) or ((),), node.params["axis"]
         if order[-1] not in axis or first.type.shape[order[-1]] > SHORT_ROW or len(axis) > 1:
             return 0.0
         if node.op.name != "sum":
-            return COMPARED * first.type.size
+            return COMPARED * first.type.size / first.type.shape[-1]
         made = first.node
         if made is not None and made.op.name == "multiply" and first.type.ndim > 2:
             if any(is_spread(one, first.type.shape) for one in made.operands):

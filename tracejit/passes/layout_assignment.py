@@ -41,6 +41,7 @@ graph f(x: f8[900,2,3], a: f8[900,1,3]) -> s: f8[900,2], t: f8[900,2]
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import ArrayType
@@ -65,11 +66,12 @@ def assign_layouts(graph: Graph) -> Graph:
     computed again."""
     if any(node.region for node in graph.nodes):
         return graph
-    if not any(is_tall(value.type) for node in graph.nodes for value in node.results):
+    values = chain(graph.inputs, *[node.results for node in graph.nodes])
+    if not any(is_tall(value.type) for value in values):
         return graph
     layouts = Layouts(graph)
     layouts.choose()
-    if not layouts.orders:
+    if not (layouts.last or layouts.orders):
         return graph
     return rebuild(graph, _Assignment(layouts).rewrite)
 
@@ -97,8 +99,6 @@ class _Assignment:
         """The results of `node` computed of values as they are kept."""
         layouts = self.layouts
         self.known.update(zip(node.operands, operands, strict=True))
-        if layouts.orders.keys().isdisjoint((*node.operands, *node.results)):
-            return None
         wanted = layouts.wanted(node)
         if wanted is None:
             return self._of_views(new, node)
