@@ -29,6 +29,7 @@ from tracejit.compiler import bodies, pipeline
 from tracejit.ops import triangles
 from tracejit.passes import (
     algebra,
+    broadcasts,
     choices,
     column_sums,
     contract,
@@ -38,9 +39,7 @@ from tracejit.passes import (
     layout,
     layout_analysis,
     lower,
-    runs,
     scaled_products,
-    spread,
     windows,
 )
 from tracejit.passes.algebra import strengthen
@@ -58,7 +57,6 @@ from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import scatter_into_sums
 from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
-from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
@@ -239,17 +237,18 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=[(diagonals, "LEAST_ELEMENTS", 1)],
         passes=[read_diagonals],
     ),
-    "spread_once": Optimisation(
+    "materialise_broadcasts": Optimisation(
         (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
         TALL,
-        limits=[(spread, "READERS", 1)],
-        passes=[spread_once],
+        limits=[(broadcasts, "COPY", -1e9)],
+        passes=[broadcasts.materialise_broadcasts],
     ),
-    "lengthen_runs": Optimisation(
+    "materialise_broadcasts of large arrays": Optimisation(
         (patterns.spread, patterns.spread, patterns.sums, patterns.elementwise),
         STACKS,
-        limits=[(runs, "LEAST_ELEMENTS", 1), (runs, "SHARE", 1)],
-        passes=[runs.lengthen_runs],
+        limits=[(broadcasts, name, 1) for name in ("SMALL", "LARGE", "SHARE")]
+        + [(broadcasts, "COPY", -1e9)],
+        passes=[broadcasts.materialise_broadcasts],
     ),
     "show_windows": Optimisation(
         (patterns.sliced, patterns.sliced, patterns.elementwise, patterns.sums),

@@ -303,7 +303,10 @@ def _rows_maps(node: Node) -> Maps | None:
 
 def _rows(moved: Moved) -> Value:
     place = moved.order.index(0)
-    return moved.emit(*moved.operands, index=(*[FULL] * place, "{1}"))
+    if not place:
+        return moved.emit(*moved.operands)
+    params = {"axis": place, "unique": moved.node.params["unique"]}
+    return emit(moved.graph, moved.node, "take", moved.operands, **params)
 
 
 # Reductions

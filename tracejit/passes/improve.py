@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
 from tracejit.passes.algebra import strengthen
+from tracejit.passes.broadcasts import materialise_broadcasts
 from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.common_factors import take_out_factors
@@ -38,12 +39,10 @@ from tracejit.passes.loop_products import (
 )
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
-from tracejit.passes.runs import lengthen_runs
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import SCATTERS, scatter_into_sums
 from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
-from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
@@ -78,8 +77,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     dot_small,
     step_by_sign,
     choose_by_bits,
-    spread_once,
-    lengthen_runs,
+    materialise_broadcasts,
 )
 ALONG_A_WAY = frozenset(
     (
@@ -101,8 +99,7 @@ ALONG_A_WAY = frozenset(
         assign_layouts,
         scale_once,
         read_diagonals,
-        spread_once,
-        lengthen_runs,
+        materialise_broadcasts,
     )
 )
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
