@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,9 @@ from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit.autodiff import residuals
-from tracejit.codegen import constants, floats, module, release
+from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
-from tracejit.ops import triangles
 from tracejit.passes import (
-    algebra,
     broadcasts,
     choices,
     column_sums,
@@ -37,7 +36,6 @@ from tracejit.passes import (
     flat_indices,
     improve,
     layout,
-    layout_analysis,
     lower,
     scaled_products,
     windows,
@@ -62,7 +60,8 @@ from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import buffer_pool, workers
-from tracejit.schedule import blas_policy, tiling
+from tracejit.schedule import tiling
+from tracejit.support.cost_model import assuming
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
@@ -74,8 +73,9 @@ NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
 class Optimisation(NamedTuple):
-    """What stands in the place of it where it is off, the limits where it is on, options of
-    `function`, and the programs that it is for: operations, arguments, how many operations.
+    """What stands in the place of it where it is off, the limits where it is on, the figures of the
+    cost model where it is on and where it is off, options of `function`, and the programs that it
+    is for: operations, arguments, how many operations.
 
     `passes` are those of IMPROVEMENTS that belong to it. One of `least` programs is to change.
     """
@@ -84,6 +84,8 @@ class Optimisation(NamedTuple):
     given: st.SearchStrategy[Any] = arguments()
     off: Sequence[tuple[Any, str, Any]] = ()
     limits: Sequence[tuple[Any, str, Any]] = ()
+    figures: dict[str, Any] = {}  # noqa: RUF012
+    figures_off: dict[str, Any] = {}  # noqa: RUF012
     passes: Sequence[Callable[..., Any]] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
@@ -98,22 +100,24 @@ def same(graph: Any) -> Any:
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
 MATRICES = patterns.some(patterns.SQUARES[:2], alike=True)
 ROWS = patterns.some(patterns.ROWS, alike=True)
-TILES = (
-    (tiling, "LEAST_BYTES", 0),
-    (tiling, "LEAST_COST", 0),
-    (tiling, "LEAST_OPERATIONS", 1),
-    (tiling, "TILE_BYTES", 320),
-    (tiling, "LEAST_TILE_BYTES", 0),
-    (tiling, "LEAST_RUN", 1),
-)
+TILES: dict[str, Any] = {
+    "tiled_bytes": 0,
+    "least_tiled_work": 0,
+    "least_tiled_operations": 1,
+    "tile_bytes": 320,
+    "least_tile_bytes": 0,
+    "halved_tile_bytes": 0,
+    "least_tile_run": 1,
+}
+NO_TILES = {"tiled_bytes": 1 << 60}
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
-LONG_LAST = (
-    (layout_analysis, "LONG_ROW", 2),
-    (layout_analysis, "LONGER", 0),
-    (layout_analysis, "LEAST_ELEMENTS", 1),
-    (layout_analysis, "LEAST_GAIN", -1e9),
-)
+LONG_LAST: dict[str, Any] = {
+    "long_axis": 2,
+    "longer_than_rows": 0,
+    "least_moved_elements": 1,
+    "least_moved_gain": -1e9,
+}
 BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
 IN_PRODUCTS = (patterns.elementwise, patterns.matrices, patterns.rolled, patterns.sums)
 
@@ -126,7 +130,7 @@ def with_elementwise(kind: Kind) -> tuple[Kind, ...]:
 OPTIMISATIONS: dict[str, Optimisation] = {
     "strengthen": Optimisation(
         (patterns.powers, patterns.powers, patterns.elementwise),
-        limits=[(algebra, "LOGADDEXP_ELEMENTS", 0)],
+        figures={"least_logaddexp_elements": 0},
         passes=[strengthen],
     ),
     "collect_like_terms": Optimisation(
@@ -144,13 +148,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "contract": Optimisation(
         with_elementwise(patterns.contracted),
         SQUARES,
-        limits=[(contract, "LEAST_PRODUCTS", 1), (contract, "LEAST_TERMS", 1)],
+        figures={"least_contracted_products": 1, "least_contracted_terms": 1},
         passes=[contract.contract],
     ),
     "sum_columns_first": Optimisation(
         with_elementwise(patterns.columns),
         SQUARES,
-        limits=[(column_sums, "LEAST_ELEMENTS", 1)],
+        figures={"least_column_sum_elements": 1},
         passes=[column_sums.sum_columns_first],
     ),
     "take_sums_apart": Optimisation(
@@ -163,7 +167,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "substitute_factors": Optimisation(
         with_elementwise(patterns.factored),
         SQUARES,
-        limits=[(triangles, "BLOCK_ROWS", 2), (triangles, "LEAST_BLOCKS", 0)],
+        figures={"triangle_rows": 2, "least_triangle_blocks": 0},
         passes=[substitute_factors],
     ),
     "take_factors_apart": Optimisation(
@@ -186,14 +190,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "lower in rows": Optimisation(
         (patterns.sums, patterns.elementwise),
         ROWS,
-        limits=[
-            (lower, "BLAS_ELEMENTS", 16),
-            (lower, "LONG_ROW", 2),
-            (lower, "SHORT_ROW", 2),
-            (lower, "LEAST_ROWS", 1),
-            (lower, "WIDE_ROW", 4),
-            (lower, "LEAST_EINSUM_ELEMENTS", 1),
-        ],
+        figures={
+            "blas_elements": 16,
+            "vecdot_row": 2,
+            "dense_row": 2,
+            "least_block_rows": 1,
+            "wide_row": 4,
+            "least_einsum_elements": 1,
+        },
         passes=[lower.lower],
     ),
     "dot_small": Optimisation(
@@ -209,7 +213,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
             patterns.blocks,
         ),
         TALL,
-        limits=LONG_LAST,
+        figures=LONG_LAST,
         passes=[assign_layouts],
     ),
     "spell_log_sums": Optimisation(
@@ -240,14 +244,18 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "materialise_broadcasts": Optimisation(
         (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
         TALL,
-        limits=[(broadcasts, "COPY", -1e9)],
+        figures={"broadcast_copy": -1e9},
         passes=[broadcasts.materialise_broadcasts],
     ),
     "materialise_broadcasts of large arrays": Optimisation(
         (patterns.spread, patterns.spread, patterns.sums, patterns.elementwise),
         STACKS,
-        limits=[(broadcasts, name, 1) for name in ("SMALL", "LARGE", "SHARE")]
-        + [(broadcasts, "COPY", -1e9)],
+        figures={
+            "broadcast_copy": -1e9,
+            "broadcast_whole": 1,
+            "broadcast_rows": 1,
+            "repeated_share": 1,
+        },
         passes=[broadcasts.materialise_broadcasts],
     ),
     "show_windows": Optimisation(
@@ -259,7 +267,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "flatten_indices": Optimisation(
         with_elementwise(patterns.gathered),
         SQUARES,
-        limits=[(flat_indices, "LEAST_ELEMENTS", 1), (flat_indices, "SHARE", 1 << 20)],
+        figures={"least_flat_places": 1, "table_share": 1 << 20},
         passes=[flat_indices.flatten_indices],
     ),
     "scatter_into_sums": Optimisation(
@@ -273,39 +281,38 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "detach": Optimisation(
         with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
     ),
-    "tiles": Optimisation(BY_ROWS, ROWS, [(tiling, "LEAST_BYTES", 1 << 60)], TILES),
-    "products in tiles": Optimisation(
-        IN_PRODUCTS, SQUARES, [(tiling, "LEAST_BYTES", 1 << 60)], TILES
-    ),
+    "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
+    "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
         (patterns.spread, patterns.columns, patterns.diagonals, patterns.normalised),
         TALL,
-        [(tiling, "LEAST_BYTES", 1 << 60)],
-        TILES,
+        figures=TILES,
+        figures_off=NO_TILES,
     ),
     "lower in tiles": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (lower, "TILED_BYTES", 0)],
+        figures={**TILES, "left_to_tiles_bytes": 0},
         passes=[lower.lower],
     ),
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        limits=[(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        figures=TILES,
         options={"threads": 2},
     ),
     "recycle": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (buffer_pool, "LEAST_BYTES", 1)],
+        figures={**TILES, "pooled_bytes": 1},
         options={"recycle": True},
     ),
     "floats": Optimisation(
         (patterns.scalars,),
         patterns.numbers(),
         [(module, "pays", lambda plan: False)],
-        [(floats, "CALLED", 0), (floats, "TAKEN", 0), (floats, "RETURNED", 0)],
+        figures={"python_call": 0, "float_made": 0, "scalar_made": 0},
         lengths=(4, 16),
     ),
     "constants": Optimisation(
@@ -316,22 +323,22 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.matrices, patterns.elementwise),
         SQUARES,
         [(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
-        [(blas_policy, "THREADED", 1), (blas_policy, "SMALL_WORK", 800)],
+        figures={"threaded_multiplications": 1, "repaid_time": 800 / 300},
     ),
     "cut": Optimisation(
         (patterns.factors, patterns.elementwise, patterns.sums),
         SQUARES,
         [(bodies, "choose", lambda part, gradients, budget: NOTHING)],
-        [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
+        figures={"least_recomputed_bytes": 0, "uncached_bytes": 0},
     ),
     "release": Optimisation(
         patterns.EVERY,
         SQUARES,
-        [(release, "WORTH", 1 << 60)],
-        [
-            *[(release, name, 0) for name in ("WORTH", "SMALL", "LARGE")],
-            *[(release, name, 1 << 60) for name in ("SLACK", "LITTLE", "PART")],
-        ],
+        figures_off={"released_body_bytes": 1 << 60},
+        figures={
+            **dict.fromkeys(("released_body_bytes", "unreleased_bytes", "held_bytes"), 0),
+            **dict.fromkeys(("held_part", "little_part", "released_part"), 1 << 60),
+        },
         least=4,
     ),
     "memory budget": Optimisation(
@@ -352,11 +359,13 @@ def only(*names: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         others = [each for name, each in OPTIMISATIONS.items() if name not in names]
         settled = [one for each in others for one in each.off]
+        figures = [each.figures_off for each in others] + [each.figures for each in chosen]
         for place, attribute, value in [*settled, *(one for each in chosen for one in each.limits)]:
             patch.setattr(place, attribute, value)
         kept = tuple(one for one in improve.IMPROVEMENTS if one in passes)
         patch.setattr(improve, "IMPROVEMENTS", kept)
-        yield
+        with assuming(**dict(chain.from_iterable(each.items() for each in figures))):
+            yield
 
 
 def differentiable(program: Program) -> Callable[..., Any]:

@@ -41,6 +41,7 @@ from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
+from tracejit.support.cost_model import costs
 from tracejit.version import __version__
 
 IR_VERSION = 9
@@ -81,15 +82,15 @@ def dump(stage: str, text: Callable[[], str]) -> None:
 
 
 def key_of(recorded: Recorded, options: str) -> str:
-    """The content key: the graph before any pass, what text depends on besides, and every
-    version."""
+    """The content key: the graph before any pass, what text depends on besides, every version,
+    and the cost model."""
     graph = print_graph(recorded.graph)
     dump("adjoint" if recorded.seed else "trace", lambda: graph)
     versions = f"tracejit {__version__} {made_for(recorded.graph)}"
     outputs = recorded.ways or recorded.outputs
     shape = f"{outputs} {recorded.seed is not None}"
     origin = recorded.origin
-    return digest(graph, origin.name, origin.file, shape, options, versions)
+    return digest(graph, origin.name, origin.file, shape, options, versions, costs().digest)
 
 
 def made_for(graph: Graph) -> str:

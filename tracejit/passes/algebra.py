@@ -35,12 +35,8 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.emission import Rule, emit, for_decisions, is_real, made_by, number_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 
-HIGHEST_POWER = 8
-HIGHEST_RECIPROCAL_POWER = 4
-LOGADDEXP_ELEMENTS = 512
-MASK_ELEMENTS = 4096
-"""Up to there a mask takes longer to make than to choose by."""
 COMMUTATIVE = ("add", "multiply")
 VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
 
@@ -85,11 +81,11 @@ def _power(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | Non
     if half or not whole:
         return None
     if exponent < 0:
-        if whole > HIGHEST_RECIPROCAL_POWER:
+        if whole > costs().most_factors_of_reciprocal:
             return None
         x = emit(graph, node, "divide", (graph.constant(1.0), x))
         return _product(graph, node, x, int(whole))
-    if not 2 <= whole <= HIGHEST_POWER:
+    if not 2 <= whole <= costs().most_factors_of_power:
         return None
     return _product(graph, node, x, int(whole))
 
@@ -111,7 +107,7 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
     or -inf, so it must be known that x is neither. Within 4 ulp. Each is x times the one before,
     which is what its derivative needs.
     """
-    if whole > HIGHEST_RECIPROCAL_POWER - 1:
+    if whole > costs().most_factors_of_reciprocal - 1:
         return None
     if not whole and not below and node.op.name == "pow_to" and x.type.shape:
         return emit(graph, node, "sqrt", (x,))
@@ -169,7 +165,7 @@ def _logaddexp(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
     Within 2 ulp, for exp and log1p over arrays are not those over numbers. Where both are the same
     infinity the difference is nan, which fmin takes for the infinity it would be if they were not.
     """
-    if node.results[0].type.estimated_size < LOGADDEXP_ELEMENTS:
+    if node.results[0].type.estimated_size < costs().least_logaddexp_elements:
         return None
     numbers = [number_of(operand) for operand in operands]
     result = node.results[0].type
@@ -196,7 +192,7 @@ def _triangle(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | 
     if type.sizes is not None:
         return None
     rows, columns = type.shape[-2:]
-    if not 0 < rows * columns <= MASK_ELEMENTS:
+    if not 0 < rows * columns <= costs().most_mask_elements:
         return None
     is_lower = node.op.name == "tril"
     mask = graph.constant(np.tri(rows, columns, k if is_lower else k - 1, dtype=bool))

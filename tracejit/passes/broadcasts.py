@@ -35,17 +35,7 @@ from tracejit.passes.emission import emit, for_decisions, is_spread, made_by
 from tracejit.passes.layout_analysis import loop_time
 from tracejit.passes.lower import is_tiled
 from tracejit.passes.rebuild import rebuild
-
-SMALL = 2048
-"""Up to so many elements an operand is repeated in the whole shape, from LARGE on along the last
-axes alone, as far as rows of LONG_ROW elements."""
-LARGE, LONG_ROW = 8192, 64
-SHARE = 8
-"""A copy for large arrays is no larger than such a part of them."""
-SET_UP = 500.0
-"""What NumPy takes, in nanoseconds, to set up an iterator, and what a copy takes besides its
-elements and rows."""
-COPY, COPIED = 1800.0, 0.35
+from tracejit.support.cost_model import costs
 
 
 def materialise_broadcasts(graph: Graph) -> Graph:
@@ -57,7 +47,8 @@ def materialise_broadcasts(graph: Graph) -> Graph:
         shape = node.results[0].type.shape
         broadcast = [one for one in node.operands if _is_short(one, shape, count)]
         for value in broadcast:
-            time = loop_time(shape, tuple(range(len(shape))), node.operands) + SET_UP
+            time = loop_time(shape, tuple(range(len(shape))), node.operands)
+            time += costs().broadcast_set_up
             saved[value, _target(value, shape, count)] += time / len(broadcast)
     chosen = {key for key, time in saved.items() if time > _copy_time(*key)}
     if not chosen:
@@ -83,26 +74,27 @@ def _axes(node: Node) -> int:
     """Along how many of the last axes operands are to be repeated; 0 where it is not worth it."""
     if node.op.batch != "elementwise" or len(node.results) != 1 or len(node.operands) < 2:
         return 0
-    type = node.results[0].type
+    type, model = node.results[0].type, costs()
     if type.sizes is not None or not type.size or is_tiled(node.results[0]):
         return 0
     shape = type.shape
     if not any(is_spread(value, shape) for value in node.operands):
         return 0
-    if type.size <= SMALL:
+    if type.size <= model.broadcast_whole:
         return len(shape) if any(one.type.shape == shape for one in node.operands) else 0
     arrays = [value for value in node.operands if value.type.size > 1]
     alike = 0
     while alike < len(shape) and not any(_is_short(one, shape, alike + 1) for one in arrays):
         alike += 1
-    if type.size < LARGE or not 1 < math.prod(shape[len(shape) - alike :]) < LONG_ROW:
+    length = math.prod(shape[len(shape) - alike :])
+    if type.size < model.broadcast_rows or not 1 < length < model.repeated_row:
         return 0
     axes = alike + 1
-    while math.prod(shape[-axes:]) < LONG_ROW and axes < len(shape) - 1:
+    while math.prod(shape[-axes:]) < model.repeated_row and axes < len(shape) - 1:
         axes += 1
     short = [one for one in arrays if _is_short(one, shape, axes)]
     largest = max(math.prod(_target(one, shape, axes)) for one in short)
-    return axes if axes < len(shape) and largest * SHARE <= type.size else 0
+    return axes if axes < len(shape) and largest * model.repeated_share <= type.size else 0
 
 
 def _is_short(value: Value, shape: Shape, axes: int) -> bool:
@@ -117,8 +109,9 @@ def _target(value: Value, shape: Shape, axes: int) -> Shape:
 
 
 def _copy_time(value: Value, target: Shape) -> float:
-    order = tuple(range(len(target)))
-    return COPY + COPIED * math.prod(target) + loop_time(target, order, (value,))
+    model, order = costs(), tuple(range(len(target)))
+    time = model.broadcast_copy + model.broadcast_element * math.prod(target)
+    return time + loop_time(target, order, (value,))
 
 
 def _repeated(graph: Graph, like: Node, value: Value, target: Shape) -> Value:

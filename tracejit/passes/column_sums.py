@@ -38,9 +38,8 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sums import is_plain
+from tracejit.support.cost_model import costs
 
-LEAST_ELEMENTS = 256
-MOST_DEPTH = 12
 LINEAR = ("add", "subtract", "negative", "multiply", "divide", "matmul", "transpose")
 SPREADING = frozenset(
     (
@@ -116,7 +115,7 @@ def _may_change(node: Node, value: Value) -> bool:
         is_plain(node)
         and _is_linear(value)
         and value.type.sizes is None
-        and value.type.size >= LEAST_ELEMENTS
+        and value.type.size >= costs().least_column_sum_elements
     )
 
 
@@ -138,7 +137,7 @@ class _Sums:
     def of(self, value: Value, axes: Axes, depth: int) -> Summed:
         """The sum of `value` over `axes`, which are not in the result."""
         made = value.node
-        if made is not None and depth < MOST_DEPTH and self._is_inner(value, made):
+        if made is not None and depth < costs().column_sum_depth and self._is_inner(value, made):
             rule = RULES[made.op.name]
             found = rule(self, made, axes, depth + 1)
             if found is not None:

@@ -47,10 +47,7 @@ from tracejit.passes.emission import emit, for_decisions
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import simplify
-
-LEAST_PRODUCTS, LEAST_TERMS = 1000, 4
-"""From so many products of numbers on, and so many for each number of the result, factors at once
-take longer than steps and a look at the result."""
+from tracejit.support.cost_model import costs
 
 
 def contract(graph: Graph) -> Graph:
@@ -128,7 +125,8 @@ def _in_steps(
             return _stepped(do, factors, steps, is_numpys=True)
     steps = best_steps(labels, output, shapes)
     at_once, in_steps = work_of(labels, shapes, steps)
-    if at_once < max(LEAST_PRODUCTS, LEAST_TERMS * size, in_steps // 2):
+    least = max(costs().least_contracted_products, costs().least_contracted_terms * size)
+    if at_once < max(least, in_steps // 2):
         return None
     operands = [_stepped(do, factors, steps), *[one.value for one in factors]]
     subscripts = f"{','.join(labels)}->{output}"

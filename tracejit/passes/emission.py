@@ -17,6 +17,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.op import OPS, Op
+from tracejit.support.cost_model import costs
 
 
 class OutOfRange(Exception):
@@ -24,7 +25,6 @@ class OutOfRange(Exception):
 
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
-FOLD_ELEMENTS = 16
 
 
 class Places:
@@ -65,7 +65,7 @@ def fold(
     for value in operands:
         if not isinstance(value, Constant):
             return None
-    if not operands or type.sizes is not None or type.size > FOLD_ELEMENTS or op.effect:
+    if not operands or type.sizes is not None or type.size > costs().folded_elements or op.effect:
         return None
     numbers = [value.data for value in operands]
     with np.errstate(all="ignore"):

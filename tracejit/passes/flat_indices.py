@@ -35,12 +35,7 @@ from tracejit.ir.types import Shape
 from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import emit, for_decisions
 from tracejit.passes.rebuild import rebuild
-
-LEAST_ELEMENTS = 512
-"""From so many elements on the table is worth a read."""
-LARGEST_TABLE = 65_536
-SHARE = 8
-"""A table has no more elements than so many times what is read of it."""
+from tracejit.support.cost_model import costs
 
 
 def flatten_indices(graph: Graph) -> Graph:
@@ -96,7 +91,9 @@ def _pays(node: Node) -> bool:
         return False
     places = math.prod(np.broadcast_shapes(*[one.shape for one in types[1:]]))
     table = math.prod(shape[:count])
-    return places >= LEAST_ELEMENTS and 0 < table <= min(LARGEST_TABLE, SHARE * places)
+    model = costs()
+    most = min(model.most_table_elements, model.table_share * places)
+    return places >= model.least_flat_places and 0 < table <= most
 
 
 def _flattened(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value:

@@ -28,39 +28,14 @@ from tracejit.passes.axes import (
 )
 from tracejit.passes.emission import for_decisions, is_real, is_spread
 from tracejit.passes.lower import FLOATING, is_tiled
+from tracejit.support.cost_model import costs
 
-SHORT_ROW = 32
-"""Longer rows are long enough."""
-LONG_ROW = 16
-"""A long axis has so many elements at least, and LONGER times as many as the rows after it."""
-LONGER = 4
-LEAST_ELEMENTS = 100
-ROW, ROW_ELEMENT, LEAST_ROW = 6.5, 0.13, 1.0
-"""Nanoseconds that a short row takes besides its elements: less, the longer it is."""
-LONG_LOOP = 30.0
-"""What one row of many elements takes besides them."""
-UNTILED = 0.4
-"""What it takes for each element that tiles do not go through a large array by its rows."""
-COPIED, COPY = 0.9, 700.0
-"""What an element takes to be copied into its place, and a copy besides."""
-SUMMED, COMPARED, ROW_PRODUCT = 0.1, 30.0, 6.0
-"""What is saved of each element of a short row that is added up, of each row of which the largest
-is found, and of each row of products that is added up."""
-MATRIX, TRANSPOSED_MATRIX, MULTIPLIED, PRODUCT_CALL = 25.0, 80.0, 0.7, 2000.0
-"""What `@` takes for each small matrix of a stack, and for one with a transposed factor; what a
-product of two numbers takes along a long axis, and the call."""
-LEAST_GAIN = 1500.0
-LEAST_SHARE = 0.02
-"""What is to be gained of the time of the whole, and how long each operation takes at least."""
-OPERATION = 0.02
 READERS = (*REDUCTIONS, "expand_dims", "squeeze", "transpose", "getitem")
 """What reads an operand as it is kept, and makes its result accordingly."""
 ANY_ORDER = ("expand_dims", "transpose")
 """What of these can make it in any order."""
 MAKERS = (*PRODUCTS, "broadcast_to", "put_slice", "take_at")
 SCATTERS = ("add_at", "put_at")
-MOST_TRIED = 12
-"""So many classes of axes are looked at, the largest first."""
 
 Axis = tuple[Value, int]
 
@@ -76,19 +51,21 @@ def long_axis(type: ArrayType) -> int | None:
         return None
     if type.dtype not in FLOATING and type.dtype.kind != "b":
         return None
-    shape, first, length = type.shape, type.ndim, 1
-    while first > 1 and length * shape[first - 1] <= SHORT_ROW:
+    shape, first, length, model = type.shape, type.ndim, 1, costs()
+    while first > 1 and length * shape[first - 1] <= model.short_row:
         first -= 1
         length *= shape[first]
-    enough = length > 1 and shape[first - 1] >= max(LONG_ROW, LONGER * length)
-    return first - 1 if enough and type.size >= LEAST_ELEMENTS else None
+    least = max(model.long_axis, model.longer_than_rows * length)
+    enough = length > 1 and shape[first - 1] >= least
+    return first - 1 if enough and type.size >= model.least_moved_elements else None
 
 
 def is_narrow(type: ArrayType) -> bool:
     """Tell if an array is of many rows of one element."""
     if type.sizes is not None or type.ndim < 2 or type.form != "array" or type.shape[-1] != 1:
         return False
-    return LEAST_ELEMENTS <= type.size and max(type.shape) >= LONG_ROW
+    model = costs()
+    return model.least_moved_elements <= type.size and max(type.shape) >= model.long_axis
 
 
 def only_read_transposed(graph: Graph, kept: Collection[Node]) -> list[Node]:
@@ -114,6 +91,7 @@ class Layouts:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.model = costs()
         self.kept = for_decisions(graph)
         self.maps: dict[Node, Maps] = {}
         self.members: dict[Value, None] = {}
@@ -148,12 +126,12 @@ class Layouts:
             before = [k for k in range(axis) if value.type.shape[k] > 1]
             if before:
                 outer[found] = self._class((value, before[-1]))
-        least = LEAST_GAIN
+        least = self.model.least_moved_gain
         if sizes:
-            least += LEAST_SHARE * OPERATION * sum(map(_operations, self.graph.nodes))
+            least += self.model.moved_operation * sum(map(_operations, self.graph.nodes))
             self._find_nodes()
         last: frozenset[Axis] = frozenset()
-        for one in sorted(sizes, key=lambda each: -sizes[each])[:MOST_TRIED]:
+        for one in sorted(sizes, key=lambda each: -sizes[each])[: self.model.tried_axes]:
             tried = [last | {one}, last | {one, outer.get(one, one)}]
             nodes = [
                 self.graph.nodes[place]
@@ -179,7 +157,8 @@ class Layouts:
         left = [one for one in self.graph.outputs if one in self.orders]
         copied.update(dict.fromkeys((one, own_order(one)) for one in left))
         moved = [one for one, order in copied if not is_alike(one, self.order(one), order)]
-        return time + 1.25 * sum(COPY + COPIED * value.type.size for value in moved)
+        element, copy = self.model.moved_element, self.model.moved_copy
+        return time + 1.25 * sum(copy + element * value.type.size for value in moved)
 
     def order(self, value: Value) -> Order:
         """How a value is kept."""
@@ -346,24 +325,26 @@ def _time_of(node: Node, layouts: Layouts) -> float:
     """What a node takes that depends on the order of axes, in nanoseconds, without copies."""
     if not node.results:
         return 0.0
+    model = layouts.model
     result, first = node.results[0], node.operands[0] if node.operands else None
     if node.op.batch == "elementwise":
         order = layouts.order(result)
-        untiled = UNTILED * result.type.size if is_tiled(result) and order[:1] != (0,) else 0.0
-        return loop_time(result.type.shape, order, node.operands) + untiled
+        time = loop_time(result.type.shape, order, node.operands)
+        is_untiled = order[:1] != (0,) and is_tiled(result)
+        return time + (model.untiled_element * result.type.size if is_untiled else 0.0)
     if first is None:
         return 0.0
     if node.op.name in REDUCTIONS and node in layouts.maps:
         (order,), axis = layouts.wanted(node) or ((),), node.params["axis"]
-        if order[-1] not in axis or first.type.shape[order[-1]] > SHORT_ROW or len(axis) > 1:
+        if order[-1] not in axis or first.type.shape[order[-1]] > model.short_row or len(axis) > 1:
             return 0.0
         if node.op.name != "sum":
-            return COMPARED * first.type.size / first.type.shape[-1]
+            return model.extreme_of_row * first.type.size / first.type.shape[-1]
         made = first.node
         if made is not None and made.op.name == "multiply" and first.type.ndim > 2:
             if any(is_spread(one, first.type.shape) for one in made.operands):
-                return ROW_PRODUCT * first.type.size / first.type.shape[-1]
-        return SUMMED * first.type.size
+                return model.summed_product_row * first.type.size / first.type.shape[-1]
+        return model.summed_element * first.type.size
     if node.op.name in PRODUCTS and node in layouts.maps:
         return _product_time(node, layouts)
     return 0.0
@@ -371,16 +352,16 @@ def _time_of(node: Node, layouts: Layouts) -> float:
 
 def _product_time(node: Node, layouts: Layouts) -> float:
     """What a product takes: of rows that are short it is faster along long ones."""
-    (result,), (first, second) = node.results, node.operands
+    (result,), (first, second), model = node.results, node.operands, layouts.model
     order = layouts.order(result)
     length, shape = first.type.shape[-1], result.type.shape
     is_transposed = second.node is not None and second.node.op.name == "transpose"
     if order != own_order(result) and order != swapped(result.type.ndim):
-        return MULTIPLIED * result.type.size * length + PRODUCT_CALL
+        return model.product_along_axis * result.type.size * length + model.product_call
     if result.type.ndim > 2 and min(first.type.ndim, second.type.ndim) > 2 and max(shape[-2:]) < 9:
-        each = TRANSPOSED_MATRIX if is_transposed else MATRIX
+        each = model.small_transposed_matrix if is_transposed else model.small_matrix
         return each * math.prod(shape[:-2])
-    if order == own_order(result) and length <= SHORT_ROW and is_tall(result.type):
+    if order == own_order(result) and length <= model.short_row and is_tall(result.type):
         return result.type.size / shape[-1] * (0.2 * shape[-1] + (4.0 if is_transposed else 0.0))
     return 0.0
 
@@ -403,7 +384,11 @@ def loop_time(shape: Shape, order: Order, operands: Iterable[Value]) -> float:
     rows = math.prod(shape) // length if length else 0
     if rows < 2:
         return 0.0
-    return rows * (max(ROW - ROW_ELEMENT * length, LEAST_ROW) if length <= SHORT_ROW else LONG_LOOP)
+    model = costs()
+    if length > model.short_row:
+        return rows * model.loop_start
+    start = model.row_start - model.row_start_element * length
+    return rows * max(start, model.least_row_start)
 
 
 def _aligned(value: Value, ndim: int) -> Shape:

@@ -2,7 +2,7 @@
 
 `a.dot(b)` computes what `a @ b` computes, to the bit where operands lie in order, in half the time
 where the call is what costs: matmul finds its loop by the general rules of ufuncs, dot asks the
-BLAS at once. From SMALL_OPERATIONS on the two take the same time, and `@` reads better, but for a
+BLAS at once. From dot_operations on the two take the same time, and `@` reads better, but for a
 column times a row, for which matmul has no BLAS and takes five times as long. Operands of one
 element are left alone: dot scales by them, and for it 0.0 times infinity is 0.0.
 
@@ -25,16 +25,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.op import OPS
+from tracejit.ops.products import (
+    dot,
+    dot_matrix,
+    dot_vector,
+    matmul,
+    matmul_vector,
+    vector_dot,
+    vector_matmul,
+    vectors_matmul,
+)
 from tracejit.passes.emission import for_decisions
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 
-SMALL_OPERATIONS = 300_000
 DOTS = {
-    "matmul": "dot_matrix",
-    "matmul_vector": "dot_vector",
-    "vector_matmul": "vector_dot",
-    "vectors_matmul": "dot",
+    matmul.name: dot_matrix,
+    matmul_vector.name: dot_vector,
+    vector_matmul.name: vector_dot,
+    vectors_matmul.name: dot,
 }
 
 
@@ -55,7 +64,7 @@ def _dot_small(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequenc
     if types[0].dtype != types[1].dtype or types[0].dtype.kind not in "fc":
         return None
     is_outer = types[0].ndim == 2 and types[0].shape[1] == 1
-    if node.op.cost(*types) > SMALL_OPERATIONS and not is_outer:
+    if node.op.cost(*types) > costs().dot_operations and not is_outer:
         return None
     place = node.where, node.region, node.tapes, node.segment
-    return graph.emit(OPS[DOTS[node.op.name]], operands, {}, [node.results[0].type], *place).results
+    return graph.emit(DOTS[node.op.name], operands, {}, [node.results[0].type], *place).results
