@@ -11,7 +11,6 @@ docs/performance.md has theirs.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -54,6 +53,7 @@ def element() -> float:
 def work() -> Iterator[tuple[str, float]]:
     """What products, rows and elements take, to an element of an addition."""
     one = element()
+    yield "addition", one
     a, row = numbers(256, 256), numbers(256)
     matrix, vector, einsum = nanoseconds(
         lambda: a @ a, lambda: a @ row, lambda: np.einsum("ij,jk->ik", a[:64], a)
@@ -68,7 +68,7 @@ def work() -> Iterator[tuple[str, float]]:
     slow, spread, taken = nanoseconds(
         lambda: np.tanh(x), lambda: np.multiply(rows, column), lambda: x.take(index)
     )
-    yield "dearest_element", slow / x.size / one
+    yield "slowest_element", slow / x.size / one
     yield "spread_row", (spread / 2000 - 10 * one) / one
     yield "gathered_element", taken / x.size / one
 
@@ -234,9 +234,9 @@ def main() -> None:
     here = measured()
     for section in CostModel.__mro__[1:-1]:
         print(f"\n{section.__name__}")
-        for figure in dataclasses.fields(section):
-            value = getattr(DEFAULT, figure.name)
-            print(f"  {figure.name:28} {value!s:>16} {figure.type:20} {here.get(figure.name, '')}")
+        for name, unit in section.__annotations__.items():
+            value = getattr(DEFAULT, name)
+            print(f"  {name:28} {value!s:>16} {unit:20} {here.get(name, '')}")
 
 
 if __name__ == "__main__":

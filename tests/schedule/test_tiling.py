@@ -25,7 +25,7 @@ def tiny() -> Iterator[None]:
     """Everything is worth tiles of a few numbers."""
     with assuming(
         tiled_bytes=0,
-        least_tiled_work=0,
+        least_tiled_time=0,
         least_tiled_operations=1,
         tile_bytes=320,
         least_tile_bytes=0,

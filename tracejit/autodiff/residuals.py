@@ -71,7 +71,7 @@ def choose(part: Partition, gradients: Iterable[Value], budget: int | None) -> R
             if plan.bytes <= budget:
                 return choice.filled(plan, budget)
             best = min(best, plan, key=lambda plan: plan.bytes)
-            if fewest is not None and plan.bytes > costs().hopeless_parts * fewest:
+            if fewest is not None and plan.bytes > costs().worse_parts * fewest:
                 break
             fewest = plan.bytes if fewest is None else min(fewest, plan.bytes)
     return best

@@ -33,7 +33,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.passes.emission import Rule, emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import Rule, emit, is_real, made_by, number_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
@@ -43,11 +43,10 @@ VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "rave
 
 def strengthen(graph: Graph) -> Graph:
     """`graph` with cheaper arithmetic; sums and products of the same two values are one."""
-    kept = for_decisions(graph)
     pairs: dict[tuple[object, ...], Node] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept or not is_real(node.results[0]):
+        if not is_real(node.results[0]):
             return None
         for rule in RULES.get(node.op.name, ()):
             value = rule(new, node, operands)

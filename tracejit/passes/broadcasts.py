@@ -31,7 +31,7 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import Shape
-from tracejit.passes.emission import emit, for_decisions, is_spread, made_by
+from tracejit.passes.emission import emit, is_spread, made_by
 from tracejit.passes.layout_analysis import loop_time
 from tracejit.passes.lower import is_tiled
 from tracejit.passes.rebuild import rebuild
@@ -40,8 +40,7 @@ from tracejit.support.cost_model import costs
 
 def materialise_broadcasts(graph: Graph) -> Graph:
     """`graph` with operands repeated where they are broadcast over short rows, or often."""
-    kept = for_decisions(graph)
-    axes = {node: count for node in graph.nodes if node not in kept and (count := _axes(node))}
+    axes = {node: count for node in graph.nodes if (count := _axes(node))}
     saved: dict[tuple[Value, Shape], float] = defaultdict(float)
     for node, count in axes.items():
         shape = node.results[0].type.shape

@@ -15,7 +15,6 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.branches import DECIDE
 from tracejit.ops.op import OPS, Op
 from tracejit.support.cost_model import costs
 
@@ -142,14 +141,6 @@ def readers_of(graph: Graph) -> Counter[Value]:
     return Counter(chain(read, graph.outputs))
 
 
-def for_decisions(graph: Graph) -> set[Node]:
+def for_decisions(graph: Graph) -> frozenset[Node]:
     """The nodes that nothing but a decision reads: they stay as NumPy computes them."""
-    decided = [node for node in graph.nodes if node.op is DECIDE]
-    if not decided:
-        return set()
-    wanted = {output.node for output in graph.outputs}
-    for node in reversed(graph.nodes):
-        if node in wanted or (node.op.effect and node.op is not DECIDE):
-            wanted.add(node)
-            wanted.update(value.node for value in node.operands)
-    return set(graph.nodes) - wanted
+    return graph.protected

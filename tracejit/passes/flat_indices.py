@@ -33,23 +33,22 @@ import numpy as np
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import Shape
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
 
 def flatten_indices(graph: Graph) -> Graph:
     """`graph` with what is added up at several index arrays, or gathered there too, at one."""
-    kept = for_decisions(graph)
     flat: dict[tuple[Any, ...], None] = {}
     for node in graph.nodes:
-        if node.op.name == "add_at" and node not in kept and _pays(node):
+        if node.op.name == "add_at" and _pays(node):
             flat[_key(node)] = None
     if not flat:
         return graph
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept or _key(node) not in flat or not _names_places(node):
+        if _key(node) not in flat or not _names_places(node):
             return None
         return (_flattened(new, node, operands),)
 

@@ -3,16 +3,10 @@
 A rewritten statement stays within 4 ulp of its largest term, with the same inf and nan (one for the
 other where nothing tells them apart), dtype, shape and form. Kernels made with `exact=True` do
 without. The passes run on the graph of a function, and again where its cotangent has become a
-number. What nothing but a decision reads is left as NumPy computes it: a decision falls in the
-kernel as it would in Python.
-
-Where ways part, nothing is gathered along a way: what a way computes does not change when another
-is joined to it, and ways that end alike stay alike.
+number.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
@@ -22,8 +16,8 @@ from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.contract import contract
-from tracejit.passes.dce import drop_dead
 from tracejit.passes.diagonals import read_diagonals
+from tracejit.passes.driver import Pass, run_to_fixed_point
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.flat_indices import flatten_indices
 from tracejit.passes.insets import keep_edges
@@ -49,100 +43,38 @@ from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.passes.windows import show_windows
 
-IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
-    spell_log_sums,
-    contract,
-    strengthen,
-    keep_logarithms,
-    collect_like_terms,
-    sum_columns_first,
-    take_out_factors,
-    gather_factors,
-    share_weights,
-    take_sums_apart,
-    keep_edges,
-    solve_together,
-    substitute_factors,
-    take_factors_apart,
-    hoist_products,
-    join_sums,
-    lay_in_stretches,
-    show_windows,
-    flatten_indices,
-    scatter_into_sums,
-    assign_layouts,
-    scale_once,
-    read_diagonals,
-    lower,
-    dot_small,
-    step_by_sign,
-    choose_by_bits,
-    materialise_broadcasts,
+IMPROVEMENTS: tuple[Pass, ...] = (
+    Pass(spell_log_sums, needs=LOG_SUMS),
+    Pass(contract, needs=("einsum",)),
+    Pass(strengthen),
+    Pass(keep_logarithms, needs=LOGARITHMS),
+    Pass(collect_like_terms, needs=SUMS, along_decisions=False),
+    Pass(sum_columns_first, needs=("sum",), along_decisions=False),
+    Pass(take_out_factors, needs=SUMS, along_decisions=False),
+    Pass(gather_factors, along_decisions=False),
+    Pass(share_weights, along_decisions=False),
+    Pass(take_sums_apart, needs=("sum",), along_decisions=False),
+    Pass(keep_edges, needs=("concatenate", "add_slice"), along_decisions=False),
+    Pass(solve_together, needs=SOLVES, along_decisions=False),
+    Pass(substitute_factors, needs=FACTORS),
+    Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
+    Pass(hoist_products, needs=(*MATRIX_PRODUCTS, *VECTOR_PRODUCTS), along_decisions=False),
+    Pass(join_sums, needs=SUMMANDS, along_decisions=False),
+    Pass(lay_in_stretches, needs=("getitem",), along_decisions=False),
+    Pass(show_windows, needs=("concatenate",), along_decisions=False),
+    Pass(flatten_indices, needs=("add_at",), along_decisions=False),
+    Pass(scatter_into_sums, needs=SCATTERS, along_decisions=False),
+    Pass(assign_layouts, along_decisions=False),
+    Pass(scale_once, needs=("matmul",), along_decisions=False),
+    Pass(read_diagonals, needs=("matmul",), along_decisions=False),
+    Pass(lower, needs=("sum",)),
+    Pass(dot_small, needs=DOTS),
+    Pass(step_by_sign, needs=CHOICES),
+    Pass(choose_by_bits, needs=("where",)),
+    Pass(materialise_broadcasts, along_decisions=False),
 )
-ALONG_A_WAY = frozenset(
-    (
-        collect_like_terms,
-        sum_columns_first,
-        take_out_factors,
-        gather_factors,
-        share_weights,
-        take_sums_apart,
-        keep_edges,
-        solve_together,
-        take_factors_apart,
-        hoist_products,
-        join_sums,
-        lay_in_stretches,
-        show_windows,
-        flatten_indices,
-        scatter_into_sums,
-        assign_layouts,
-        scale_once,
-        read_diagonals,
-        materialise_broadcasts,
-    )
-)
-NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
-    spell_log_sums: LOG_SUMS,
-    contract: ("einsum",),
-    keep_logarithms: LOGARITHMS,
-    collect_like_terms: SUMS,
-    sum_columns_first: ("sum",),
-    take_out_factors: SUMS,
-    take_sums_apart: ("sum",),
-    keep_edges: ("concatenate", "add_slice"),
-    solve_together: SOLVES,
-    substitute_factors: FACTORS,
-    take_factors_apart: FACTORS,
-    hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
-    join_sums: SUMMANDS,
-    lay_in_stretches: ("getitem",),
-    show_windows: ("concatenate",),
-    flatten_indices: ("add_at",),
-    scatter_into_sums: SCATTERS,
-    scale_once: ("matmul",),
-    read_diagonals: ("matmul",),
-    lower: ("sum",),
-    dot_small: DOTS,
-    step_by_sign: CHOICES,
-    choose_by_bits: ("where",),
-}
-"""Operations without any of which a pass has nothing to do."""
 
 
 def improve(graph: Graph) -> Graph:
     """`graph`, of which nobody else holds anything, after every improvement."""
-    graph.is_passing = True
-    names = {node.op.name for node in graph.nodes}
-    for each in IMPROVEMENTS:
-        if graph.branches.decisions and each in ALONG_A_WAY:
-            continue
-        if each in NEEDED and names.isdisjoint(NEEDED[each]):
-            continue
-        better = each(graph)
-        if better is not graph:
-            graph = drop_dead(better)
-            graph.is_passing = True
-            names = {node.op.name for node in graph.nodes}
-    graph.is_passing = False
-    return graph
+    return run_to_fixed_point(graph, IMPROVEMENTS)

@@ -26,7 +26,7 @@ from tracejit.passes.axes import (
     order_through,
     swapped,
 )
-from tracejit.passes.emission import for_decisions, is_real, is_spread
+from tracejit.passes.emission import is_real, is_spread
 from tracejit.passes.lower import FLOATING, is_tiled
 from tracejit.support.cost_model import costs
 
@@ -68,12 +68,12 @@ def is_narrow(type: ArrayType) -> bool:
     return model.least_moved_elements <= type.size and max(type.shape) >= model.long_axis
 
 
-def only_read_transposed(graph: Graph, kept: Collection[Node]) -> list[Node]:
+def only_read_transposed(graph: Graph) -> list[Node]:
     """The products of matrices that nothing reads but to swap their last two axes."""
     read = set(graph.outputs)
     transposed: set[Value] = set()
     for node in graph.nodes:
-        is_swap = node.op.name == "transpose" and node not in kept
+        is_swap = node.op.name == "transpose"
         is_swap = is_swap and node.params["axes"] == swapped(len(node.params["axes"]))
         (transposed if is_swap else read).update(node.operands)
     return [
@@ -92,7 +92,6 @@ class Layouts:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.model = costs()
-        self.kept = for_decisions(graph)
         self.maps: dict[Node, Maps] = {}
         self.members: dict[Value, None] = {}
         """What may be kept in another order than C."""
@@ -141,7 +140,7 @@ class Layouts:
             if self.time(nodes, last) - min(times) > least:
                 last = tried[times.index(min(times))]
         self._set_orders(last)
-        for node in only_read_transposed(self.graph, self.kept):
+        for node in only_read_transposed(self.graph):
             if axis_maps(node) is not None and node.results[0] not in self.orders:
                 self._enter_swapped(node.results[0], node)
 
@@ -211,8 +210,6 @@ class Layouts:
 
     def reads_view(self, node: Node, place: int) -> bool:
         """Tell if a node that is made as ever can read an operand as a view of how it is kept."""
-        if node in self.kept:
-            return False
         if node.op.name in SCATTERS or (node.op.name in UPDATES and len(node.operands) > 2):
             return place == (0 if node.op.name in SCATTERS else len(node.operands) - 1)
         if node.op.name not in REVERSED_PRODUCTS:
@@ -226,7 +223,7 @@ class Layouts:
 
     def _enter(self, node: Node) -> None:
         """What a node can make with its axes in another order, and which axes belong together."""
-        if len(node.results) != 1 or node in self.kept:
+        if len(node.results) != 1:
             return
         (result,) = node.results
         is_member = is_tall(result.type) or is_narrow(result.type)
@@ -358,7 +355,11 @@ def _product_time(node: Node, layouts: Layouts) -> float:
     is_transposed = second.node is not None and second.node.op.name == "transpose"
     if order != own_order(result) and order != swapped(result.type.ndim):
         return model.product_along_axis * result.type.size * length + model.product_call
-    if result.type.ndim > 2 and min(first.type.ndim, second.type.ndim) > 2 and max(shape[-2:]) < 9:
+    if (
+        result.type.ndim > 2
+        and min(first.type.ndim, second.type.ndim) > 2
+        and (max(shape[-2:]) <= model.small_matrix_side)
+    ):
         each = model.small_transposed_matrix if is_transposed else model.small_matrix
         return each * math.prod(shape[:-2])
     if order == own_order(result) and length <= model.short_row and is_tall(result.type):

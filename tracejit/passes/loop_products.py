@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, made_by, readers_of
+from tracejit.passes.emission import emit, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
@@ -114,9 +114,8 @@ def _is_small(node: Node) -> bool:
 def hoist_products(graph: Graph) -> Graph:
     """`graph` with products of the steps of an array and one matrix made before the first."""
     products: dict[Hashable, dict[int, Node]] = {}
-    kept = for_decisions(graph)
     for node in graph.nodes:
-        group = _product_group(node) if node not in kept else None
+        group = _product_group(node)
         if group is not None:
             step = step_of(node.operands[0])
             assert step is not None
@@ -148,7 +147,7 @@ def _product_group(node: Node) -> Hashable:
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
         return None
     step = step_of(node.operands[0])
-    return step and (node.op.name, step.whole, step.axis, matrix, node.region, node.tapes)
+    return step and (node.op.name, step.whole, step.axis, matrix, node.region)
 
 
 def _is_worth_it(node: Node, count: int) -> bool:
@@ -220,12 +219,10 @@ def join_sums(graph: Graph) -> Graph:
 
 def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     """The sums of two arrays of one type that nothing reads but another such sum."""
-    kept = for_decisions(graph)
     sums = {
         node
         for node in graph.nodes
         if node.op.name == "add"
-        and node not in kept
         and all(
             value.type is node.results[0].type or isinstance(value, Constant)
             for value in node.operands

@@ -41,7 +41,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, readers_of
+from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
@@ -51,12 +51,9 @@ FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 def lower(graph: Graph) -> Graph:
     """`graph` with its sums lowered."""
     readers = readers_of(graph)
-    kept = for_decisions(graph)
     tiled = tiled_rows(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept:
-            return None
         value = _Sum(new, node, operands[0], readers[node.operands[0]] == 1, tiled).lowered()
         return None if value is None else (value,)
 
@@ -299,7 +296,7 @@ class _Sum:
     def _factors(self) -> tuple[Value, Value] | None:
         """The arrays whose product is summed, made in the same part of the function."""
         made, node = self.x.node, self.node
-        if made is None or made.region != node.region or made.tapes != node.tapes:
+        if made is None or made.region != node.region:
             return None
         if made.segment != node.segment:
             return None

@@ -35,7 +35,6 @@ from tracejit.ops.products import (
     vector_matmul,
     vectors_matmul,
 )
-from tracejit.passes.emission import for_decisions
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
@@ -49,10 +48,9 @@ DOTS = {
 
 def dot_small(graph: Graph) -> Graph:
     """`graph` with small products of matrices and vectors by `dot`."""
-    kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        return None if node in kept else _dot_small(new, node, operands)
+        return _dot_small(new, node, operands)
 
     return rebuild(graph, rewrite, ops=DOTS)
 

@@ -48,7 +48,7 @@ def elements_of(node: Node, widest: ArrayType) -> float:
     over."""
     one = ArrayType((1,), widest.dtype)
     per_element: int = node.op.cost(*[one] * len(node.operands), **node.params)
-    return min(max(per_element, 1), costs().dearest_element) * widest.estimated_size
+    return min(max(per_element, 1), costs().slowest_element) * widest.estimated_size
 
 
 def cost_of(node: Node, widest: ArrayType) -> float:

@@ -1,11 +1,10 @@
 """The figures of the cost model for the schedule, the code generator and the runtime.
 
-`cost_model.py` says what a section is, and puts them together.
+`cost_model.py` explains what a section is, and puts the sections together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 Bytes: TypeAlias = int
@@ -13,210 +12,204 @@ Elements: TypeAlias = int
 """Numbers in an array, or along one of its axes."""
 Rows: TypeAlias = int
 Count: TypeAlias = int
-"""Of nodes, operands, steps: of what stands in a graph."""
+"""Nodes, operands or steps of a graph; operations on single numbers."""
 Part: TypeAlias = int
-"""One of so many."""
+"""The denominator of a fraction: 10 is a tenth."""
 Prices: TypeAlias = tuple[int, ...]
-Additions: TypeAlias = float
-"""Time, as that of one element of a plain operation such as an addition: some 0.3 ns."""
 Nanoseconds: TypeAlias = float
+Additions: TypeAlias = float
+"""Time in units of `addition`."""
 BytesPerNanosecond: TypeAlias = float
-Share: TypeAlias = float
+Ratio: TypeAlias = float
 
 
-@dataclass(frozen=True, eq=False)
 class Libraries:
-    """Facts about OpenBLAS and glibc. Known from their sources, and found again by trying."""
+    """Facts about OpenBLAS and glibc. Known from their sources, and confirmed by trying sizes on
+    both sides."""
 
     blas_elements: Elements = 8192
-    """OpenBLAS adds up as many on one thread: it uses several above 10,000. So the number of
-    threads does not show in the last bits."""
+    """Longest vector that is summed by the BLAS at once. OpenBLAS uses several threads above
+    10,000 elements, and their number would show in the last bits."""
     mmap_bytes: Bytes = 1 << 25
-    """A block from which on glibc gives it back to the system when it is freed, at most
+    """Smallest block that glibc always returns to the system when it is freed
     (M_MMAP_THRESHOLD)."""
 
 
-@dataclass(frozen=True, eq=False)
+class Work:
+    """Time of operations, relative to an addition (schedule/blas_policy.py). Measured by `work` in
+    tests/benchmarks/cost_model.py."""
+
+    addition: Nanoseconds = 0.3
+    """One element of a plain operation, such as an addition of arrays in the cache."""
+    multiplication: Additions = 0.1
+    """One multiplication of a matrix product."""
+    vector_multiplication: Additions = 0.5
+    """One multiplication of a matrix-vector product, which reads the matrix once."""
+    einsum_multiplication: Additions = 2.0
+    """One multiplication in the loops of `np.einsum`."""
+    slowest_element: Additions = 6.0
+    """One element of `tanh`. No ufunc counts for more, whatever its op says."""
+    spread_row: Additions = 12.0
+    """One row, where an operand is broadcast along the rows: NumPy then goes row by row."""
+    gathered_element: Additions = 3.0
+    """One element that is taken by its index."""
+
+
 class Tiles:
-    """Chains on large arrays run tile by tile (schedule/tiling.py, cuts.py, sweeps.py). Measured by
-    running seven workloads with 2 to 12 MiB a tile, products with up to 32 columns in tiles and
-    whole: docs/performance.md, "Memory, threads and the BLAS"."""
+    """When and how chains of operations run tile by tile (schedule/tiling.py, tile_axes.py,
+    tile_loops.py). Measured by running seven workloads with tiles of 2 to 12 MiB, and with products
+    in tiles and whole: docs/performance.md, "Memory, threads and the BLAS"."""
 
     tiled_bytes: Bytes = 3 << 18
-    """An array from which on it goes in tiles, and all with as many rows."""
+    """Smallest array that goes in tiles."""
     left_to_tiles_bytes: Bytes = tiled_bytes
-    """An array from which on passes leave the sums of its rows to the tiles."""
+    """Smallest array the sums of whose rows passes leave to the tiles."""
     tile_bytes: Bytes = 6 << 20
-    """All arrays that a tile has at once."""
+    """All arrays that one tile holds at once."""
     least_tile_bytes: Bytes = 1 << 18
-    """The widest array of a tile at least: threads with shorter operations get in each other's
-    way."""
+    """The widest array of a tile, at least. Threads with shorter operations wait for each other."""
     arrays_at_once: Count = 8
-    """Arrays thought to be there at once before it is known."""
+    """Number of arrays that a tile is assumed to hold before the chain is known."""
     least_tiled_operations: Count = 4
-    """Operations on large arrays of a chain, at least."""
-    least_tiled_work: Additions = 1_000_000
-    """The time of a chain, at least."""
+    """Shortest chain that goes in tiles."""
+    least_tiled_time: Nanoseconds = 300_000.0
+    """Time of the quickest chain that goes in tiles."""
     many_tiles: Count = 8
-    """Fewer tiles are an even number, for two threads."""
+    """Fewer tiles than this are made an even number, for two threads."""
     halved_tile_bytes: Bytes = 1 << 20
-    """The widest array of a tile from which on two tiles become four."""
-    tiled_multiplications: Count = 32
-    """A product in tiles has no more for each element that it reads or makes: the BLAS has larger
-    ones at once."""
-    tiled_row_multiplications: Count = 32
-    """Nor has one with a vector for each of its rows, if these are nothing but read."""
-    summed_tile_row: Elements = 128
-    """Rows of a tile up to which they are added up by a product with ones."""
-    short_product_row: Elements = 8
-    """Rows up to which all are multiplied before they are added up, not by `vecdot`."""
+    """Two tiles become four if the widest array of each has as many bytes."""
     least_tile_run: Elements = 128
-    """Elements of a tile next to each other, at least."""
+    """Shortest run of adjacent elements in a tile."""
+    tiled_multiplications: Count = 32
+    """Multiplications of a product in tiles, at most, for each element it reads or makes. The BLAS
+    runs larger products whole."""
+    tiled_row_multiplications: Count = 32
+    """The same for a product with a vector, for each row of a matrix that is only read."""
+    summed_tile_row: Elements = 128
+    """Longest rows of a tile that are added up by a product with ones."""
+    short_product_row: Elements = 8
+    """Longest rows that are multiplied first and then summed, instead of by `vecdot`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """The time of what tiles and products do, against a plain operation (schedule/blas_policy.py).
-    Measured by `work` in tests/benchmarks/cost_model.py."""
-
-    multiplication: Additions = 0.1
-    """One of a product of matrices."""
-    vector_multiplication: Additions = 0.5
-    """One of a product with a vector, which reads the matrix once."""
-    einsum_multiplication: Additions = 2.0
-    """One of NumPy's own loops."""
-    dearest_element: Additions = 6.0
-    """An element of `tanh`: no ufunc counts for more, whatever its op says."""
-    spread_row: Additions = 12.0
-    """A row where NumPy goes row by row, for an operand that is broadcast along it."""
-    gathered_element: Additions = 3.0
-    """An element that is taken by its number."""
-
-
-@dataclass(frozen=True, eq=False)
 class BlasThreads:
-    """When the BLAS has several threads (schedule/blas_policy.py). Measured on two cores, OpenBLAS
-    0.3.27 to 0.3.31, also beside two processes that compute: with two threads the least time of a
-    product of 0.1 to 0.5 ms was 0.6 to 0.8 of that with one, the median or the 95th percentile 5 to
-    2,000 times it. `python -m tests.benchmarks.under_load` measures it again."""
+    """When the BLAS may use several threads (schedule/blas_policy.py). Measured on two cores with
+    OpenBLAS 0.3.27 to 0.3.31, idle and beside two busy processes: on two threads the least time of
+    a product of 0.1 to 0.5 ms was 0.6 to 0.8 of that on one, its median or 95th percentile 5 to
+    2,000 times. `python -m tests.benchmarks.under_load` measures it again."""
 
     repaid_time: Nanoseconds = 500_000.0
-    """A product on one thread that repays the hand-over to two: one in a hundred waits 20 ms."""
+    """Time on one thread from which a product repays the hand-over to a second."""
     product_rate: BytesPerNanosecond = 300.0
-    """Numbers that a core multiplies in a product of matrices, which stays in the cache."""
+    """Bytes of numbers that a core multiplies in a matrix product, which stays in the cache."""
     vector_product_rate: BytesPerNanosecond = 30.0
-    """The same in a product with a vector, which reads a matrix once."""
+    """The same for a matrix-vector product, which reads the matrix once."""
     factorization_columns: Elements = 32
     """Columns that a factorization computes between two hand-overs."""
     threaded_multiplications: Count = 200_000
-    """A product from which on OpenBLAS uses threads: 262,144, and 460,800 with a vector."""
+    """Smallest product for which OpenBLAS may use threads. It does from 262,144 multiplications on,
+    and from 460,800 with a vector."""
     unthreaded_factor_rows: Rows = 64
-    """A matrix up to which a factorization uses none."""
+    """Largest matrix that is factorized on one thread in any case."""
     unthreaded_svd_rows: Rows = 36
-    """The same of a singular value decomposition."""
+    """The same for a singular value decomposition."""
 
     @property
     def repaid_product_bytes(self) -> Bytes:
-        """Bytes multiplied from which on a product repays a hand-over."""
+        """Bytes multiplied from which a matrix product repays a hand-over."""
         return round(self.repaid_time * self.product_rate)
 
     @property
     def repaid_vector_product_bytes(self) -> Bytes:
-        """The same of a product with a vector."""
+        """The same for a matrix-vector product."""
         return round(self.repaid_time * self.vector_product_rate)
 
 
-@dataclass(frozen=True, eq=False)
 class Inlining:
-    """What is written inside an expression (schedule/inline.py). Measured: below `inline_elements`
-    an expression costs what statements in place cost, within 5 %, at 24 and 256 elements. Chosen,
-    for lines that read well: the others."""
+    """What is written inside an expression (schedule/inline.py). Measured at 24 and 256 elements:
+    below `inline_elements` an expression takes as long as statements in place, within 5 %. The
+    others are chosen, for lines that read well."""
 
     inline_elements: Elements = 256
-    """An array from which on an operation is a statement, and writes into a buffer that is free."""
+    """Smallest array that gets a statement of its own and may overwrite a free buffer."""
     expression_operations: Count = 6
-    """Operations of an expression, at most."""
+    """Operations in one expression, at most."""
     view_uses: Count = 3
-    """Expressions that repeat a view of a name, at most."""
+    """How often a view of a named value may be written out."""
 
 
-@dataclass(frozen=True, eq=False)
 class Memory:
-    """What stays in memory: results, residuals, names, freed blocks (autodiff/residuals.py,
-    codegen/release.py, compiler/kernel.py, runtime/allocator.py, buffer_pool.py). Measured:
-    `uncached_bytes`, from where on computing again beats reading, and `mmap_bytes`, as page
-    faults of arrays of each size; docs/performance.md, "Residuals and memory" and
-    "Recomputing". Chosen: the others, for few `del` and little above what is needed."""
+    """What is kept in memory (autodiff/residuals.py, codegen/release.py, compiler/kernel.py,
+    runtime/allocator.py, runtime/buffer_pool.py). Measured: `uncached_bytes`, above which computing
+    again is quicker than reading; docs/performance.md, "Recomputing". The others are chosen, so
+    that there are few `del` and little is held that nobody reads."""
 
     uncached_bytes: Bytes = 30_000_000
-    """An array that is in no cache when it is read again."""
+    """Largest array that is still in a cache when it is read again."""
     least_recomputed_bytes: Bytes = 1 << 16
-    """An array from which on a view, cast, negative or multiple is computed again, not kept."""
+    """Smallest cast, negative or multiple that backward computes again instead of keeping it."""
     recomputing_prices: Prices = (1, 4, 32, 1 << 40)
-    """Operations that a byte may cost, tried in turn until a memory budget is kept to."""
-    hopeless_parts: Share = 1.5
-    """More parts are not tried where the last needed so much of the bytes of the best."""
+    """Operations paid to save a byte, tried in turn until a memory budget is met."""
+    worse_parts: Ratio = 1.5
+    """Dividing a function into more parts stops where it needs so many times the fewest bytes."""
     unreleased_bytes: Bytes = 1 << 12
-    """An array up to which its name holds it: letting go takes as long as that does."""
+    """Largest array that is never released early: a `del` costs as much as it saves."""
     released_body_bytes: Bytes = 1 << 14
-    """What a body allocates in all, from which on it lets go of arrays."""
+    """Bytes that a body must allocate before any `del` is considered."""
     held_part: Part = 10
-    """The part of what is needed that may be held besides, up to `held_bytes`."""
+    """Fraction of the needed bytes that may be held in dead names as well, up to `held_bytes`."""
     little_part: Part = 32
-    """It is no more than this where arrays each larger than that ..."""
+    """The smaller fraction allowed where a few large dead arrays ..."""
     released_part: Part = 4
-    """... hold this part together."""
+    """... hold this fraction of the needed bytes together."""
     held_bytes: Bytes = 1 << 20
-    """Less needed than that, more may be held rather than ..."""
+    """A body that needs less may hold more in dead names, to save ..."""
     statements_per_release: Count = 16
-    """... a `del` in so many statements."""
+    """... more than one `del` in so many statements."""
     shared_bytes: Bytes = 1 << 12
-    """A constant from which on the kernel and its recorded program hold one array."""
+    """Smallest constant for which a kernel and its recorded program share one array."""
     freed_bytes: Bytes = 1 << 28
     """Freed memory that stays with the process (M_TRIM_THRESHOLD): the states of many steps."""
     pooled_bytes: Bytes = Libraries.mmap_bytes
-    """A result from which on a kernel with `recycle=True` hands it out again, ..."""
+    """Smallest result that `recycle=True` hands out again."""
     pooled_arrays: Count = 4
-    """... of the last so many."""
+    """Number of such results that a kernel keeps hold of."""
 
 
-@dataclass(frozen=True, eq=False)
 class Scalars:
-    """Numbers and constants in the text (codegen/floats.py, constants.py). Measured by `scalars` in
-    tests/benchmarks/cost_model.py."""
+    """Numbers in the text (codegen/floats.py, codegen/constants.py). Measured by `scalars` and
+    `FORMS` in tests/benchmarks/cost_model.py. The last two are chosen."""
 
     scalar_operation: Nanoseconds = 65.0
     """Arithmetic on two NumPy scalars."""
     float_operation_gain: Nanoseconds = 35.0
-    """What of it Python floats save."""
+    """What Python floats save of it."""
     scalar_call: Nanoseconds = 220.0
-    """A ufunc of a NumPy scalar."""
+    """A ufunc called with a NumPy scalar."""
     float_call_gain: Nanoseconds = 15.0
-    """What of it a Python float saves."""
+    """What a Python float saves of it."""
     float_made: Nanoseconds = 40.0
-    """A Python float made of an argument."""
+    """Making a Python float of an argument."""
     scalar_made: Nanoseconds = 110.0
-    """A NumPy scalar made of a result."""
+    """Making a NumPy scalar of a result."""
     python_call: Nanoseconds = 80.0
-    """A call of the function on floats."""
-    least_float_gain: Share = 0.05
-    """What Python floats must save of a function's time."""
+    """Calling a Python function."""
     named_number_elements: Elements = 16_384
-    """An array up to which a number that it meets is a 0-d array with a name: 200 ns a call."""
+    """A number that meets a smaller array becomes a named 0-d array, which saves 200 ns a call."""
     folded_elements: Elements = 16
-    """A result up to which an operation on constants is a constant."""
+    """Largest result of an operation on constants that is computed when the module is made."""
+    least_float_gain: Ratio = 0.05
+    """Fraction of a function's time that Python floats must save."""
 
 
-@dataclass(frozen=True, eq=False)
 class Bodies:
-    """How often what a module computes is written (compiler/bodies.py, tail_merging.py), and on how
-    many threads it runs. Measured on programs of 1,000 to 10,000 operations: docs/performance.md,
-    "The first call"."""
+    """How often a program is written out, and on how many threads it runs (compiler/bodies.py,
+    compiler/tail_merging.py, runtime/processors.py). Measured on programs of 1,000 to 10,000
+    operations: docs/performance.md, "The first call"."""
 
     many_nodes: Count = 8_000
-    """A program from which on `value_and_grad` calls `forward` and `backward`."""
+    """Largest graph for which `value_and_grad` is a text of its own, not two calls."""
     few_nodes: Count = 400
-    """The reverse passes of all branches up to which each is written by itself."""
+    """Length of all reverse passes up to which every branch has one of its own."""
     most_threads: Count = 2
-    """Threads of tiles by default. More were not measured: they share Python's lock between any two
-    operations, and the memory."""
+    """Default number of threads for tiles, at most. More were not measured; threads share Python's
+    lock between any two operations, and the memory."""

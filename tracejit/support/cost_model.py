@@ -21,16 +21,15 @@ True
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from tracejit.support.code_costs import (
+    Additions,
     BlasThreads,
     Bodies,
     Bytes,
@@ -47,124 +46,126 @@ from tracejit.support.code_costs import (
 )
 
 
-@dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums as products with ones (passes/lower.py). Measured for rows and columns of 3 to 1,000
+    """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
     numbers: docs/performance.md, "Forms of sums and numbers" and "Short rows and triangular
-    factors"."""
+    factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
+    tests/benchmarks/cost_model.py."""
 
     dense_row: Elements = 32
-    """Products of shorter rows are made and summed by `dot` or in blocks, not by `vecdot`, ..."""
+    """Products of shorter rows are made first and then summed by `dot` or in blocks, ..."""
     dense_rows: Rows = 64
-    """... where there are more rows than these: `vecdot` calls the BLAS for each."""
+    """... if there are more rows than this. `vecdot` would call the BLAS for each of them."""
     vecdot_row: Elements = 64
-    """Rows from which on `vecdot` with ones sums what is too large for one product."""
+    """Shortest rows that `vecdot` with ones sums, in an array too large for one product."""
     wide_row: Elements = 128
-    """Rows from which on NumPy adds up rows as fast as the BLAS, and `einsum` multiplies them."""
+    """Shortest rows for which NumPy adds up the rows of a matrix as fast as the BLAS does."""
     least_block_rows: Rows = 32
-    """Rows of a block that is summed by one product, at least."""
+    """Smallest block of rows that is summed by one product."""
     block_divisors: Count = 16
-    """The block is looked for between the largest one and such a part of it."""
+    """Blocks are tried down to this fraction of the largest one."""
     summed_stack_elements: Elements = 65_536
-    """A stack of matrices up to which each is summed by a product."""
+    """Largest stack of matrices each of which is summed by a product."""
     least_product_rows: Rows = 8
-    """Rows of each matrix of a stack from which on they are multiplied by a single one at once."""
+    """Fewest rows of a matrix that are multiplied by a single row and summed in one product, ..."""
     least_product_elements: Elements = 1000
-    """The whole stack for it, at least."""
+    """... and the smallest stack of such matrices."""
     least_einsum_elements: Elements = 8192
-    """An array from which on `einsum` adds up products of its long rows."""
+    """Smallest array of products that `einsum` adds up over long rows."""
 
 
-@dataclass(frozen=True, eq=False)
 class Rewrites:
-    """Cheaper operations for the same (passes/algebra.py, products.py, contract.py, column_sums.py,
-    autodiff/shift_invariance.py). Measured by `rewrites` in tests/benchmarks/cost_model.py. Chosen,
-    to bound a search: those called `..._depth` and `shifted_operations`."""
+    """Cheaper operations with the same result (passes/algebra.py, passes/products.py,
+    passes/contract.py, passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
+    tests/benchmarks/cost_model.py, and on `np.einsum` in docs/performance.md, "Sums of products".
+    Chosen: powers for their rounding, `column_sum_depth` and `shifted_operations` to bound a
+    search."""
 
     most_factors_of_power: Count = 8
-    """An integer power up to which it is a product."""
+    """Largest integer power that becomes a product."""
     most_factors_of_reciprocal: Count = 4
-    """A negative one up to which it is a product of reciprocals: more ones, more rounding."""
+    """Largest negative integer power that becomes a product of reciprocals."""
     least_logaddexp_elements: Elements = 512
-    """An array from which on `logaddexp` is spelled out."""
+    """Smallest array for which `logaddexp` is spelled out."""
     most_mask_elements: Elements = 4096
-    """A matrix up to which the mask of its triangle is a constant."""
+    """Largest matrix for which the mask of a triangle is a constant of the module."""
     dot_operations: Count = 300_000
-    """Multiplications and additions up to which `dot` saves time against `@`."""
+    """Largest product for which `dot` is faster than `@`."""
     least_contracted_products: Count = 1000
-    """Products of all factors of an `einsum` from which on it goes in steps, ..."""
+    """Fewest products of all factors for which an `einsum` of several goes in steps, ..."""
     least_contracted_terms: Count = 4
-    """... and so many for each number of the result, which is looked at for nan."""
+    """... and fewest for each number of its result, which is then checked for nan."""
     least_column_sum_elements: Elements = 256
-    """An array from which on its sum is taken apart into sums of what it is made of."""
+    """Smallest array whose column sums are moved in front of what it is computed by."""
     column_sum_depth: Count = 12
-    """Operations that a sum is taken back through, at most."""
+    """Operations that a sum is moved through, at most."""
+    pass_rounds: Count = 3
+    """Most rounds in which passes are asked in turn. The second finds something in one graph of
+    ten; the third has found nothing yet."""
     shifted_operations: Count = 64
-    """Operations through which a maximum that is subtracted is followed: a log-softmax has six."""
+    """Operations through which a subtracted maximum is followed. A log-softmax has six."""
 
 
-@dataclass(frozen=True, eq=False)
 class Operations:
-    """The forms of operations that several steps make (ops/contractions.py, products.py,
-    index_text.py, linalg.py, triangles.py). Measured by `operations` in
-    tests/benchmarks/cost_model.py. Chosen, to bound a search: `few_factors`."""
+    """Forms of single operations (ops/contractions.py, ops/products.py, ops/index_text.py,
+    ops/linalg.py, ops/triangles.py). Measured by `operations` and `FORMS` in
+    tests/benchmarks/cost_model.py, and on whole programs in docs/performance.md, "Sums of
+    products", "Rows, choices and short reductions" and "Short rows and triangular factors".
+    Chosen, to bound a search: `few_factors`."""
 
     view_call: Nanoseconds = 100.0
-    """A view: a transposed one, or one in another shape."""
+    """Making a view: transposed, or in another shape."""
     copy_call: Nanoseconds = 1000.0
-    """A copy, besides one for each element."""
+    """Making a copy, in addition to one nanosecond for each element."""
     strided_element: Nanoseconds = 0.5
-    """An element of a result that does not lie in order, when it is read."""
+    """Reading an element of a result that is not in C order."""
     stacked_matrix: Nanoseconds = 40.0
-    """Each matrix of a stack that is multiplied."""
+    """One matrix of a stack that is multiplied."""
     least_vecdot_row: Elements = 8
-    """Rows up to which `einsum` adds up products as fast as `vecdot` where there are more ..."""
+    """`einsum` sums products of shorter rows as fast as `vecdot` does, ..."""
     few_vecdot_rows: Rows = 64
-    """... than these."""
+    """... if there are more rows than this."""
     small_product: Count = 100
-    """Multiplications of a matrix and a vector up to which `einsum` is faster than `@` where there
-    are more ..."""
+    """`einsum` makes products of a matrix and a vector with fewer multiplications faster, ..."""
     few_products: Count = 8
-    """... of them than these."""
+    """... if there are more such products than this."""
     few_factors: Count = 6
-    """Factors of an `einsum` of which the best order of all is looked for."""
+    """Most factors of an `einsum` for which the best order of all is searched."""
     large_step: Elements = 1 << 20
-    """The result of a step of it, at most, or the largest operand."""
+    """Largest intermediate result of an `einsum`, unless an operand is larger."""
     added_columns: Count = 8
-    """Columns up to which rows are added at an index one column after the other."""
+    """Most columns for which rows are added at an index one column after the other."""
     many_indexed_elements: Elements = 512
-    """An array from which on the general way to index is what costs."""
+    """Smallest array for which NumPy's general indexing is what costs."""
     inverse_rows: Rows = 32
-    """Rows of the blocks by which a triangular matrix is inverted."""
+    """Rows of the blocks in which a triangular matrix is inverted."""
     triangle_rows: Rows = 32
-    """Rows of the blocks by which it is solved for, or half a product is made."""
+    """Rows of the blocks in which a triangular system is solved, or half a product is made."""
     least_triangle_blocks: Count = 3
-    """Blocks of a matrix from which on that pays."""
+    """Fewest such blocks."""
 
 
-@dataclass(frozen=True, eq=False)
 class Loops:
-    """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured: where
-    calls cost more than arithmetic; docs/performance.md, "Loops and small products". Chosen:
-    `vectorised_depth`, below Python's limit of recursion."""
+    """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
+    recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
+    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion."""
 
     least_copies: Count = 3
-    """Copies of an operation from which on they are one over a first axis."""
+    """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000
-    """Work of one up to which it is."""
+    """Most work of each such copy."""
     vectorised_depth: Count = 150
-    """Operations through which copies are followed."""
+    """Operations through which copies are followed, at most."""
     least_steps: Count = 4
-    """Products of steps from which on they are one product."""
+    """Fewest products of steps that become one product."""
     step_operations: Count = 2_000_000
-    """Work of one up to which they are."""
+    """Most work of each such product."""
     joined_bytes: Bytes = 1 << 23
-    """Operands of all steps together, at most."""
+    """Largest operand of the one product."""
     copied_for_one: Count = 8
     """Elements that may be copied to save the addition of one."""
 
 
-@dataclass(frozen=True, eq=False)
 class Layout:
     """The order of axes, broadcasts and indices (passes/layout_analysis.py, broadcasts.py,
     flat_indices.py). Measured for rows of 2 to 32 numbers in arrays that fit the cache, and, what
@@ -198,6 +199,8 @@ class Layout:
     """A short row of products that are added up, against one of long columns."""
     extreme_of_row: Nanoseconds = 30.0
     """The largest element of a short row, against that of a long column."""
+    small_matrix_side: Elements = 8
+    """Matrices up to which a stack of them is multiplied along a long axis."""
     small_matrix: Nanoseconds = 25.0
     """A product of small matrices, one of a stack, ..."""
     small_transposed_matrix: Nanoseconds = 80.0
@@ -234,11 +237,10 @@ class Layout:
     """... and no more than so many times the places."""
 
 
-@dataclass(frozen=True, eq=False)
 class CostModel(
     Libraries,
-    Tiles,
     Work,
+    Tiles,
     BlasThreads,
     Inlining,
     Memory,
@@ -250,18 +252,42 @@ class CostModel(
     Loops,
     Layout,
 ):
-    """All figures. Replace some of them by `dataclasses.replace`; a model equals itself alone."""
+    """All figures. No dataclass: with its sections that would take 10 ms to import."""
+
+    def __init__(self, **figures: Any) -> None:
+        """The default figures, but for these. Raises TypeError for one that there is not."""
+        unknown = figures.keys() - UNITS.keys()
+        if unknown:
+            raise TypeError(f"no figure of the cost model is called {', '.join(sorted(unknown))}")
+        vars(self).update(figures)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse: a model stands in keys of kernels. `assuming` puts another in force."""
+        raise AttributeError(f"the cost model is fixed: assuming({name}={value!r})")
+
+    @property
+    def least_tiled_work(self) -> Additions:
+        """Work of the smallest chain that goes in tiles."""
+        return self.least_tiled_time / self.addition
 
     @property
     def largest_freed_bytes(self) -> Bytes:
-        """The largest block whose freeing glibc learns from, with what malloc adds to it."""
+        """Largest block whose freeing raises glibc's thresholds: malloc adds a little to it."""
         return self.mmap_bytes - 2**16
 
     @cached_property
     def digest(self) -> str:
         """A hash of all figures, which stands for the model in the key of a kernel."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
+        figures = {name: getattr(self, name) for name in UNITS}
+        return hashlib.sha256(repr(figures).encode()).hexdigest()
 
+
+UNITS: dict[str, str] = {
+    name: unit
+    for section in reversed(CostModel.__mro__[1:-1])
+    for name, unit in section.__annotations__.items()
+}
+"""The unit of each figure."""
 
 DEFAULT = CostModel()
 
@@ -277,7 +303,8 @@ def assuming(**figures: Any) -> Iterator[CostModel]:
 
     Kernels that exist stay as they are. Raises TypeError for a figure that there is not.
     """
-    token = _in_force.set(dataclasses.replace(costs(), **figures))
+    assumed = {name: value for name, value in vars(costs()).items() if name in UNITS}
+    token = _in_force.set(CostModel(**{**assumed, **figures}))
     try:
         yield costs()
     finally:
