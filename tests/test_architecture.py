@@ -139,9 +139,8 @@ NO_THRESHOLDS = {
 WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
-        "choices", "common_factors", "diagonals", "factors", "insets", "layout", "like_terms",
-        "long_axis", "reductions", "runs", "scaled_products", "softplus", "spread", "sums", "terms",
-        "triangles", "windows",
+        "choices", "common_factors", "diagonals", "factors", "like_terms", "scaled_products",
+        "softplus", "sums", "terms", "triangles",
     )
 }  # fmt: skip
 

@@ -34,18 +34,18 @@ from tracejit.passes import (
     contract,
     diagonals,
     flat_indices,
+    flattening_analysis,
     improve,
-    layout,
     lower,
     scaled_products,
-    windows,
+    sliding_windows,
 )
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
-from tracejit.passes.insets import keep_edges
+from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import spell_log_sums
@@ -53,9 +53,9 @@ from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import scatter_into_sums
+from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
-from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
@@ -160,7 +160,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "take_sums_apart": Optimisation(
         with_elementwise(patterns.apart), SQUARES, passes=[take_sums_apart]
     ),
-    "keep_edges": Optimisation(with_elementwise(patterns.edged), SQUARES, passes=[keep_edges]),
+    "update_slices": Optimisation(
+        with_elementwise(patterns.edged), SQUARES, passes=[update_slices]
+    ),
     "solve_together": Optimisation(
         with_elementwise(patterns.solved), SQUARES, passes=[solve_together]
     ),
@@ -177,14 +179,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
     "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
-    "lay_in_stretches": Optimisation(
+    "flatten_slices": Optimisation(
         with_elementwise(patterns.stencils),
         SQUARES,
-        limits=[
-            (layout, "LEAST_ELEMENTS", 1),
-            (layout.Layout, "gain", lambda *given: 1.0),
-        ],
-        passes=[lay_in_stretches],
+        figures={"least_flat_slice": 1},
+        limits=[(flattening_analysis.Flattening, "gain", lambda *given: 1.0)],
+        passes=[flatten_slices],
     ),
     "lower": Optimisation((patterns.sums, patterns.elementwise), passes=[lower.lower]),
     "lower in rows": Optimisation(
@@ -258,11 +258,11 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         },
         passes=[broadcasts.materialise_broadcasts],
     ),
-    "show_windows": Optimisation(
+    "view_windows": Optimisation(
         (patterns.sliced, patterns.sliced, patterns.elementwise, patterns.sums),
         patterns.some(patterns.SLICED_SHAPES, alike=True),
-        limits=[(windows, "LEAST_ELEMENTS", 1), (windows, "CHANNELS", range(1, 99))],
-        passes=[windows.show_windows],
+        figures={"least_windows": 1, "most_window_channels": 99},
+        passes=[sliding_windows.view_windows],
     ),
     "flatten_indices": Optimisation(
         with_elementwise(patterns.gathered),

@@ -106,7 +106,7 @@ def _is_along_rows(x: Factor, y: Factor, output: str) -> bool:
     if not all(type(size) is int for size in sizes.values()) or sizes.keys() <= set(output):
         return False
     is_long = sizes.pop(last) >= costs().long_axis
-    return is_long and max(sizes.values()) <= costs().small_matrix_side
+    return bool(is_long and max(sizes.values()) <= costs().small_matrix_side)
 
 
 def _factor(value: Value, letters: str) -> Factor:

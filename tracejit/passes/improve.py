@@ -20,7 +20,7 @@ from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.driver import Pass, run_to_fixed_point
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.flat_indices import flatten_indices
-from tracejit.passes.insets import keep_edges
+from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
@@ -35,13 +35,13 @@ from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import SCATTERS, scatter_into_sums
+from tracejit.passes.slice_updates import update_slices
+from tracejit.passes.sliding_windows import view_windows
 from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
-from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
-from tracejit.passes.windows import show_windows
 
 IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(spell_log_sums, needs=LOG_SUMS),
@@ -54,14 +54,14 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(gather_factors, along_decisions=False),
     Pass(share_weights, along_decisions=False),
     Pass(take_sums_apart, needs=("sum",), along_decisions=False),
-    Pass(keep_edges, needs=("concatenate", "add_slice"), along_decisions=False),
+    Pass(update_slices, needs=("concatenate", "add_slice"), along_decisions=False),
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(substitute_factors, needs=FACTORS),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
     Pass(hoist_products, needs=(*MATRIX_PRODUCTS, *VECTOR_PRODUCTS), along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
-    Pass(lay_in_stretches, needs=("getitem",), along_decisions=False),
-    Pass(show_windows, needs=("concatenate",), along_decisions=False),
+    Pass(flatten_slices, needs=("getitem",), along_decisions=False),
+    Pass(view_windows, needs=("concatenate",), along_decisions=False),
     Pass(flatten_indices, needs=("add_at",), along_decisions=False),
     Pass(scatter_into_sums, needs=SCATTERS, along_decisions=False),
     Pass(assign_layouts, along_decisions=False),

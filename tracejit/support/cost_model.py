@@ -167,9 +167,11 @@ class Loops:
 
 
 class Layout:
-    """The order of axes, broadcasts and indices (passes/layout_analysis.py, broadcasts.py,
-    flat_indices.py). Measured for rows of 2 to 32 numbers in arrays that fit the cache, and, what
-    tiles save, in larger ones: docs/performance.md, "The long axis last". Chosen: what is tried."""
+    """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
+    flat_indices.py, flattening_analysis.py, sliding_windows.py, slice_updates.py). Measured for
+    rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
+    docs/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
+    `most_joined_parts`."""
 
     short_row: Elements = 32
     """Rows up to which what is computed of them may go along another axis."""
@@ -235,6 +237,24 @@ class Layout:
     """... which has no more elements than this, ..."""
     table_share: Count = 8
     """... and no more than so many times the places."""
+    least_flat_slice: Elements = 256
+    """A part of an array from which on it is a slice of the flat array."""
+    least_slice_updates: Count = 3
+    """Parts that are put into arrays, at least, where nothing else goes row by row."""
+    slice_row: Nanoseconds = 50.0
+    """A row of a part, ..."""
+    flat_element: Nanoseconds = 0.25
+    """... an element of a flat slice, ..."""
+    filled_row: Nanoseconds = 8.0
+    """... a row whose gap is filled, ..."""
+    flat_statement: Nanoseconds = 700.0
+    """... and a statement that fills gaps, or moves elements into or out of flat slices."""
+    least_windows: Elements = 16_384
+    """What is put together of slices from which on they are windows, ..."""
+    most_window_channels: Elements = 16
+    """... of rows up to which NumPy copies a few elements at a time."""
+    most_joined_parts: Count = 32
+    """Parts of an array that are put together, at most, where it becomes an update of another."""
 
 
 class CostModel(
