@@ -3,7 +3,8 @@ of axes.
 
 An array can be kept with its axes in another order than the program has them. `axis_maps` says of a
 node which axes belong together, `in_order` makes its result of operands whose axes stand in other
-orders. An order is a tuple: the axis that stands at each place.
+orders. An order is a tuple: the axis that stands at each place. What can be made so stands in
+`RULES`, with the parameters that name axes.
 
 >>> moved_shape((900, 2, 3), (1, 2, 0))
 (2, 3, 900)
@@ -12,7 +13,7 @@ orders. An order is a tuple: the axis that stands at each place.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
@@ -21,10 +22,9 @@ from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import emit, made_by
 
 Order = tuple[int, ...]
-Maps = tuple[tuple[int | None, ...], ...]
-"""For each operand the axis of the result that each of its axes becomes; None where it ends."""
+AxisMap = tuple[int | None, ...]
+"""The axis of the result that each axis of an operand becomes; None where it ends."""
 REDUCTIONS = ("sum", "max", "min")
-JOINS = ("concatenate", "stack")
 UPDATES = ("add_slice", "set_item", "add_item", "subtract_item")
 PRODUCTS = ("matmul", "dot_matrix")
 REVERSED_PRODUCTS = {
@@ -47,20 +47,18 @@ class Moved(NamedTuple):
     orders: tuple[Order, ...]
     order: Order
 
-    def emit(self, *operands: Value, **params: Any) -> Value:
-        """The node's operation, with some of its parameters changed."""
-        changed = {**self.node.params, **params}
-        return emit(self.graph, self.node, self.node.op.name, operands, **changed)
-
 
 class AxisRule(NamedTuple):
-    """The axes of an operation, and how it is made in another order."""
+    """The axes of an operation: the map of each operand, which parameters name axes of the first
+    operand and which of the result, and how it is made where that is not all."""
 
-    maps: Callable[[Node], Maps | None]
-    make: Callable[[Moved], Value]
+    maps: Callable[[Node], tuple[AxisMap, ...] | None]
+    of_operand: tuple[str, ...] = ()
+    of_result: tuple[str, ...] = ()
+    make: Callable[[Moved], Value] | None = None
 
 
-def axis_maps(node: Node) -> Maps | None:
+def axis_maps(node: Node) -> tuple[AxisMap, ...] | None:
     """Which axes belong together; None where a node cannot be made in another order."""
     rule = _rule(node)
     return None if rule is None else rule.maps(node)
@@ -68,9 +66,18 @@ def axis_maps(node: Node) -> Maps | None:
 
 def in_order(moved: Moved) -> Value:
     """The result of a node, with its axes in the order that is asked for."""
-    rule = _rule(moved.node)
+    node, rule = moved.node, _rule(moved.node)
     assert rule is not None
-    return rule.make(moved)
+    if rule.make is not None:
+        return rule.make(moved)
+    params = dict(node.params)
+    for names, order in ((rule.of_operand, moved.orders[0]), (rule.of_result, moved.order)):
+        for name in params.keys() & set(names):
+            params[name] = PARAMETERS[name](params[name], order)
+    operands = moved.operands
+    if rule.maps is _aligned_maps:
+        operands = tuple([_aligned(moved, place) for place in range(len(operands))])
+    return emit(moved.graph, node, node.op.name, operands, **params)
 
 
 def _rule(node: Node) -> AxisRule | None:
@@ -79,16 +86,28 @@ def _rule(node: Node) -> AxisRule | None:
     return RULES.get(node.op.name)
 
 
+# Orders
+
+
 def moved_shape(shape: Shape, order: Order) -> Shape:
     """The shape of an array with its axes in another order."""
     return tuple([shape[axis] for axis in order])
 
 
-def in_c_order(order: Order, shape: Shape) -> bool:
-    """Tell if the elements of an array lie in memory as without another order: no axes of several
-    elements change places."""
+def own_order(value: Value) -> Order:
+    """The order of axes as the program has them."""
+    return tuple(range(value.type.ndim))
+
+
+def is_alike(shape: Shape, order: Order, other: Order) -> bool:
+    """Tell if arrays with their axes in two orders have their elements in the same order: no axes
+    of several elements change places.
+
+    >>> is_alike((5, 1), (0, 1), (1, 0)), is_alike((5, 2), (0, 1), (1, 0))
+    (True, False)
+    """
     several = [axis for axis in order if shape[axis] != 1]
-    return several == sorted(several)
+    return order == other or several == [axis for axis in other if shape[axis] != 1]
 
 
 def swapped(ndim: int) -> Order:
@@ -96,49 +115,28 @@ def swapped(ndim: int) -> Order:
     return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
-def order_through(own: Sequence[int | None], order: Order) -> Order:
+def order_through(own: AxisMap, order: Order) -> Order:
     """The order of an operand whose axes become `own` axes of a result in `order`; axes that end
     come last."""
-    places = {axis: place for place, axis in enumerate(order)}
-    ends = len(order)
-    return tuple(
-        sorted(range(len(own)), key=lambda axis: places.get(own[axis], ends))  # type: ignore[arg-type]
-    )
+    places: dict[int | None, int] = {axis: place for place, axis in enumerate(order)}
+    return tuple(sorted(range(len(own)), key=lambda axis: places.get(own[axis], len(order))))
 
 
-def order_after(own: Sequence[int | None], order: Order, ndim: int) -> Order:
+def order_after(own: AxisMap, order: Order, ndim: int) -> Order:
     """The order of a result of `ndim` axes, made of an operand in `order` whose axes become
     `own`; axes that are new come first."""
     kept = [result for axis in order if (result := own[axis]) is not None]
     return (*[axis for axis in range(ndim) if axis not in kept], *kept)
 
 
-def rearranged(graph: Graph, like: Node, value: Value, order: Order) -> Value:
-    """`value` with its axes in an order, as a view."""
-    ndim = value.type.ndim
-    if order == tuple(range(ndim)):
-        return value
-    made = value.node
-    if made is not None and made.op.name == "transpose":
-        order = tuple([made.params["axes"][axis] for axis in order])
-        return rearranged(graph, like, made.operands[0], order)
-    if made is not None and made.op.name == "expand_dims":
-        new = made.params["axis"]
-        kept = [axis for axis in order if axis not in new]
-        if kept == sorted(kept):
-            places = tuple([place for place, axis in enumerate(order) if axis in new])
-            return emit(graph, like, "expand_dims", made.operands, axis=places)
-    if made is not None and made.op.name == "negative" and value.type.size != 1:
-        inner = made_by(made.operands[0], "expand_dims")
-        if inner is not None:
-            moved = rearranged(graph, like, made.operands[0], order)
-            return emit(graph, like, "negative", (moved,))
-    return emit(graph, like, "transpose", (value,), axes=order)
+def rearranged(graph: Graph, like: Node, value: Value, own: Order, order: Order) -> Value:
+    """`value`, whose axes stand in its `own` order, with them in another, as a view."""
+    return _transposed(graph, like, value, tuple([own.index(axis) for axis in order]))
 
 
 def transposed(graph: Graph, like: Node, value: Value) -> Value:
     """`value` with the last two axes swapped, as a view."""
-    return rearranged(graph, like, value, swapped(value.type.ndim))
+    return _transposed(graph, like, value, swapped(value.type.ndim))
 
 
 def untransposed(value: Value) -> Value:
@@ -149,12 +147,134 @@ def untransposed(value: Value) -> Value:
     return made.operands[0]
 
 
-# Elementwise operations
+def _transposed(graph: Graph, like: Node, value: Value, order: Order) -> Value:
+    """A transposed value; of what is a view already, one view of what that is one of."""
+    made = value.node
+    if order == own_order(value):
+        return value
+    if made is not None and made.op.name == "transpose":
+        axes = made.params["axes"]
+        return _transposed(graph, like, made.operands[0], tuple([axes[axis] for axis in order]))
+    if made is not None and made.op.name == "expand_dims":
+        new = made.params["axis"]
+        kept = [axis for axis in order if axis not in new]
+        if kept == sorted(kept):
+            places = tuple([place for place, axis in enumerate(order) if axis in new])
+            return emit(graph, like, "expand_dims", made.operands, axis=places)
+    if made is not None and made.op.name == "negative" and made_by(made.operands[0], "expand_dims"):
+        moved = _transposed(graph, like, made.operands[0], order)
+        return emit(graph, like, "negative", (moved,))
+    return emit(graph, like, "transpose", (value,), axes=order)
 
 
-def _aligned_maps(node: Node) -> Maps:
+# Parameters that name axes
+
+
+def _moved_axis(axis: int | Sequence[int], order: Order) -> int | tuple[int, ...]:
+    if isinstance(axis, int):
+        return order.index(axis)
+    return tuple(sorted(map(order.index, axis)))
+
+
+def _moved_index(index: Sequence[Any], order: Order) -> tuple[Any, ...]:
+    entries = _entries(index, len(order))
+    assert entries is not None
+    moved = [entries[axis] for axis in order]
+    while len(moved) > 1 and moved[-1] == FULL:
+        moved.pop()
+    return tuple(moved)
+
+
+def _entries(index: Sequence[Any], ndim: int) -> list[Any] | None:
+    """What a basic index says of each axis; None for an index of other things than numbers and
+    slices."""
+    entries = list(index)
+    if "..." in entries:
+        place = entries.index("...")
+        entries[place : place + 1] = [FULL] * (ndim - len(entries) + 1)
+    entries += [FULL] * (ndim - len(entries))
+    return entries if all(type(one) in (int, tuple) for one in entries) else None
+
+
+PARAMETERS: dict[str, Callable[[Any, Order], Any]] = {
+    "axis": _moved_axis,
+    "index": _moved_index,
+    "shape": moved_shape,
+}
+
+
+# Maps
+
+
+def _aligned_maps(node: Node) -> tuple[AxisMap, ...]:
     ndim = node.results[0].type.ndim
     return tuple([tuple(range(ndim - one.type.ndim, ndim)) for one in node.operands])
+
+
+def _without(ndim: int, gone: Container[int]) -> AxisMap:
+    """Axes in their order, without those that are gone."""
+    left = [axis for axis in range(ndim) if axis not in gone]
+    return tuple([left.index(axis) if axis in left else None for axis in range(ndim)])
+
+
+def _among(ndim: int, new: Container[int]) -> AxisMap:
+    """Axes in their order, between those that are new."""
+    return tuple([axis for axis in range(ndim) if axis not in new])
+
+
+def _transpose_maps(node: Node) -> tuple[AxisMap, ...]:
+    axes = node.params["axes"]
+    return (tuple([axes.index(axis) for axis in range(len(axes))]),)
+
+
+def _part_maps(node: Node) -> tuple[AxisMap, ...] | None:
+    ndim = node.operands[0].type.ndim
+    entries = _entries(node.params["index"], ndim)
+    if len(node.operands) > 1 or entries is None or node.results[0].type.form != "array":
+        return None
+    return (_without(ndim, [axis for axis in range(ndim) if type(entries[axis]) is int]),)
+
+
+def _update_maps(node: Node) -> tuple[AxisMap, ...] | None:
+    """A part that is put into zeros or into an array, and the array."""
+    ndim, value = node.results[0].type.ndim, node.operands[-1].type
+    entries = _entries(node.params["index"], ndim)
+    if len(node.operands) != (1 if node.op.name == "put_slice" else 2) or entries is None:
+        return None
+    placed = _among(ndim, [axis for axis in range(ndim) if type(entries[axis]) is int])
+    if value.ndim not in (0, len(placed)):
+        return None
+    return (*[tuple(range(ndim))] * (len(node.operands) - 1), placed[: value.ndim])
+
+
+def _rows_maps(node: Node) -> tuple[AxisMap, ...] | None:
+    """What is gathered along the first axis at one array of places, whose axis stands for it."""
+    x, places = node.operands[0].type, node.operands[-1].type
+    if node.params["index"] != ("{1}",) or places.ndim != 1:
+        return None
+    return tuple(range(x.ndim)), (0,)
+
+
+def _reduction_maps(node: Node) -> tuple[AxisMap, ...] | None:
+    if not node.params["axis"] or not node.params.keys() <= {"axis", "dtype", "keepdims"}:
+        return None
+    if node.params.get("keepdims"):
+        return _aligned_maps(node)
+    return (_without(node.operands[0].type.ndim, node.params["axis"]),)
+
+
+def _product_maps(node: Node) -> tuple[AxisMap, ...] | None:
+    first, second = (one.type.ndim for one in node.operands)
+    ndim = node.results[0].type.ndim
+    if min(first, second) < 2 or (node.op.name == "dot_matrix" and max(first, second) > 2):
+        return None
+    return (
+        (*range(ndim - first, ndim - 2), ndim - 2, None),
+        (*range(ndim - second, ndim - 2), None, ndim - 1),
+    )
+
+
+# What is made otherwise
 
 
 def _aligned(moved: Moved, place: int) -> Value:
@@ -169,227 +289,71 @@ def _aligned(moved: Moved, place: int) -> Value:
     return emit(moved.graph, moved.node, "expand_dims", (value,), axis=new) if new else value
 
 
-def _elementwise(moved: Moved) -> Value:
-    return moved.emit(*[_aligned(moved, place) for place in range(len(moved.operands))])
-
-
-def _broadcast(moved: Moved) -> Value:
-    shape = moved_shape(moved.node.params["shape"], moved.order)
-    return moved.emit(_aligned(moved, 0), shape=shape)
-
-
-# Views
-
-
-def _expand_maps(node: Node) -> Maps:
-    new = node.params["axis"]
-    return (tuple([axis for axis in range(node.results[0].type.ndim) if axis not in new]),)
-
-
-def _expand(moved: Moved) -> Value:
-    new = moved.node.params["axis"]
-    places = tuple([place for place, axis in enumerate(moved.order) if axis in new])
-    return moved.emit(*moved.operands, axis=places)
-
-
-def _squeeze_maps(node: Node) -> Maps:
-    return _numbered(node, node.params["axis"])
-
-
-def _squeeze(moved: Moved) -> Value:
-    return moved.emit(*moved.operands, axis=_places(moved, moved.node.params["axis"]))
-
-
-def _transpose_maps(node: Node) -> Maps:
-    axes = node.params["axes"]
-    return (tuple([axes.index(axis) for axis in range(len(axes))]),)
-
-
 def _transpose(moved: Moved) -> Value:
-    axes, own = moved.node.params["axes"], moved.orders[0]
-    order = tuple([own.index(axes[axis]) for axis in moved.order])
-    return rearranged(moved.graph, moved.node, moved.operands[0], order)
-
-
-def _copy_maps(node: Node) -> Maps | None:
-    return _aligned_maps(node) if node.params.get("order", "C") == "C" else None
-
-
-# Parts
-
-
-def _entries(index: Sequence[Any], ndim: int) -> list[Any] | None:
-    """What a basic index says of each axis; None for an index of other things than numbers and
-    slices."""
-    entries = list(index)
-    if "..." in entries:
-        place = entries.index("...")
-        entries[place : place + 1] = [FULL] * (ndim - len(entries) + 1)
-    entries += [FULL] * (ndim - len(entries))
-    return entries if all(type(one) in (int, tuple) for one in entries) else None
-
-
-def _index(entries: Sequence[Any], order: Order) -> tuple[Any, ...]:
-    """The index of an array with its axes in another order."""
-    index = [entries[axis] for axis in order]
-    while len(index) > 1 and index[-1] == FULL:
-        index.pop()
-    return tuple(index)
-
-
-def _sliced(entries: Sequence[Any]) -> list[int]:
-    return [axis for axis, entry in enumerate(entries) if type(entry) is tuple]
-
-
-def _part_maps(node: Node) -> Maps | None:
-    if len(node.operands) > 1:
-        return None
-    entries = _entries(node.params["index"], node.operands[0].type.ndim)
-    if entries is None or node.results[0].type.form != "array":
-        return None
-    left = _sliced(entries)
-    return (tuple([left.index(axis) if axis in left else None for axis in range(len(entries))]),)
-
-
-def _part(moved: Moved) -> Value:
-    entries = _entries(moved.node.params["index"], len(moved.orders[0]))
-    assert entries is not None
-    return moved.emit(*moved.operands, index=_index(entries, moved.orders[0]))
-
-
-def _update_maps(node: Node) -> Maps | None:
-    """A part that is put into zeros or into an array, and the array."""
-    result, value = node.results[0].type, node.operands[-1].type
-    entries = _entries(node.params["index"], result.ndim)
-    if len(node.operands) != (1 if node.op.name == "put_slice" else 2) or entries is None:
-        return None
-    placed = _sliced(entries)
-    if value.ndim and value.ndim != len(placed):
-        return None
-    return (*[tuple(range(result.ndim))] * (len(node.operands) - 1), tuple(placed[: value.ndim]))
-
-
-def _update(moved: Moved) -> Value:
-    params = moved.node.params
-    entries = _entries(params["index"], len(moved.order))
-    assert entries is not None
-    changed = {"index": _index(entries, moved.order)}
-    if "shape" in params:
-        changed["shape"] = moved_shape(params["shape"], moved.order)
-    return moved.emit(*moved.operands, **changed)
-
-
-def _join_maps(node: Node) -> Maps:
-    ndim, axis = node.results[0].type.ndim, node.params["axis"]
-    own = [one for one in range(ndim) if node.op.name != "stack" or one != axis]
-    return (tuple(own),) * len(node.operands)
-
-
-def _along(moved: Moved) -> Value:
-    return moved.emit(*moved.operands, axis=moved.order.index(moved.node.params["axis"]))
-
-
-def _roll_maps(node: Node) -> Maps | None:
-    return _aligned_maps(node) if type(node.params["axis"]) is int else None
-
-
-def _rows_maps(node: Node) -> Maps | None:
-    """What is gathered along the first axis at one array of places, whose axis stands for it."""
-    x, places = node.operands[0].type, node.operands[-1].type
-    if node.params["index"] != ("{1}",) or places.ndim != 1:
-        return None
-    return tuple(range(x.ndim)), (0,)
+    axes = moved.node.params["axes"]
+    order = tuple([axes[axis] for axis in moved.order])
+    return rearranged(moved.graph, moved.node, moved.operands[0], moved.orders[0], order)
 
 
 def _rows(moved: Moved) -> Value:
-    place = moved.order.index(0)
+    place, unique = moved.order.index(0), moved.node.params["unique"]
+    graph, node = moved.graph, moved.node
     if not place:
-        return moved.emit(*moved.operands)
-    params = {"axis": place, "unique": moved.node.params["unique"]}
-    return emit(moved.graph, moved.node, "take", moved.operands, **params)
-
-
-# Reductions
-
-
-def _numbered(node: Node, gone: Sequence[int]) -> Maps:
-    """Axes in their order, without those that are gone."""
-    left = [axis for axis in range(node.operands[0].type.ndim) if axis not in gone]
-    ndim = node.operands[0].type.ndim
-    return (tuple([left.index(axis) if axis in left else None for axis in range(ndim)]),)
-
-
-def _reduction_maps(node: Node) -> Maps | None:
-    if not node.params["axis"] or not node.params.keys() <= {"axis", "dtype", "keepdims"}:
-        return None
-    if node.params.get("keepdims"):
-        return _aligned_maps(node)
-    return _numbered(node, node.params["axis"])
-
-
-def _reduction(moved: Moved) -> Value:
-    return moved.emit(*moved.operands, axis=_places(moved, moved.node.params["axis"]))
-
-
-def _places(moved: Moved, axes: Sequence[int]) -> tuple[int, ...]:
-    return tuple(sorted([moved.orders[0].index(axis) for axis in axes]))
-
-
-# Products
-
-
-def _product_maps(node: Node) -> Maps | None:
-    first, second = (one.type.ndim for one in node.operands)
-    ndim = node.results[0].type.ndim
-    if min(first, second) < 2 or (node.op.name == "dot_matrix" and max(first, second) > 2):
-        return None
-    return (
-        (*range(ndim - first, ndim - 2), ndim - 2, None),
-        (*range(ndim - second, ndim - 2), None, ndim - 1),
-    )
-
-
-def is_reversed(moved: Moved) -> bool:
-    """Tell if a product is that of transposed factors in reverse."""
-    return moved.order == swapped(len(moved.order))
+        return emit(graph, node, "take_at", moved.operands, **node.params)
+    return emit(graph, node, "take", moved.operands, axis=place, unique=unique)
 
 
 def _product(moved: Moved) -> Value:
-    graph, node, (first, second) = moved.graph, moved.node, moved.operands
-    if is_reversed(moved):
-        back = [
-            rearranged(graph, node, one, tuple([own.index(k) for k in swapped(len(own))]))
+    """A product of transposed factors in reverse, or else by `einsum`."""
+    graph, node, ndim = moved.graph, moved.node, len(moved.order)
+    if moved.order == swapped(ndim):
+        factors = [
+            rearranged(graph, node, one, own, swapped(len(own)))
             for one, own in zip(moved.operands, moved.orders, strict=True)
         ]
-        return moved.emit(*back[::-1])
-    letters = string.ascii_lowercase[: len(moved.order) + 1]
-    stack, (rows, columns, summed) = letters[:-3], list(letters[-3:])
-    named = (
-        stack[len(stack) + 2 - len(moved.orders[0]) :] + rows + summed,
-        stack[len(stack) + 2 - len(moved.orders[1]) :] + summed + columns,
-        stack + rows + columns,
+        return emit(graph, node, node.op.name, tuple(factors[::-1]))
+    letters = string.ascii_lowercase[: ndim + 1]
+    stack, row, column, summed = letters[:-3], letters[-3], letters[-2], letters[-1]
+    first, second, result = (
+        "".join([named[axis - len(order)] for axis in order])
+        for named, order in (
+            (stack + row + summed, moved.orders[0]),
+            (stack + summed + column, moved.orders[1]),
+            (stack + row + column, moved.order),
+        )
     )
-    orders = (*moved.orders, moved.order)
-    inputs_and_result = [
-        "".join(one[axis] for axis in order) for one, order in zip(named, orders, strict=True)
-    ]
-    subscripts = f"{inputs_and_result[0]},{inputs_and_result[1]}->{inputs_and_result[2]}"
-    return emit(graph, node, "einsum", (first, second), subscripts=subscripts)
+    subscripts = f"{first},{second}->{result}"
+    return emit(graph, node, "einsum", moved.operands, subscripts=subscripts)
 
 
-ELEMENTWISE = AxisRule(_aligned_maps, _elementwise)
+ELEMENTWISE = AxisRule(_aligned_maps)
 RULES: dict[str, AxisRule] = {
-    "broadcast_to": AxisRule(_aligned_maps, _broadcast),
-    "copy": AxisRule(_copy_maps, _elementwise),
-    "expand_dims": AxisRule(_expand_maps, _expand),
-    "squeeze": AxisRule(_squeeze_maps, _squeeze),
-    "transpose": AxisRule(_transpose_maps, _transpose),
-    "getitem": AxisRule(_part_maps, _part),
-    "put_slice": AxisRule(_update_maps, _update),
-    "take_at": AxisRule(_rows_maps, _rows),
-    "roll": AxisRule(_roll_maps, _along),
-    **dict.fromkeys(UPDATES, AxisRule(_update_maps, _update)),
-    **dict.fromkeys(JOINS, AxisRule(_join_maps, _along)),
-    **dict.fromkeys(REDUCTIONS, AxisRule(_reduction_maps, _reduction)),
-    **dict.fromkeys(PRODUCTS, AxisRule(_product_maps, _product)),
+    "copy": AxisRule(lambda node: _aligned_maps(node) if node.params["order"] == "C" else None),
+    "broadcast_to": AxisRule(_aligned_maps, of_result=("shape",)),
+    "expand_dims": AxisRule(
+        lambda node: (_among(node.results[0].type.ndim, node.params["axis"]),),
+        of_result=("axis",),
+    ),
+    "squeeze": AxisRule(
+        lambda node: (_without(node.operands[0].type.ndim, node.params["axis"]),),
+        of_operand=("axis",),
+    ),
+    "transpose": AxisRule(_transpose_maps, make=_transpose),
+    "getitem": AxisRule(_part_maps, of_operand=("index",)),
+    "take_at": AxisRule(_rows_maps, make=_rows),
+    "put_slice": AxisRule(_update_maps, of_result=("index", "shape")),
+    **dict.fromkeys(UPDATES, AxisRule(_update_maps, of_result=("index",))),
+    "roll": AxisRule(
+        lambda node: _aligned_maps(node) if type(node.params["axis"]) is int else None,
+        of_result=("axis",),
+    ),
+    "concatenate": AxisRule(_aligned_maps, of_result=("axis",)),
+    "stack": AxisRule(
+        lambda node: (
+            (_among(node.results[0].type.ndim, {node.params["axis"]}),) * len(node.operands)
+        ),
+        of_result=("axis",),
+    ),
+    **dict.fromkeys(REDUCTIONS, AxisRule(_reduction_maps, of_operand=("axis",))),
+    **dict.fromkeys(PRODUCTS, AxisRule(_product_maps, make=_product)),
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
@@ -19,11 +20,13 @@ from tracejit.passes.axes import (
     REDUCTIONS,
     REVERSED_PRODUCTS,
     UPDATES,
-    Maps,
+    AxisMap,
     Order,
     axis_maps,
+    is_alike,
     order_after,
     order_through,
+    own_order,
     swapped,
 )
 from tracejit.passes.emission import is_real, is_spread
@@ -68,6 +71,10 @@ def is_narrow(type: ArrayType) -> bool:
     return model.least_moved_elements <= type.size and max(type.shape) >= model.long_axis
 
 
+def _may_move(type: ArrayType) -> bool:
+    return is_tall(type) or is_narrow(type)
+
+
 def only_read_transposed(graph: Graph) -> list[Node]:
     """The products of matrices that nothing reads but to swap their last two axes."""
     read = set(graph.outputs)
@@ -85,6 +92,15 @@ def only_read_transposed(graph: Graph) -> list[Node]:
     ]
 
 
+class Making(NamedTuple):
+    """How a node is made: of operands in these orders, as views where it `reads_views`, and the
+    order that its result has then."""
+
+    wanted: tuple[Order, ...]
+    made: Order
+    reads_views: bool = False
+
+
 class Layouts:
     """The values that can be kept with long axes last, the classes of axes that go last together,
     and what that takes, in nanoseconds."""
@@ -92,19 +108,14 @@ class Layouts:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.model = costs()
-        self.maps: dict[Node, Maps] = {}
+        self.maps: dict[Node, tuple[AxisMap, ...]] = {}
         self.members: dict[Value, None] = {}
         """What may be kept in another order than C."""
         self.last: Collection[Axis] = ()
         self.orders: dict[Value, Order] = {}
         """What is kept so, and how."""
-        self.copied = {
-            one
-            for node in graph.nodes
-            if node.op.batch == "elementwise"
-            for one in node.operands
-            if is_tall(one.type)
-        }
+        elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+        self.copied = {one for node in elementwise for one in node.operands if is_tall(one.type)}
         """What elementwise operations may have copied."""
         self._parents: dict[Axis, Axis] = {}
         self._nodes: dict[Axis, list[int]] = defaultdict(list)
@@ -118,13 +129,12 @@ class Layouts:
         sources = [node.operands[0] for node in self.maps if self._is_source(node)]
         for value in dict.fromkeys((*self.members, *sources)):
             axis = long_axis(value.type)
-            if axis is None:
-                continue
-            found = self._class((value, axis))
-            sizes[found] += value.type.size
-            before = [k for k in range(axis) if value.type.shape[k] > 1]
-            if before:
-                outer[found] = self._class((value, before[-1]))
+            if axis is not None:
+                found = self._class((value, axis))
+                sizes[found] += value.type.size
+                several = [k for k in range(axis) if value.type.shape[k] > 1]
+                if several:
+                    outer[found] = self._class((value, several[-1]))
         least = self.model.least_moved_gain
         if sizes:
             least += self.model.moved_operation * sum(map(_operations, self.graph.nodes))
@@ -132,10 +142,8 @@ class Layouts:
         last: frozenset[Axis] = frozenset()
         for one in sorted(sizes, key=lambda each: -sizes[each])[: self.model.tried_axes]:
             tried = [last | {one}, last | {one, outer.get(one, one)}]
-            nodes = [
-                self.graph.nodes[place]
-                for place in sorted({k for each in tried[1] - last for k in self._nodes[each]})
-            ]
+            places = sorted({k for each in tried[1] - last for k in self._nodes[each]})
+            nodes = [self.graph.nodes[place] for place in places]
             times = [self.time(nodes, more) for more in tried]
             if self.time(nodes, last) - min(times) > least:
                 last = tried[times.index(min(times))]
@@ -152,100 +160,86 @@ class Layouts:
         copied: dict[tuple[Value, Order], None] = {}
         for node in nodes:
             time += _time_of(node, self)
-            copied.update(dict.fromkeys(self.copies(node)))
+            copied.update(dict.fromkeys(self._copies(node)))
         left = [one for one in self.graph.outputs if one in self.orders]
         copied.update(dict.fromkeys((one, own_order(one)) for one in left))
-        moved = [one for one, order in copied if not is_alike(one, self.order(one), order)]
         element, copy = self.model.moved_element, self.model.moved_copy
-        return time + 1.25 * sum(copy + element * value.type.size for value in moved)
+        return time + 1.25 * sum(
+            copy + element * value.type.size
+            for value, order in copied
+            if not is_alike(value.type.shape, self.order(value), order)
+        )
 
     def order(self, value: Value) -> Order:
         """How a value is kept."""
         return self.orders.get(value) or own_order(value)
 
-    def wanted(self, node: Node) -> tuple[Order, ...] | None:
-        """How a node wants its operands, to be made with its result as that is kept; None where it
-        is made as ever. What is read as it is kept needs no other way."""
-        orders = tuple(map(self.order, node.operands))
-        if node in self.maps and node.results[0] in self.members:
-            result = self.order(node.results[0])
-            wanted = []
-            for value, own, maps in zip(node.operands, orders, self.maps[node], strict=True):
-                if node.op.name in READERS and value in self.members:
-                    wanted.append(own)
-                elif node.op.name in READERS or (None in maps and result != swapped(len(result))):
-                    wanted.append(self._long_last(value))
-                else:
-                    wanted.append(order_through(maps, result))
-            return tuple(wanted)
-        if node in self.maps and node.op.name in READERS:
-            (value,) = node.operands
-            return orders if value in self.members else (self._long_last(value),)
-        return None
+    def making(self, node: Node) -> Making | None:
+        """How a node is made of values as they are kept; None where it is made as ever."""
+        if node not in self.maps:
+            return None
+        (result,), maps = node.results, self.maps[node]
+        kept = self.order(result)
+        if node.op.name in READERS:
+            (value,), (own,) = node.operands, maps
+            order = self.order(value) if value in self.members else self._long_last(value)
+            is_free = result in self.orders and node.op.name in ANY_ORDER
+            return Making((order,), kept if is_free else order_after(own, order, len(kept)))
+        if result not in self.members:
+            return None
+        is_reversed = kept == swapped(len(kept))
+        wanted = tuple(
+            self._long_last(value) if None in own and not is_reversed else order_through(own, kept)
+            for value, own in zip(node.operands, maps, strict=True)
+        )
+        return Making(wanted, kept, is_reversed and node.op.name in PRODUCTS)
 
-    def copies(self, node: Node) -> Iterator[tuple[Value, Order]]:
+    def reads_view(self, node: Node, place: int) -> bool:
+        """Tell if a node that is made as ever can read an operand as a view of how it is kept."""
+        name, value = node.op.name, node.operands[place]
+        if name in SCATTERS:
+            return place == 0
+        if name in UPDATES and len(node.operands) > 2:
+            return value is node.operands[-1]
+        if name not in REVERSED_PRODUCTS or self.order(value) != swapped(value.type.ndim):
+            return bool(name == "cross")
+        if name == "matmul" or all(one.type.ndim == 2 for one in node.operands):
+            return True
+        return node.operands[1 - place].type.ndim == 1
+
+    def _copies(self, node: Node) -> Iterator[tuple[Value, Order]]:
         """What is copied with its axes in another order, for a node to read or as its result."""
-        wanted = self.wanted(node)
-        if wanted is None:
+        making = self.making(node)
+        if making is None:
             for place, value in enumerate(node.operands):
                 if value in self.orders and not self.reads_view(node, place):
                     yield value, own_order(value)
             return
-        is_view = node.op.name in PRODUCTS and self.order(node.results[0]) == swapped(
-            node.results[0].type.ndim
-        )
-        for value, order in zip(node.operands, wanted, strict=True):
-            if not is_view:
-                yield value, order
-        yield node.results[0], self.made_order(node)
-
-    def made_order(self, node: Node) -> Order:
-        """The order that the result of a node has as it is made."""
-        (result,) = node.results
-        if node.op.name not in READERS or (result in self.orders and node.op.name in ANY_ORDER):
-            return self.order(result)
-        wanted = self.wanted(node)
-        assert wanted is not None
-        return order_after(self.maps[node][0], wanted[0], result.type.ndim)
-
-    def reads_view(self, node: Node, place: int) -> bool:
-        """Tell if a node that is made as ever can read an operand as a view of how it is kept."""
-        if node.op.name in SCATTERS or (node.op.name in UPDATES and len(node.operands) > 2):
-            return place == (0 if node.op.name in SCATTERS else len(node.operands) - 1)
-        if node.op.name not in REVERSED_PRODUCTS:
-            return bool(node.op.name == "cross")
-        value = node.operands[place]
-        if self.order(value) != swapped(value.type.ndim):
-            return False
-        if node.op.name == "matmul" or all(one.type.ndim == 2 for one in node.operands):
-            return True
-        return node.operands[1 - place].type.ndim == 1
+        if not making.reads_views:
+            yield from zip(node.operands, making.wanted, strict=True)
+        yield node.results[0], making.made
 
     def _enter(self, node: Node) -> None:
         """What a node can make with its axes in another order, and which axes belong together."""
         if len(node.results) != 1:
             return
         (result,) = node.results
-        is_member = is_tall(result.type) or is_narrow(result.type)
+        is_member = _may_move(result.type)
         is_read = not self.members.keys().isdisjoint(node.operands) or self._is_source(node)
-        if not (is_member or is_read):
-            return
-        maps = axis_maps(node)
+        maps = axis_maps(node) if is_member or is_read else None
         if maps is None:
             return
         self.maps[node] = maps
-        is_maker = node.op.batch == "elementwise" or node.op.name in MAKERS
-        is_maker |= node.op.name in ANY_ORDER and is_tall(node.operands[0].type)
-        if not is_member or not (is_maker or is_read):
-            return
-        if node.op.name in REDUCTIONS and result.type.dtype not in FLOATING:
+        is_made = node.op.batch == "elementwise" or node.op.name in MAKERS
+        is_made |= node.op.name in ANY_ORDER and is_tall(node.operands[0].type)
+        is_counted = node.op.name in REDUCTIONS and result.type.dtype not in FLOATING
+        if not is_member or is_counted or not (is_made or is_read):
             return
         self.members[result] = None
         for operand, own in zip(node.operands, maps, strict=True):
-            if is_tall(operand.type) or is_narrow(operand.type):
-                for axis, other in enumerate(own):
-                    if other is not None:
-                        self._join((operand, axis), (result, other))
+            for axis, other in enumerate(own if _may_move(operand.type) else ()):
+                if other is not None:
+                    self._parents[self._class((operand, axis))] = self._class((result, other))
 
     def _is_source(self, node: Node) -> bool:
         """Tell if a node finds the largest of each row of what comes from elsewhere, or adds up
@@ -264,23 +258,16 @@ class Layouts:
             self.maps[node] = maps
 
     def _class(self, axis: Axis) -> Axis:
-        while (parent := self._parents.get(axis, axis)) is not axis:
+        while (parent := self._parents.get(axis, axis)) != axis:
             self._parents[axis] = axis = self._parents.get(parent, parent)
         return axis
-
-    def _join(self, one: Axis, other: Axis) -> None:
-        first, second = self._class(one), self._class(other)
-        if first != second:
-            self._parents[second] = first
 
     def _find_nodes(self) -> None:
         """Find the nodes that each class of axes is of interest to."""
         for place, node in enumerate(self.graph.nodes):
-            members = self.members.keys() & {*node.operands, *node.results}
-            if node in self.maps:
-                members = {*node.operands, *node.results}
-            classes = {self._class((one, k)) for one in members for k in range(one.type.ndim)}
-            for one in classes:
+            values = {*node.operands, *node.results}
+            values = values if node in self.maps else values & self.members.keys()
+            for one in {self._class((value, k)) for value in values for k in own_order(value)}:
                 self._nodes[one].append(place)
 
     def _set_orders(self, last: Collection[Axis]) -> None:
@@ -296,18 +283,6 @@ class Layouts:
         axes = range(value.type.ndim)
         is_long = [self._class((value, axis)) in self.last for axis in axes]
         return tuple(sorted(axes, key=is_long.__getitem__))
-
-
-def own_order(value: Value) -> Order:
-    """The order of axes as the program has them."""
-    return tuple(range(value.type.ndim))
-
-
-def is_alike(value: Value, order: Order, other: Order) -> bool:
-    """Tell if arrays with their axes in two orders have their elements in the same order."""
-    return order == other or [k for k in order if value.type.shape[k] != 1] == [
-        k for k in other if value.type.shape[k] != 1
-    ]
 
 
 def _operations(node: Node) -> int:
@@ -332,8 +307,10 @@ def _time_of(node: Node, layouts: Layouts) -> float:
     if first is None:
         return 0.0
     if node.op.name in REDUCTIONS and node in layouts.maps:
-        (order,), axis = layouts.wanted(node) or ((),), node.params["axis"]
-        if order[-1] not in axis or first.type.shape[order[-1]] > model.short_row or len(axis) > 1:
+        making, axis = layouts.making(node), node.params["axis"]
+        assert making is not None
+        last = making.wanted[0][-1]
+        if axis != (last,) or first.type.shape[last] > model.short_row:
             return 0.0
         if node.op.name != "sum":
             return model.extreme_of_row * first.type.size / first.type.shape[-1]

@@ -44,20 +44,19 @@ from collections.abc import Sequence
 from itertools import chain
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ir.types import ArrayType
+from tracejit.ir.types import ArrayType, Shape
 from tracejit.passes.axes import (
-    PRODUCTS,
     REVERSED_PRODUCTS,
     Moved,
     Order,
-    in_c_order,
     in_order,
+    is_alike,
     moved_shape,
+    own_order,
     rearranged,
-    swapped,
 )
 from tracejit.passes.emission import emit
-from tracejit.passes.layout_analysis import Layouts, is_alike, is_tall, own_order
+from tracejit.passes.layout_analysis import Layouts, is_tall
 from tracejit.passes.rebuild import rebuild
 
 
@@ -86,55 +85,51 @@ class _Assignment:
         self.known: dict[Value, Value] = {}
         self.read_as_they_are = set(layouts.graph.outputs)
         for node in layouts.graph.nodes:
-            if layouts.wanted(node) is None:
-                self.read_as_they_are.update(
-                    value
-                    for place, value in enumerate(node.operands)
-                    if not layouts.reads_view(node, place)
-                )
+            if layouts.making(node) is None:
+                places = [k for k in range(len(node.operands)) if not layouts.reads_view(node, k)]
+                self.read_as_they_are.update([node.operands[place] for place in places])
 
     def rewrite(
         self, new: Graph, node: Node, operands: tuple[Value, ...]
     ) -> Sequence[Value] | None:
         """The results of `node` computed of values as they are kept."""
-        layouts = self.layouts
         self.known.update(zip(node.operands, operands, strict=True))
-        wanted = layouts.wanted(node)
-        if wanted is None:
+        making = self.layouts.making(node)
+        if making is None:
             return self._of_views(new, node)
         old = node.results[0]
-        if wanted == tuple(map(own_order, node.operands)) and old not in layouts.orders:
+        if old not in self.layouts.orders and making.wanted == tuple(map(own_order, node.operands)):
             return None
-        kept, made = layouts.order(old), layouts.made_order(node)
-        is_view = node.op.name in PRODUCTS and kept == swapped(old.type.ndim)
+        shape, kept, made = old.type.shape, self.layouts.order(old), making.made
         read = tuple(
-            self._in_order(new, node, value, order, is_view)
-            for value, order in zip(node.operands, wanted, strict=True)
+            self._read(new, node, value, order, making.reads_views)
+            for value, order in zip(node.operands, making.wanted, strict=True)
         )
-        value = in_order(Moved(new, node, read, wanted, made))
-        if old not in layouts.orders:
-            return (_c_ordered(new, node, value, made, old),)
-        if made != kept:
-            value = _reordered(new, node, value, made, kept, old)
-        assert value.type is ArrayType(moved_shape(old.type.shape, kept), old.type.dtype), node
-        self.moved[old] = value
-        if old not in self.read_as_they_are:
-            return (value,)
-        return (_c_ordered(new, node, value, kept, old),)
+        value = in_order(Moved(new, node, read, making.wanted, made))
+        if old in self.layouts.orders:
+            if made != kept:
+                value = _reordered(new, node, value, made, kept, shape)
+            assert value.type is ArrayType(moved_shape(shape, kept), old.type.dtype), node
+            self.moved[old], made = value, kept
+            if old not in self.read_as_they_are:
+                return (value,)
+        view = rearranged(new, node, value, made, own_order(old))
+        if is_alike(shape, made, own_order(old)):
+            return (view,)
+        return (emit(new, node, "copy", (view,), order="C"),)
 
-    def _in_order(self, new: Graph, node: Node, old: Value, order: Order, is_view: bool) -> Value:
-        """An operand with its axes in an order: as it is kept, or a copy; a view where that does
-        as well."""
+    def _read(self, new: Graph, node: Node, old: Value, order: Order, as_view: bool) -> Value:
+        """An operand with its axes in an order: as it is kept, a view, or a copy."""
         own, value = self.layouts.order(old), self.moved.get(old, self.known[old])
         if own == order:
             return value
-        if is_view:
-            return rearranged(new, node, value, tuple([own.index(axis) for axis in order]))
-        return _reordered(new, node, value, own, order, old)
+        if as_view:
+            return rearranged(new, node, value, own, order)
+        return _reordered(new, node, value, own, order, old.type.shape)
 
     def _of_views(self, new: Graph, node: Node) -> Sequence[Value] | None:
         """A node that is made as ever, of views where it can read these."""
-        layouts = self.layouts
+        layouts, read = self.layouts, [self.known[value] for value in node.operands]
         places = [
             place
             for place, value in enumerate(node.operands)
@@ -142,36 +137,19 @@ class _Assignment:
         ]
         if not places:
             return None
-        read = [self.known[value] for value in node.operands]
-        reverse = node.op.name in REVERSED_PRODUCTS and any(one.type.ndim == 1 for one in read)
+        if node.op.name in REVERSED_PRODUCTS and any(one.type.ndim == 1 for one in read):
+            factors = [self.moved.get(old, self.known[old]) for old in node.operands[::-1]]
+            name = REVERSED_PRODUCTS[node.op.name]
+            return (emit(new, node, name, tuple(factors), **node.params),)
         for place in places:
-            old = node.operands[place]
-            back = _back(layouts.order(old))
-            read[place] = (
-                self.moved[old] if reverse else rearranged(new, node, self.moved[old], back)
-            )
-        if not reverse:
-            return new.take(node, tuple(read)).results
-        name = REVERSED_PRODUCTS[node.op.name]
-        return (emit(new, node, name, tuple(read[::-1]), **node.params),)
-
-
-def _back(order: Order) -> Order:
-    """The order that brings axes back to their places."""
-    return tuple([order.index(axis) for axis in range(len(order))])
+            read[place] = self._read(new, node, node.operands[place], own_order(read[place]), True)
+        return new.take(node, tuple(read)).results
 
 
 def _reordered(
-    new: Graph, node: Node, value: Value, own: Order, order: Order, like: Value
+    new: Graph, node: Node, value: Value, own: Order, order: Order, shape: Shape
 ) -> Value:
-    """A value whose axes stand in its `own` order in another one: a copy if that moves anything."""
-    view = rearranged(new, node, value, tuple([own.index(axis) for axis in order]))
-    return view if is_alike(like, own, order) else emit(new, node, "ascontiguousarray", (view,))
-
-
-def _c_ordered(new: Graph, node: Node, value: Value, order: Order, like: Value) -> Value:
-    """A value whose axes stand in an order as the program has it, in C order."""
-    view = rearranged(new, node, value, _back(order))
-    if in_c_order(order, like.type.shape):
-        return view
-    return emit(new, node, "copy", (view,), order="C")
+    """An array of a shape whose axes stand in its `own` order in another one: a copy if that moves
+    anything."""
+    view = rearranged(new, node, value, own, order)
+    return view if is_alike(shape, own, order) else emit(new, node, "ascontiguousarray", (view,))
