@@ -74,10 +74,10 @@ def _axes(node: Node) -> int:
     if node.op.batch != "elementwise" or len(node.results) != 1 or len(node.operands) < 2:
         return 0
     type, model = node.results[0].type, costs()
-    if type.sizes is not None or not type.size or is_tiled(node.results[0]):
-        return 0
     shape = type.shape
     if not any(is_spread(value, shape) for value in node.operands):
+        return 0
+    if type.sizes is not None or not type.size or is_tiled(node.results[0]):
         return 0
     if type.size <= model.broadcast_whole:
         return len(shape) if any(one.type.shape == shape for one in node.operands) else 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
@@ -31,7 +32,7 @@ from tracejit.passes.axes import (
 )
 from tracejit.passes.emission import is_real, is_spread
 from tracejit.passes.lower import FLOATING, is_tiled
-from tracejit.support.cost_model import costs
+from tracejit.support.cost_model import CostModel, costs
 
 READERS = (*REDUCTIONS, "expand_dims", "squeeze", "transpose", "getitem")
 """What reads an operand as it is kept, and makes its result accordingly."""
@@ -48,31 +49,36 @@ def is_tall(type: ArrayType) -> bool:
     return long_axis(type) is not None
 
 
+def is_narrow(type: ArrayType) -> bool:
+    """Tell if an array is of many rows of one element."""
+    return _kind_of(type, costs())[1]
+
+
 def long_axis(type: ArrayType) -> int | None:
     """The long axis before the short rows of an array; None where it is of no short rows."""
+    return _kind_of(type, costs())[0]
+
+
+@lru_cache(4096)
+def _kind_of(type: ArrayType, model: CostModel) -> tuple[int | None, bool]:
+    """The long axis of an array of short rows, and whether it is of many rows of one element."""
     if type.sizes is not None or type.ndim < 2 or type.form != "array":
-        return None
+        return None, False
+    if type.size < model.least_moved_elements:
+        return None, False
     if type.dtype not in FLOATING and type.dtype.kind != "b":
-        return None
-    shape, first, length, model = type.shape, type.ndim, 1, costs()
+        return None, False
+    shape, first, length = type.shape, type.ndim, 1
     while first > 1 and length * shape[first - 1] <= model.short_row:
         first -= 1
         length *= shape[first]
-    least = max(model.long_axis, model.longer_than_rows * length)
-    enough = length > 1 and shape[first - 1] >= least
-    return first - 1 if enough and type.size >= model.least_moved_elements else None
-
-
-def is_narrow(type: ArrayType) -> bool:
-    """Tell if an array is of many rows of one element."""
-    if type.sizes is not None or type.ndim < 2 or type.form != "array" or type.shape[-1] != 1:
-        return False
-    model = costs()
-    return model.least_moved_elements <= type.size and max(type.shape) >= model.long_axis
+    is_long = shape[first - 1] >= max(model.long_axis, model.longer_than_rows * length)
+    is_narrow = shape[-1] == 1 and max(shape) >= model.long_axis
+    return first - 1 if is_long and length > 1 else None, is_narrow
 
 
 def _may_move(type: ArrayType) -> bool:
-    return is_tall(type) or is_narrow(type)
+    return _kind_of(type, costs()) != (None, False)
 
 
 def only_read_transposed(graph: Graph) -> list[Node]:
@@ -141,11 +147,12 @@ class Layouts:
             self._find_nodes()
         last: frozenset[Axis] = frozenset()
         for one in sorted(sizes, key=lambda each: -sizes[each])[: self.model.tried_axes]:
-            tried = [last | {one}, last | {one, outer.get(one, one)}]
-            places = sorted({k for each in tried[1] - last for k in self._nodes[each]})
+            tried = list(dict.fromkeys((last | {one}, last | {one, outer.get(one, one)})))
+            places = sorted({k for each in tried[-1] - last for k in self._nodes[each]})
             nodes = [self.graph.nodes[place] for place in places]
-            times = [self.time(nodes, more) for more in tried]
-            if self.time(nodes, last) - min(times) > least:
+            before = self.time(nodes, last)
+            times = [self.time(nodes, more) for more in tried if before > least]
+            if before - min(times, default=before) > least:
                 last = tried[times.index(min(times))]
         self._set_orders(last)
         for node in only_read_transposed(self.graph):

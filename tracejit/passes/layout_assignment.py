@@ -129,14 +129,11 @@ class _Assignment:
 
     def _of_views(self, new: Graph, node: Node) -> Sequence[Value] | None:
         """A node that is made as ever, of views where it can read these."""
-        layouts, read = self.layouts, [self.known[value] for value in node.operands]
-        places = [
-            place
-            for place, value in enumerate(node.operands)
-            if value in self.moved and layouts.reads_view(node, place)
-        ]
+        moved = [place for place, value in enumerate(node.operands) if value in self.moved]
+        places = [place for place in moved if self.layouts.reads_view(node, place)]
         if not places:
             return None
+        read = [self.known[value] for value in node.operands]
         if node.op.name in REVERSED_PRODUCTS and any(one.type.ndim == 1 for one in read):
             factors = [self.moved.get(old, self.known[old]) for old in node.operands[::-1]]
             name = REVERSED_PRODUCTS[node.op.name]
