@@ -1,6 +1,6 @@
 """Strength reduction: powers and other functions by cheaper arithmetic.
 
-`RULES` maps an op's name to its rewrites. Each says which bound it keeps; all keep inf, nan, dtype,
+`RULES` maps an op to its rewrites. Each says which bound it keeps; all keep inf, nan, dtype,
 shape and form. Only float32 and float64 are rewritten, and only values that are more than a Python
 number.
 
@@ -33,12 +33,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import multiply, pow_to, power_to, reciprocal, square
+from tracejit.ops.choices import maximum
+from tracejit.ops.diagonals import tril, triu
+from tracejit.ops.exponential import logaddexp
+from tracejit.ops.op import OPS, Op
 from tracejit.passes.emission import Rule, emit, is_real, made_by, number_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 
-COMMUTATIVE = ("add", "multiply")
-VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
+VIEWS = tuple(name for name, op in OPS.items() if op.elements is not None)
 
 
 def strengthen(graph: Graph) -> Graph:
@@ -46,23 +51,24 @@ def strengthen(graph: Graph) -> Graph:
     pairs: dict[tuple[object, ...], Node] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if not is_real(node.results[0]):
+        rules = RULES.get(node.op, ())
+        if not (rules or node.op.commutative) or not is_real(node.results[0]):
             return None
-        for rule in RULES.get(node.op.name, ()):
+        for rule in rules:
             value = rule(new, node, operands)
             if value is not None and value.type is node.results[0].type:
                 return (value,)
-        if node.op.name not in COMMUTATIVE:
+        if not node.op.commutative:
             return None
         # Only the payload of a nan depends on the order of the two.
-        pair = node.op.name, frozenset(operands), node.region
+        pair = node.op, frozenset(operands), node.region
         known = pairs.get(pair)
         if known is not None and new.branches.precedes(known.segment, node.segment):
             return known.results
         pairs[pair] = known = new.take(node, operands)
         return known.results
 
-    return rebuild(graph, rewrite, ops={*RULES, *COMMUTATIVE})
+    return rebuild(graph, rewrite)
 
 
 def _power(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
@@ -108,7 +114,7 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
     """
     if whole > costs().most_factors_of_reciprocal - 1:
         return None
-    if not whole and not below and node.op.name == "pow_to" and x.type.shape:
+    if not whole and not below and node.op is pow_to and x.type.shape:
         return emit(graph, node, "sqrt", (x,))
     if not is_nonnegative(x):
         return None
@@ -131,15 +137,15 @@ def is_nonnegative(value: Value, depth: int = 6) -> bool:
     node = value.node
     if node is None or not depth or value.type.dtype.kind != "f":
         return False
-    if node.op.name in ("absolute", "exp", "exp2", "cosh", "square"):
+    if node.op.sign == "nonnegative":
         return True
-    if node.op.name == "multiply" and node.operands[0] is node.operands[1]:
+    if node.op is multiply and node.operands[0] is node.operands[1]:
         return True
-    if node.op.name == "maximum":
-        return any(is_positive(operand) for operand in node.operands)
-    if node.op.name in ("add", "multiply", "divide", "sum", "sqrt", *VIEWS):
+    if node.op is maximum and any(map(is_positive, node.operands)):
+        return True
+    if node.op.sign == "kept":
         return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
-    return False
+    return node.op.elements is not None and is_nonnegative(node.operands[0], depth - 1)
 
 
 def is_positive(value: Value) -> bool:
@@ -193,7 +199,7 @@ def _triangle(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | 
     rows, columns = type.shape[-2:]
     if not 0 < rows * columns <= costs().most_mask_elements:
         return None
-    is_lower = node.op.name == "tril"
+    is_lower = node.op is tril
     mask = graph.constant(np.tri(rows, columns, k if is_lower else k - 1, dtype=bool))
     zero = graph.constant(0.0)
     choices = (operands[0], zero) if is_lower else (zero, operands[0])
@@ -218,13 +224,13 @@ def _sum_of_spread(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
     return value if value.type is result else None
 
 
-RULES: dict[str, tuple[Rule, ...]] = {
-    "pow_to": (_power,),
-    "power_to": (_power,),
-    "square": (_square,),
-    "reciprocal": (_reciprocal,),
-    "logaddexp": (_logaddexp,),
-    "sum": (_sum_of_spread,),
-    "tril": (_triangle,),
-    "triu": (_triangle,),
+RULES: dict[Op, tuple[Rule, ...]] = {
+    pow_to: (_power,),
+    power_to: (_power,),
+    square: (_square,),
+    reciprocal: (_reciprocal,),
+    logaddexp: (_logaddexp,),
+    reductions.sum: (_sum_of_spread,),
+    tril: (_triangle,),
+    triu: (_triangle,),
 }

@@ -81,7 +81,7 @@ def in_order(moved: Moved) -> Value:
 
 
 def _rule(node: Node) -> AxisRule | None:
-    if node.op.batch == "elementwise" and len(node.results) == 1:
+    if node.op.elementwise and len(node.results) == 1:
         return ELEMENTWISE
     return RULES.get(node.op.name)
 

@@ -71,13 +71,15 @@ def materialise_broadcasts(graph: Graph) -> Graph:
 
 def _axes(node: Node) -> int:
     """Along how many of the last axes operands are to be repeated; 0 where it is not worth it."""
-    if node.op.batch != "elementwise" or len(node.results) != 1 or len(node.operands) < 2:
+    if not node.op.elementwise or len(node.results) != 1 or len(node.operands) < 2:
         return 0
     type, model = node.results[0].type, costs()
     shape = type.shape
+    if type.sizes is not None or any(one.type.sizes is not None for one in node.operands):
+        return 0
     if not any(is_spread(value, shape) for value in node.operands):
         return 0
-    if type.sizes is not None or not type.size or is_tiled(node.results[0]):
+    if not type.size or is_tiled(node.results[0]):
         return 0
     if type.size <= model.broadcast_whole:
         return len(shape) if any(one.type.shape == shape for one in node.operands) else 0

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.factorizations import svd
 from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
@@ -44,7 +45,7 @@ def _without_tapes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Seq
 
 def share_decompositions(graph: Graph) -> Graph:
     """`graph` with reduced decompositions as parts of full ones of the same matrix."""
-    if {node.params["full"] for node in graph.nodes if node.op.name == "svd"} != {False, True}:
+    if {node.params["full"] for node in graph.nodes if node.op is svd} != {False, True}:
         return graph
     full: dict[tuple[Value, int], Node] = {}
 

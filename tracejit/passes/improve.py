@@ -24,13 +24,7 @@ from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
-from tracejit.passes.loop_products import (
-    MATRIX_PRODUCTS,
-    SUMMANDS,
-    VECTOR_PRODUCTS,
-    hoist_products,
-    join_sums,
-)
+from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.scaled_products import scale_once
@@ -58,7 +52,7 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(substitute_factors, needs=FACTORS),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
-    Pass(hoist_products, needs=(*MATRIX_PRODUCTS, *VECTOR_PRODUCTS), along_decisions=False),
+    Pass(hoist_products, needs=BY_MATRIX, along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
     Pass(flatten_slices, needs=("getitem",), along_decisions=False),
     Pass(view_windows, needs=("concatenate",), along_decisions=False),

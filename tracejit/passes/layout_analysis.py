@@ -120,7 +120,7 @@ class Layouts:
         self.last: Collection[Axis] = ()
         self.orders: dict[Value, Order] = {}
         """What is kept so, and how."""
-        elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+        elementwise = [node for node in graph.nodes if node.op.elementwise]
         self.copied = {one for node in elementwise for one in node.operands if is_tall(one.type)}
         """What elementwise operations may have copied."""
         self._parents: dict[Axis, Axis] = {}
@@ -237,7 +237,7 @@ class Layouts:
         if maps is None:
             return
         self.maps[node] = maps
-        is_made = node.op.batch == "elementwise" or node.op.name in MAKERS
+        is_made = node.op.elementwise or node.op.name in MAKERS
         is_made |= node.op.name in ANY_ORDER and is_tall(node.operands[0].type)
         is_counted = node.op.name in REDUCTIONS and result.type.dtype not in FLOATING
         if not is_member or is_counted or not (is_made or is_read):
@@ -302,11 +302,12 @@ def _operations(node: Node) -> int:
 
 def _time_of(node: Node, layouts: Layouts) -> float:
     """What a node takes that depends on the order of axes, in nanoseconds, without copies."""
-    if not node.results:
+    types = [value.type for value in (*node.results, *node.operands)]
+    if not node.results or any(type.sizes is not None for type in types):
         return 0.0
     model = layouts.model
     result, first = node.results[0], node.operands[0] if node.operands else None
-    if node.op.batch == "elementwise":
+    if node.op.elementwise:
         order = layouts.order(result)
         time = loop_time(result.type.shape, order, node.operands)
         is_untiled = order[:1] != (0,) and is_tiled(result)
