@@ -90,6 +90,18 @@ def test_each_class_by_itself() -> None:
     assert orders(f, normal(2000, 3), normal(2001, 3), normal(3)) == {"u": (1, 0)}
 
 
+def test_nothing_is_copied_where_nothing_is_moved() -> None:
+    def f(x: Any, w: Any, b: Any) -> Any:
+        h = np.tanh(x @ w + b)
+        return np.sum(h * h), h.T @ x, np.transpose(h[None], (2, 0, 1))
+
+    graph = drop_dead(simplify(record(f, normal(32, 16), normal(16, 8), normal(8))[0]))
+    layouts = Layouts(graph)
+    layouts.choose()
+    assert not layouts.orders
+    assert layouts.time(graph.nodes, ()) < layouts.model.moved_copy
+
+
 def test_time_of_loops() -> None:
     def operands(*shapes: tuple[int, ...]) -> list[Any]:
         return record(lambda *args: args[0] * 2.0, *map(np.ones, shapes))[0].inputs

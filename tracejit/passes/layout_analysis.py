@@ -190,7 +190,8 @@ class Layouts:
         if node.op.name in READERS:
             (value,), (own,) = node.operands, maps
             order = self.order(value) if value in self.members else self._long_last(value)
-            is_free = result in self.orders and node.op.name in ANY_ORDER
+            is_free = order == own_order(value) or result in self.orders
+            is_free &= node.op.name in ANY_ORDER
             return Making((order,), kept if is_free else order_after(own, order, len(kept)))
         if result not in self.members:
             return None
