@@ -322,7 +322,8 @@ def _time_of(node: Node, layouts: Layouts) -> float:
         if axis != (last,) or first.type.shape[last] > model.short_row:
             return 0.0
         if node.op.name != "sum":
-            return model.extreme_of_row * first.type.size / first.type.shape[-1]
+            rows = first.type.size / first.type.shape[last]
+            return model.extreme_of_row * rows + model.extreme_element * first.type.size
         made = first.node
         if made is not None and made.op.name == "multiply" and first.type.ndim > 2:
             if any(is_spread(one, first.type.shape) for one in made.operands):

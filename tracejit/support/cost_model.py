@@ -200,7 +200,9 @@ class Layout:
     summed_product_row: Nanoseconds = 6.0
     """A short row of products that are added up, against one of long columns."""
     extreme_of_row: Nanoseconds = 30.0
-    """The largest element of a short row, against that of a long column."""
+    """The largest element of a short row, against that of a long column, ..."""
+    extreme_element: Nanoseconds = 1.5
+    """... and each element of the row."""
     small_matrix_side: Elements = 8
     """Matrices up to which a stack of them is multiplied along a long axis."""
     small_matrix: Nanoseconds = 25.0
