@@ -100,6 +100,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.forks": "tests/test_threads.py",
     "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
+    "tracejit.trace.capture.guard": "tests/trace/capture/test_guards.py",
     "tracejit.trace.capture.classes": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.containers": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
@@ -127,6 +128,8 @@ NO_THRESHOLDS = {
     "tracejit.codegen.lines": {"WIDTH"},
     "tracejit.codegen.parentheses": {"_TUPLE", "_COMPARISON", "_SIGN", "_CONSTANT", "_WHOLE"},
     "tracejit.compiler.pipeline": {"IR_VERSION"},
+    "tracejit.passes.ranges": {"ROUNDING"},
+    "tracejit.passes.sum_of_products": {"SMALLEST", "LARGEST", "_TINY", "_HUGE"},
     "tracejit.runtime.allocator": {"M_TRIM_THRESHOLD"},
     "tracejit.runtime.blas": {"_OWN_THREADS"},
     "tracejit.runtime.workers": {"SECONDS_TO_END"},
@@ -135,8 +138,7 @@ NO_THRESHOLDS = {
 WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
-        "choices", "common_factors", "diagonals", "factors", "like_terms", "scaled_products",
-        "softplus", "sums", "terms", "triangles",
+        "choices", "diagonals", "scaled_products", "softplus", "triangles",
     )
 }  # fmt: skip
 
@@ -448,12 +450,13 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "addends", "choices", "common_factors", "diagonals", "factors", "like_terms",
-                "log_sums", "magnitudes", "scatters", "softplus", "solves", "sums", "triangles",
-                "weighted_squares",
+                "addends", "choices", "coefficients", "common_factors", "conditions", "diagonals",
+                "factors", "like_terms", "log_sums", "magnitudes", "patterns", "ranges",
+                "reassociate", "rewrites", "scatters", "softplus", "solves", "sum_of_products",
+                "sums", "triangles", "weighted_squares",
             )
         ),
-        "to be replaced",
+        "not yet by traits",
     ),
 }  # fmt: skip
 

@@ -42,23 +42,21 @@ from tracejit.passes import (
 )
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits, step_by_sign
-from tracejit.passes.common_factors import take_out_factors
+from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.diagonals import read_diagonals
-from tracejit.passes.factors import gather_factors
+from tracejit.passes.factoring import factor_sums
 from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
+from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import scatter_into_sums
 from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
-from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
-from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import buffer_pool, workers
 from tracejit.schedule import tiling
 from tracejit.support.cost_model import assuming
@@ -133,17 +131,28 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         figures={"least_logaddexp_elements": 0},
         passes=[strengthen],
     ),
-    "collect_like_terms": Optimisation(
-        with_elementwise(patterns.like_terms), passes=[collect_like_terms]
+    "factor_sums": Optimisation(
+        with_elementwise(patterns.like_terms),
+        passes=[factor_sums],
     ),
-    "take_out_factors": Optimisation(
-        with_elementwise(patterns.common_factors), passes=[take_out_factors]
+    "factor_sums in common": Optimisation(
+        with_elementwise(patterns.common_factors),
+        passes=[factor_sums],
     ),
-    "share_weights": Optimisation(
-        with_elementwise(patterns.weighted), SQUARES, passes=[share_weights], least=4
+    "gather_coefficients": Optimisation(
+        (patterns.factors, patterns.factors, patterns.elementwise),
+        passes=[gather_coefficients],
     ),
-    "gather_factors": Optimisation(
-        (patterns.factors, patterns.factors, patterns.elementwise), passes=[gather_factors]
+    "share_products": Optimisation(
+        with_elementwise(patterns.weighted),
+        SQUARES,
+        passes=[share_products],
+        least=4,
+    ),
+    "add_apart": Optimisation(
+        with_elementwise(patterns.apart),
+        SQUARES,
+        passes=[add_apart],
     ),
     "contract": Optimisation(
         with_elementwise(patterns.contracted),
@@ -156,9 +165,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         SQUARES,
         figures={"least_column_sum_elements": 1},
         passes=[column_sums.sum_columns_first],
-    ),
-    "take_sums_apart": Optimisation(
-        with_elementwise(patterns.apart), SQUARES, passes=[take_sums_apart]
     ),
     "update_slices": Optimisation(
         with_elementwise(patterns.edged), SQUARES, passes=[update_slices]
@@ -388,7 +394,7 @@ def compared(
     the kernel of the gradients. Some of the values may be special."""
     moving = program.moving
     options = options_of(*names)
-    if is_special and "gather_factors" in names:
+    if is_special and "gather_coefficients" in names:
         values = [_without_smallest(value) for value in values]
     with only(*names):
         function = tj.function(program.function, cache=False, **options)

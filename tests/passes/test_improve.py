@@ -22,14 +22,14 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes import improve as improvements
 from tracejit.passes.algebra import strengthen
+from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.driver import run_to_fixed_point
-from tracejit.passes.factors import gather_factors
-from tracejit.passes.like_terms import collect_like_terms
-from tracejit.passes.sums import take_sums_apart
+from tracejit.passes.factoring import factor_sums
+from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.support.cost_model import assuming
 
-ALGEBRA = (strengthen, collect_like_terms, gather_factors, take_sums_apart)
+ALGEBRA = (strengthen, factor_sums, gather_coefficients, share_products, add_apart)
 
 
 def test_exact_kernels_do_without() -> None:

@@ -34,16 +34,14 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops import reductions
-from tracejit.ops.arithmetic import multiply, pow_to, power_to, reciprocal, square
-from tracejit.ops.choices import maximum
+from tracejit.ops.arithmetic import pow_to, power_to, reciprocal, square
 from tracejit.ops.diagonals import tril, triu
 from tracejit.ops.exponential import logaddexp
-from tracejit.ops.op import OPS, Op
+from tracejit.ops.op import Op
 from tracejit.passes.emission import Rule, emit, is_real, made_by, number_of
+from tracejit.passes.ranges import is_nonnegative
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
-
-VIEWS = tuple(name for name, op in OPS.items() if op.elements is not None)
 
 
 def strengthen(graph: Graph) -> Graph:
@@ -127,31 +125,6 @@ def _half_power(graph: Graph, node: Node, x: Value, whole: int, below: bool) -> 
     for _ in range(whole):
         value = emit(graph, node, "multiply", (x, value))
     return value
-
-
-def is_nonnegative(value: Value, depth: int = 6) -> bool:
-    """Tell if a value is known to have no element below zero, nor -0.0; it may have nan."""
-    if isinstance(value, Constant):
-        number = number_of(value)
-        return number is not None and math.copysign(1.0, number) > 0
-    node = value.node
-    if node is None or not depth or value.type.dtype.kind != "f":
-        return False
-    if node.op.sign == "nonnegative":
-        return True
-    if node.op is multiply and node.operands[0] is node.operands[1]:
-        return True
-    if node.op is maximum and any(map(is_positive, node.operands)):
-        return True
-    if node.op.sign == "kept":
-        return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
-    return node.op.elements is not None and is_nonnegative(node.operands[0], depth - 1)
-
-
-def is_positive(value: Value) -> bool:
-    """Tell if a value is a constant above zero."""
-    number = number_of(value)
-    return number is not None and number > 0
 
 
 def _square(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:

@@ -48,7 +48,7 @@ from tracejit.passes.emission import emit
 from tracejit.passes.flattening_analysis import ARITHMETIC, GAPS, Flattening
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.slices import FlatSlice, SliceRows
-from tracejit.passes.sums import is_full
+from tracejit.passes.sum_of_products import is_full
 
 
 def flatten_slices(graph: Graph) -> Graph:

@@ -22,7 +22,7 @@ from tracejit.passes.slices import (
     has_area,
     parents,
 )
-from tracejit.passes.sums import is_full
+from tracejit.passes.sum_of_products import is_full
 from tracejit.support.cost_model import costs
 
 ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")

@@ -9,45 +9,42 @@ number.
 from __future__ import annotations
 
 from tracejit.ir.graph import Graph
-from tracejit.passes.addends import SUMS
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.broadcasts import materialise_broadcasts
 from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
+from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.column_sums import sum_columns_first
-from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.contract import contract
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.driver import Pass, run_to_fixed_point
-from tracejit.passes.factors import gather_factors
+from tracejit.passes.factoring import factor_sums
 from tracejit.passes.flat_indices import flatten_indices
 from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.products import DOTS, dot_small
+from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import SCATTERS, scatter_into_sums
 from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.sliding_windows import view_windows
 from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
-from tracejit.passes.sums import take_sums_apart
+from tracejit.passes.sum_of_products import SUMS
 from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
-from tracejit.passes.weighted_squares import share_weights
 
 IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(spell_log_sums, needs=LOG_SUMS),
     Pass(contract, needs=("einsum",)),
     Pass(strengthen),
     Pass(keep_logarithms, needs=LOGARITHMS),
-    Pass(collect_like_terms, needs=SUMS, along_decisions=False),
+    Pass(factor_sums, needs=SUMS, along_decisions=False),
+    Pass(gather_coefficients, along_decisions=False),
+    Pass(share_products, needs=("multiply",), along_decisions=False),
+    Pass(add_apart, needs=("sum",), along_decisions=False),
     Pass(sum_columns_first, needs=("sum",), along_decisions=False),
-    Pass(take_out_factors, needs=SUMS, along_decisions=False),
-    Pass(gather_factors, along_decisions=False),
-    Pass(share_weights, along_decisions=False),
-    Pass(take_sums_apart, needs=("sum",), along_decisions=False),
     Pass(update_slices, needs=("concatenate", "add_slice"), along_decisions=False),
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(substitute_factors, needs=FACTORS),

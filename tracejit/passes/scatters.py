@@ -28,9 +28,9 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.index_text import is_added_flat
-from tracejit.passes.addends import SUMS
 from tracejit.passes.emission import emit, for_decisions, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.passes.sum_of_products import SUMS
 
 SCATTERS = ("add_at", "put_at")
 UPDATES = {"add": "add_item", "subtract": "subtract_item"}
