@@ -70,12 +70,17 @@ SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e60, -1e60, 1e-300, SMALLEST)
 NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
+STEPS = (pipeline.vectorise_loops, pipeline.detach)
+"""Passes of the pipeline that are optimisations by themselves."""
+
+
 class Optimisation(NamedTuple):
     """What stands in the place of it where it is off, the limits where it is on, the figures of the
     cost model where it is on and where it is off, options of `function`, and the programs that it
     is for: operations, arguments, how many operations.
 
-    `passes` are those of IMPROVEMENTS that belong to it. One of `least` programs is to change.
+    `passes` are those of IMPROVEMENTS and STEPS that belong to it. One of `least` programs is to
+    change.
     """
 
     kinds: Sequence[Kind]
@@ -88,11 +93,6 @@ class Optimisation(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
     least: int = 3
-
-
-def same(graph: Any) -> Any:
-    """The graph as it is."""
-    return graph
 
 
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
@@ -281,12 +281,10 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         patterns.some(patterns.POINTS, alike=True),
         passes=[scatter_into_sums],
     ),
-    "roll_up": Optimisation(
-        with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]
+    "vectorise_loops": Optimisation(
+        with_elementwise(patterns.rolled), SQUARES, passes=[pipeline.vectorise_loops]
     ),
-    "detach": Optimisation(
-        with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
-    ),
+    "detach": Optimisation(with_elementwise(patterns.updated), SQUARES, passes=[pipeline.detach]),
     "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
     "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
@@ -370,6 +368,8 @@ def only(*names: str) -> Iterator[None]:
             patch.setattr(place, attribute, value)
         kept = tuple(one for one in improve.IMPROVEMENTS if one.run in passes)
         patch.setattr(improve, "IMPROVEMENTS", kept)
+        steps = [one for one in pipeline.PASSES if one.run not in STEPS or one.run in passes]
+        patch.setattr(pipeline, "PASSES", tuple(steps))
         with assuming(**dict(chain.from_iterable(each.items() for each in figures))):
             yield
 
@@ -514,7 +514,7 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
 
 def test_every_improvement_is_here() -> None:
     passes = [one for each in OPTIMISATIONS.values() for one in each.passes]
-    assert {each.run for each in improve.IMPROVEMENTS} == set(passes)
+    assert {*STEPS, *[each.run for each in improve.IMPROVEMENTS]} == set(passes)
 
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)
