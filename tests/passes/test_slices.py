@@ -79,13 +79,13 @@ def test_no_elements() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_elements_and_gaps(shape: tuple[int, ...]) -> None:
-    """The elements of a stretch that lie in no gap are those of the area, in their order."""
+    """The elements of a flat slice that lie in no gap are those of the area, in their order."""
     numbers = np.arange(np.prod(shape)).reshape(shape)
     bounds = [[(a, b) for a in range(n) for b in range(a + 1, n + 1)] for n in shape]
     for area in product(*bounds):
-        stretch = flat_slice_of(area, shape)
-        assert stretch is not None
-        start, rows = stretch
+        found = flat_slice_of(area, shape)
+        assert found is not None
+        start, rows = found
         used = np.ones(rows.size, bool)
         for count, length in rows.levels:
             whole = rows.size - count

@@ -97,7 +97,7 @@ class SliceRows(NamedTuple):
 
     @property
     def levels(self) -> Iterator[tuple[int, int]]:
-        """The gaps of each axis: of so many elements, one stretch of them after the other, that
+        """The gaps of each axis: of so many elements, one run of them after the other, that
         many at the start are no gap."""
         for axis in range(len(self.lengths), 0, -1):
             yield self._reach(axis), math.prod(self.lengths[axis - 1 :])
@@ -121,7 +121,7 @@ class FlatSlice(NamedTuple):
 
 
 def flat_slice_of(area: Area, shape: Sequence[int]) -> FlatSlice | None:
-    """The stretch that an area lies in; None for an area without elements.
+    """The flat slice that an area lies in; None for an area without elements.
 
     >>> flat_slice_of(((1, 4), (2, 6), (0, 3)), (5, 8, 3))
     FlatSlice(start=30, rows=SliceRows(extents=(3, 12), lengths=(24,)))
