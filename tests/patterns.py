@@ -257,6 +257,21 @@ SCATTERED = (
     "np.take({0}, np.arange(len({0})) % 2, axis=0) * np.tanh({0})",
     "{1} * {0}.take(np.arange(len({0})) // 2, axis=0)[np.arange(len({0})) % 2]",
 )  # fmt: skip
+GATHERED = (
+    "{0}[np.arange(12) % {0}.shape[0], np.arange(12) // 3 % {0}.shape[1]] * 0.5",
+    "np.sin({0})[np.arange(-3, 0) % 2, np.arange(3) % 2] - {1}[np.arange(3) % 2, np.arange(3) % 2]",
+    "np.tanh({0}[np.arange(4)[:, None] % 2, np.arange(3) - 3 + {0}.shape[1]])",
+    "{0}[np.array([0, 1, 0, -1]), np.array([1, -1, 1, 0])] * {0}[0, 1]",
+)  # fmt: skip
+BLOCKS = (
+    "np.stack([{0} * {1}[..., :1, :], np.tanh({1})], axis=-1)[..., 0]",
+    "np.concatenate([{0}[..., None] * {0}[..., None, :1], {1}[..., None]], axis=-1)[..., 1]",
+    "np.roll({0} * {1}[..., :1], 1, axis=0) - {0}[..., :1]",
+    "(lambda d: (d.__setitem__((..., 0), np.sin({1})[..., 1]), d)[1])({0} * {1}[..., :1])",
+    "(({0}[..., None] * {1}[..., None, :1]) @ np.ones((1, 2)) * {1}[..., :1, None])[..., 0]",
+    "np.sum({0}[..., None] * {1}[..., None, :], axis=-2) / {0}.shape[-1]",
+    "np.transpose({0}[..., None] * {1}[..., None, :1], (-1, *range({0}.ndim)))[0]",
+)  # fmt: skip
 DIAGONALS = (
     "((a @ b.mT) * np.sum(a * b, axis=-1)[..., None])",
     "((a.mT @ b) * np.sum(b * a, axis=-2, keepdims=True))",
@@ -290,6 +305,7 @@ apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of
 contracted, columns = of(CONTRACTED, 2), of(COLUMNS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
 sliced, scattered = of(SLICED, 2), of(SCATTERED, 1)
+gathered, blocks = of(GATHERED, 2), of(BLOCKS, 2)
 scalars = of([text for text in (*ELEMENTWISE, *POWERS) if not re.search(r"array|\*\*|:=", text)])
 
 EVERY: tuple[Kind, ...] = (
@@ -300,7 +316,7 @@ EVERY: tuple[Kind, ...] = (
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))
-TALL = ((17, 5), (4, 4), (33, 2), (6, 3, 3), (5, 4, 2), (2, 9, 4))
+TALL = ((17, 5), (4, 4), (33, 2), (6, 3, 3), (5, 4, 2), (2, 9, 4), (9, 2, 3))
 SLICED_SHAPES = ((6, 3, 3), (5, 4, 2), (4, 4, 1), (3, 3, 4, 2))
 POINTS = ((200, 3), (7,), (40, 4), (9, 9), (300, 2))
 STACKS = ((6, 3, 3), (5, 4, 2), (2, 9, 4), (2, 3, 4, 2))

@@ -137,8 +137,7 @@ NO_THRESHOLDS = {
 WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
-        "choices", "diagonals", "insets", "layout", "long_axis", "reductions", "runs",
-        "softplus", "spread", "triangles", "windows",
+        "choices", "diagonals", "softplus", "triangles",
     )
 }  # fmt: skip
 
@@ -440,15 +439,18 @@ NAMES_OF_OPS = {
     "tracejit.trace.generators": "methods of a NumPy Generator",
     "tracejit.ir.printer": "how the marker of overrides is printed",
     "tracejit.passes.lower": "the three spellings of a square",
+    "tracejit.passes.axes": "how each op is made with its axes in another order",
+    "tracejit.passes.layout_analysis": "what each op takes with its axes in another order",
+    "tracejit.passes.flattening_analysis": "sums and products, which may be computed in gaps",
+    "tracejit.passes.flat_indices": "gathers and sums at an index",
+    "tracejit.passes.slice_updates": "what puts arrays together of parts",
     "tracejit.passes.improve": "what passes have nothing to do without",
     **dict.fromkeys(
         (
             f"tracejit.passes.{name}"
             for name in (
-                "axes", "choices", "conditions", "diagonals", "flat_indices",
-                "flattening_analysis", "insets", "layout", "layout_analysis", "log_sums",
-                "long_axis", "patterns", "reductions", "rewrites", "scatters", "slice_updates",
-                "softplus", "solves", "triangles",
+                "choices", "conditions", "diagonals", "log_sums", "patterns", "rewrites",
+                "scatters", "softplus", "solves", "triangles",
             )
         ),
         "not yet by traits",

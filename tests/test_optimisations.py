@@ -28,37 +28,33 @@ from tracejit.autodiff import residuals
 from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
 from tracejit.passes import (
+    broadcasts,
     choices,
     column_sums,
     contract,
     diagonals,
+    flat_indices,
+    flattening_analysis,
     improve,
-    layout,
-    long_axis,
     lower,
-    reductions,
-    runs,
-    spread,
-    windows,
+    sliding_windows,
 )
 from tracejit.passes.algebra import strengthen
 from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factoring import factor_sums
-from tracejit.passes.insets import keep_edges
+from tracejit.passes.flattening import flatten_slices
+from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.log_sums import spell_log_sums
-from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.products import dot_small
 from tracejit.passes.reassociate import add_apart, share_products
-from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.scatters import scatter_into_sums
+from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
-from tracejit.passes.spread import spread_once
-from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.triangles import substitute_factors, take_factors_apart
 from tracejit.runtime import buffer_pool, workers
 from tracejit.schedule import tiling
@@ -73,12 +69,17 @@ SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e60, -1e60, 1e-300, SMALLEST)
 NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
+STEPS = (pipeline.vectorise_loops, pipeline.detach)
+"""Passes of the pipeline that are optimisations by themselves."""
+
+
 class Optimisation(NamedTuple):
     """What stands in the place of it where it is off, the limits where it is on, the figures of the
     cost model where it is on and where it is off, options of `function`, and the programs that it
     is for: operations, arguments, how many operations.
 
-    `passes` are those of IMPROVEMENTS that belong to it. One of `least` programs is to change.
+    `passes` are those of IMPROVEMENTS and STEPS that belong to it. One of `least` programs is to
+    change.
     """
 
     kinds: Sequence[Kind]
@@ -91,11 +92,6 @@ class Optimisation(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
     least: int = 3
-
-
-def same(graph: Any) -> Any:
-    """The graph as it is."""
-    return graph
 
 
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
@@ -113,12 +109,12 @@ TILES: dict[str, Any] = {
 NO_TILES = {"tiled_bytes": 1 << 60}
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
-TURNED = (
-    (long_axis, "LONG_ROW", 2),
-    (long_axis, "LONGER", 0),
-    (long_axis, "LEAST_ELEMENTS", 1),
-    (long_axis, "LEAST_GAIN", -1e9),
-)
+LONG_LAST: dict[str, Any] = {
+    "long_axis": 2,
+    "longer_than_rows": 0,
+    "least_moved_elements": 1,
+    "least_moved_gain": -1e9,
+}
 BY_ROWS = (patterns.elementwise, patterns.elementwise, patterns.sums, patterns.normalised)
 IN_PRODUCTS = (patterns.elementwise, patterns.matrices, patterns.rolled, patterns.sums)
 
@@ -169,7 +165,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         figures={"least_column_sum_elements": 1},
         passes=[column_sums.sum_columns_first],
     ),
-    "keep_edges": Optimisation(with_elementwise(patterns.edged), SQUARES, passes=[keep_edges]),
+    "update_slices": Optimisation(
+        with_elementwise(patterns.edged), SQUARES, passes=[update_slices]
+    ),
     "solve_together": Optimisation(
         with_elementwise(patterns.solved), SQUARES, passes=[solve_together]
     ),
@@ -186,14 +184,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
     "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
-    "lay_in_stretches": Optimisation(
+    "flatten_slices": Optimisation(
         with_elementwise(patterns.stencils),
         SQUARES,
-        limits=[
-            (layout, "LEAST_ELEMENTS", 1),
-            (layout.Layout, "gain", lambda *given: 1.0),
-        ],
-        passes=[lay_in_stretches],
+        figures={"least_flat_slice": 1},
+        limits=[(flattening_analysis.Flattening, "gain", lambda *given: 1.0)],
+        passes=[flatten_slices],
     ),
     "lower": Optimisation((patterns.sums, patterns.elementwise), passes=[lower.lower]),
     "lower in rows": Optimisation(
@@ -212,19 +208,18 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "dot_small": Optimisation(
         (patterns.matrices, patterns.elementwise), SQUARES, passes=[dot_small]
     ),
-    "arrange_reductions": Optimisation(
-        (patterns.sums, patterns.normalised, patterns.normalised),
-        ROWS,
-        limits=[(reductions, "LEAST_ELEMENTS", 1)],
-        figures={"blas_elements": 0},
-        passes=[arrange_reductions],
-        least=14,
-    ),
-    "put_long_axis_last": Optimisation(
-        (patterns.spread, patterns.spread, patterns.normalised, patterns.sums, patterns.matrices),
+    "assign_layouts": Optimisation(
+        (
+            patterns.spread,
+            patterns.spread,
+            patterns.normalised,
+            patterns.sums,
+            patterns.matrices,
+            patterns.blocks,
+        ),
         TALL,
-        limits=TURNED,
-        passes=[put_long_axis_last],
+        figures=LONG_LAST,
+        passes=[assign_layouts],
     ),
     "spell_log_sums": Optimisation(
         with_elementwise(patterns.log_sums), ROWS, passes=[spell_log_sums]
@@ -251,35 +246,44 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         limits=[(diagonals, "LEAST_ELEMENTS", 1)],
         passes=[read_diagonals],
     ),
-    "spread_once": Optimisation(
+    "materialise_broadcasts": Optimisation(
         (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
         TALL,
-        limits=[(spread, "READERS", 1)],
-        passes=[spread_once],
+        figures={"broadcast_copy": -1e9},
+        passes=[broadcasts.materialise_broadcasts],
     ),
-    "lengthen_runs": Optimisation(
+    "materialise_broadcasts of large arrays": Optimisation(
         (patterns.spread, patterns.spread, patterns.sums, patterns.elementwise),
         STACKS,
-        limits=[(runs, "LEAST_ELEMENTS", 1), (runs, "SHARE", 1)],
-        passes=[runs.lengthen_runs],
+        figures={
+            "broadcast_copy": -1e9,
+            "broadcast_whole": 1,
+            "broadcast_rows": 1,
+            "repeated_share": 1,
+        },
+        passes=[broadcasts.materialise_broadcasts],
     ),
-    "show_windows": Optimisation(
+    "view_windows": Optimisation(
         (patterns.sliced, patterns.sliced, patterns.elementwise, patterns.sums),
         patterns.some(patterns.SLICED_SHAPES, alike=True),
-        limits=[(windows, "LEAST_ELEMENTS", 1), (windows, "CHANNELS", range(1, 99))],
-        passes=[windows.show_windows],
+        figures={"least_windows": 1, "most_window_channels": 99},
+        passes=[sliding_windows.view_windows],
+    ),
+    "flatten_indices": Optimisation(
+        with_elementwise(patterns.gathered),
+        SQUARES,
+        figures={"least_flat_places": 1, "table_share": 1 << 20},
+        passes=[flat_indices.flatten_indices],
     ),
     "scatter_into_sums": Optimisation(
         with_elementwise(patterns.scattered),
         patterns.some(patterns.POINTS, alike=True),
         passes=[scatter_into_sums],
     ),
-    "roll_up": Optimisation(
-        with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]
+    "vectorise_loops": Optimisation(
+        with_elementwise(patterns.rolled), SQUARES, passes=[pipeline.vectorise_loops]
     ),
-    "detach": Optimisation(
-        with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
-    ),
+    "detach": Optimisation(with_elementwise(patterns.updated), SQUARES, passes=[pipeline.detach]),
     "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
     "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
@@ -363,6 +367,8 @@ def only(*names: str) -> Iterator[None]:
             patch.setattr(place, attribute, value)
         kept = tuple(one for one in improve.IMPROVEMENTS if one.run in passes)
         patch.setattr(improve, "IMPROVEMENTS", kept)
+        steps = [one for one in pipeline.PASSES if one.run not in STEPS or one.run in passes]
+        patch.setattr(pipeline, "PASSES", tuple(steps))
         with assuming(**dict(chain.from_iterable(each.items() for each in figures))):
             yield
 
@@ -507,7 +513,7 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
 
 def test_every_improvement_is_here() -> None:
     passes = [one for each in OPTIMISATIONS.values() for one in each.passes]
-    assert {each.run for each in improve.IMPROVEMENTS} == set(passes)
+    assert {*STEPS, *[each.run for each in improve.IMPROVEMENTS]} == set(passes)
 
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)

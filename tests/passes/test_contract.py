@@ -40,6 +40,11 @@ def statements(kernel: Any) -> str:
 
 
 WRITTEN = {
+    "matrices along the last axis": (
+        "ijn,jkn->ikn",
+        ((30, 40, 20), (40, 9, 20)),
+        "(a.transpose((2, 0, 1)) @ b.transpose((2, 0, 1))).transpose((1, 2, 0))",
+    ),
     "matrices": ("ij,jk->ik", ((30, 40), (40, 50)), "a.dot(b)"),
     "without an output": ("ij,jk", ((30, 40), (40, 50)), "a.dot(b)"),
     "transposed": ("ij,kj->ik", ((30, 40), (50, 40)), "a.dot(b.T)"),
@@ -121,6 +126,7 @@ STAYS = {
     "broadcast": ("ij,jk->ik", normal((3, 1), (4, 5))),
     "letters of one alone": ("ij,k->", normal((3, 4), (5,))),
     "an outer product": ("i,j->ij", normal((3,), (4,))),
+    "small matrices along a long axis": ("ijn,jkn->ikn", normal((3, 4, 50), (4, 2, 50))),
     "a sum over the first axis": ("ij,ij->j", normal((3, 4), (3, 4))),
     "a sum of whole numbers": ("ij->i", [np.ones((3, 4), "i4")]),
     "few products of three factors": ("ij,jk,kl->il", normal((3, 4), (4, 5), (5, 6))),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -362,3 +365,143 @@ def test_programs_are_what_they_are_exactly(program: Program) -> None:
         assert (np.shape(one), np.asarray(one).dtype) == (np.shape(other), np.asarray(other).dtype)
         scale = np.max(np.abs(other), initial=0.0) + 1.0
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * scale)
+
+
+NEXT_TO_EACH_OTHER = {
+    "columns of two axes": (
+        lambda x: np.sum(x, axis=(0, 1)),
+        (40, 50, 6),
+        ["reshape", "reshape", "vector_matmul", "sum"],
+    ),
+    "columns of two axes kept": (
+        lambda x: np.sum(x, axis=(0, 1), keepdims=True),
+        (40, 50, 6),
+        ["reshape", "reshape", "vector_matmul", "sum", "reshape"],
+    ),
+    "columns of stacks": (
+        lambda x: np.sum(x, axis=(1, 2)),
+        (30, 10, 10, 8),
+        ["reshape", "vector_matmul"],
+    ),
+    "rows of two axes": (
+        lambda x: np.sum(x, axis=(1, 2)),
+        (2000, 3, 4),
+        ["reshape", "reshape", "matmul_vector", "reshape"],
+    ),
+    "a mean": (
+        lambda x: np.mean(x, axis=(0, 1)),
+        (100, 20, 10),
+        ["reshape", "reshape", "vector_matmul", "sum", "divide"],
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("f", "shape", "ops"), NEXT_TO_EACH_OTHER.values(), ids=NEXT_TO_EACH_OTHER)
+def test_axes_next_to_each_other(f: Any, shape: Any, ops: list[str], dtype: str) -> None:
+    x = normal(*shape, dtype=dtype)
+    graph = graph_of(f, x)
+    lowered = drop_dead(lower(graph))
+    verify(lowered)
+    assert ops_of(lowered) == ops
+    (expected,), (found,) = interpret(graph, x), interpret(lowered, x)
+    assert (type(found), found.dtype, found.shape) == (type(expected), x.dtype, expected.shape)
+    wide = f(x.astype(np.longdouble))
+    assert np.all(np.abs(found - wide) <= np.abs(expected - wide) + bound(f, [x]))
+
+
+OVER_AXES_THAT_STAY = {
+    "few elements": (lambda x: np.sum(x, axis=(0, 1)), np.ones((10, 10, 10))),
+    "large": (lambda x: np.sum(x, axis=(0, 1)), np.ones((5000, 10, 4))),
+    "axes that are not neighbours": (lambda x: np.sum(x, axis=(0, 2)), np.ones((100, 20, 10))),
+    "whole numbers": (lambda x: np.sum(x, axis=(0, 1)), np.ones((200, 70, 2), int)),
+    "half precision": (lambda x: np.sum(x, axis=(0, 1)), np.ones((200, 70, 2), "f2")),
+    "another dtype": (
+        lambda x: np.sum(x, axis=(0, 1), dtype="f8"),
+        np.ones((200, 70, 2), "f4"),
+    ),
+    "a view of other strides": (lambda x: np.sum(x.T, axis=(0, 1)), np.ones((7, 50, 40))),
+}
+
+
+@pytest.mark.parametrize(("f", "x"), OVER_AXES_THAT_STAY.values(), ids=OVER_AXES_THAT_STAY)
+def test_sums_over_axes_that_stay(f: Any, x: Any) -> None:
+    graph = graph_of(f, x)
+    assert ops_of(drop_dead(lower(graph))) == ops_of(graph)
+
+
+MODERATE = [0.0, -0.0, 1.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(NEXT_TO_EACH_OTHER)),
+    st.sampled_from(["f4", "f8"]),
+    st.lists(st.sampled_from(MODERATE), max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_kernels_of_axes_are_as_exact_ones(
+    case: str, dtype: str, special: list[float], random: Any
+) -> None:
+    """Values, and infinities and nan where they were."""
+    f, shape, _ = NEXT_TO_EACH_OTHER[case]
+    x = normal(*shape, dtype=dtype)
+    for number in special:
+        x.reshape(-1)[random.randrange(x.size)] = number
+    with np.errstate(all="ignore"):
+        found, expected = _both(case)
+        result, exact = found(x), expected(x)
+        assert (result.dtype, result.shape) == (exact.dtype, exact.shape)
+        finite = np.isfinite(exact)
+        np.testing.assert_array_equal(result[~finite], exact[~finite])
+        assert np.all(np.isfinite(result[finite]))
+        if not np.all(np.isfinite(x)):
+            return
+        allowed = 4 * x.size**0.5 * bound(f, [x])
+        assert np.all(np.abs(result - exact) <= allowed)
+
+
+_kernels: dict[str, tuple[Any, Any]] = {}
+
+
+def _both(case: str) -> tuple[Any, Any]:
+    f = NEXT_TO_EACH_OTHER[case][0]
+    if case not in _kernels:
+        made = tj.function(f, cache=False), tj.function(f, cache=False, exact=True)
+        _kernels[case] = made
+    return _kernels[case]
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_sizes_of_terms(scale: float) -> None:
+    """Large and small terms add up as they do in NumPy."""
+    x = normal(40, 50, 6) * scale
+    found, expected = _both("columns of two axes")
+    np.testing.assert_allclose(found(x), expected(x), rtol=1e-12, atol=1e-13 * scale)
+
+
+def test_float32_keeps_its_digits() -> None:
+    """Long columns have a smaller error than NumPy's row after row."""
+    x = (1.0 + np.random.default_rng(0).random((16, 700, 16))).astype("f4")
+    wide = x.astype("f8").sum((0, 1))
+    found = tj.function(lambda x: np.sum(x, axis=(0, 1)), cache=False)(x)
+    assert np.abs(found - wide).max() < 0.2 * np.abs(np.sum(x, axis=(0, 1)) - wide).max()
+
+
+SUMS = """
+import numpy as np
+import tracejit as tj
+x = np.random.default_rng(0).normal(size=(8, 1000, 16))
+f = tj.function(lambda x: (np.sum(x, axis=(0, 1)), np.sum(x[:, 3:], axis=(1, 2))))
+print([part.tobytes().hex() for part in f(x)])
+"""
+
+
+def test_threads_of_the_blas_change_nothing() -> None:
+    """The bits of sums in blocks are those of one thread."""
+    found = set()
+    for count in (1, 2, 4):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": str(count), "TRACEJIT_CACHE": "0"}
+        command = [sys.executable, "-c", SUMS]
+        found.add(subprocess.check_output(command, env=environment, text=True))
+    assert len(found) == 1

@@ -70,6 +70,8 @@ class Constants:
             base = f"eye_{data.shape[0]}"
         elif diagonal_of(data) is not None:
             base = f"tri_{data.shape[0]}"
+        elif is_table(data):
+            base = "places_" + "x".join(map(str, data.shape))
         else:
             base = "c"
         constant.name = self._free(base, data.dtype)
@@ -116,6 +118,17 @@ def is_identity(data: Any) -> bool:
     if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
         return False
     return bool(data.tobytes() == np.eye(data.shape[0], dtype=data.dtype).tobytes())
+
+
+def is_table(data: Any) -> bool:
+    """Tell if an array of several axes numbers its elements.
+
+    >>> is_table(np.arange(6).reshape(2, 3)), is_table(np.arange(6))
+    (True, False)
+    """
+    if data.ndim < 2 or data.dtype != np.arange(1).dtype or data.size < 3:
+        return False
+    return bool(np.array_equal(data.reshape(-1), np.arange(data.size)))
 
 
 def diagonal_of(data: Any) -> int | None:

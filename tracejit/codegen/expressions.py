@@ -178,12 +178,13 @@ class Expressions:
         if diagonal is not None:
             rows, columns = data.shape
             return self.bind(f"np.tri({rows}, {columns}, {diagonal}, {literal(data.dtype)})")
-        if data.ndim == 1 and data.dtype == np.arange(1).dtype:
-            start, step = int(data[0]), int(data[1]) - int(data[0])
+        if data.dtype == np.arange(1).dtype:
+            start, step = int(flat[0]), int(flat[1]) - int(flat[0])
             stop = start + step * data.size
-            if step and np.array_equal(np.arange(start, stop, step), data):
+            if step and np.array_equal(np.arange(start, stop, step), flat):
                 bounds = [start, stop, step] if step != 1 else [start, stop] if start else [stop]
-                return self.bind(f"np.arange({', '.join(map(str, bounds))})")
+                shape = "" if data.ndim == 1 else f".reshape({data.shape})"
+                return self.bind(f"np.arange({', '.join(map(str, bounds))}){shape}")
         return None
 
     def number(self, number: Any) -> str:

@@ -86,7 +86,7 @@ def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | 
         case [x]:
             value = _summed(do, x, output)
         case [x, y]:
-            value = contracted(do, x, y, output)
+            value = None if _is_along_rows(x, y, output) else contracted(do, x, y, output)
         case _:
             size = node.results[0].type.estimated_size
             value = _in_steps(do, factors, output, node.params.get("optimize"), size)
@@ -94,6 +94,19 @@ def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | 
     if value is not None and value.type is expected.with_form("scalar") is not expected:
         value = do("as_array", value)
     return value if value is not None and value.type is expected else None
+
+
+def _is_along_rows(x: Factor, y: Factor, output: str) -> bool:
+    """Tell if `einsum` adds up small products along long rows, as for stacks of small matrices
+    whose long axis is the last."""
+    last = x.letters[-1:]
+    if not last or {y.letters[-1:], output[-1:]} != {last}:
+        return False
+    sizes = dict(zip((*x.letters, *y.letters), (*x.shape, *y.shape), strict=True))
+    if not all(type(size) is int for size in sizes.values()) or sizes.keys() <= set(output):
+        return False
+    is_long = sizes.pop(last) >= costs().long_axis
+    return bool(is_long and max(sizes.values()) <= costs().small_matrix_side)
 
 
 def _factor(value: Value, letters: str) -> Factor:

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.axes import transposed, untransposed
 from tracejit.passes.emission import emit, for_decisions, made_by
-from tracejit.passes.long_axis import turn, turned_value
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.rebuild import rebuild
 
@@ -48,7 +48,7 @@ def read_diagonals(graph: Graph) -> Graph:
         if node.op.name == "sum" and node not in kept and (key := _sum_key(node)) in products:
             summed = node.operands[0].node
             assert summed is not None
-            factors = [(value, turned_value(value)) for value in products[key].operands]
+            factors = [(value, untransposed(value)) for value in products[key].operands]
             chosen[node] = summed.operands, factors
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
@@ -58,7 +58,7 @@ def read_diagonals(graph: Graph) -> Graph:
         assert made is not None
         known = dict(zip(summed, made.operands, strict=True))
         factors = tuple(
-            known.get(value) or turn(new, node, known[turned]) for value, turned in wanted
+            known.get(value) or transposed(new, node, known[turned]) for value, turned in wanted
         )
         product = emit(new, node, "matmul", factors)
         ndim = product.type.ndim
@@ -76,7 +76,7 @@ def _product_keys(node: Node) -> list[Hashable]:
     first, second = node.operands
     keys: list[Hashable] = []
     for axis, turned, other in ((-1, second, first), (-2, first, second)):
-        one = turned_value(turned)
+        one = untransposed(turned)
         if one is not turned and one.type is other.type:
             keys.append((axis, frozenset((one, other)), node.region, node.tapes))
     return keys

@@ -32,6 +32,7 @@ graph f(x: f8[3], y: f8[3]) -> s: f8, t: f8
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Container, Sequence
 from typing import Any
@@ -116,8 +117,30 @@ class _Sum:
             value = self._of_stack()
         elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
             value = self._of_multiples() or self._of_many_columns() or self._of_long_rows()
+        elif len(self.axis) > 1:
+            value = self._over_one_axis()
         assert value is None or value.type is result, (self.node, value)
         return value
+
+    def _over_one_axis(self) -> Value | None:
+        """A sum over axes next to each other as one over a single axis of the array in another
+        shape, where that is no copy."""
+        x, axis = self.x, sorted(self.axis)
+        first, last = axis[0], axis[-1] + 1
+        if axis != list(range(first, last)) or x.type.dtype != self.node.results[0].type.dtype:
+            return None
+        if x.type.size <= self.model.blas_elements or is_tiled(x) or x.type.shape[0] in self.tiled:
+            return None
+        if x.node is not None and x.node.op.view_of is not None and x.node.op.name != "reshape":
+            return None
+        shape = x.type.shape
+        parts = [part for part in (shape[:first], shape[first:last], shape[last:]) if part]
+        x = self._emit("reshape", x, shape=tuple(map(math.prod, parts)))
+        total = self._emit("sum", x, axis=(1 if first else 0,))
+        assert total.node is not None
+        value = _Sum(self.graph, total.node, x, False, self.tiled).lowered() or total
+        result = self.node.results[0].type
+        return value if value.type is result else self._emit("reshape", value, shape=result.shape)
 
     def _of_all(self) -> Value | None:
         x, size = self.x, self.x.type.size

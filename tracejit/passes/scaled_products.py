@@ -37,8 +37,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.passes.axes import transposed, untransposed
 from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
-from tracejit.passes.long_axis import turn, turned_value
 from tracejit.passes.lower import is_tiled, tiled_rows
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sum_of_products import is_beside
@@ -83,13 +83,13 @@ def _folded(graph: Graph, node: Node, scaled: Value, product: Value) -> Value | 
         for triangle, is_left in ((made.operands[0], True), (made.operands[1], False)):
             if made.operands[is_left] is not c or not _is_scale(scale, triangle, is_left):
                 continue
-            plain = turned_value(triangle)
+            plain = untransposed(triangle)
             if not _is_strict(plain):
                 continue
             eye = graph.constant(np.eye(plain.type.shape[-1], dtype=bool))
             whole = emit(graph, node, "where", (eye, scale, plain))
             if plain is not triangle:
-                whole = turn(graph, node, whole)
+                whole = transposed(graph, node, whole)
             factors = (whole, c) if is_left else (c, whole)
             value = emit(graph, node, "matmul", factors)
             if value.type is not type:

@@ -166,6 +166,99 @@ class Loops:
     """Elements that may be copied to save the addition of one."""
 
 
+class Layout:
+    """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
+    flat_indices.py, flattening_analysis.py, sliding_windows.py, slice_updates.py). Measured for
+    rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
+    docs/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
+    `most_joined_parts`."""
+
+    short_row: Elements = 32
+    """Rows up to which what is computed of them may go along another axis."""
+    long_axis: Elements = 16
+    """An axis that may go last has so many elements at least, ..."""
+    longer_than_rows: Count = 4
+    """... and so many times as many as the rows that come after it."""
+    least_moved_elements: Elements = 100
+    """An array from which on its axes may stand in another order."""
+    row_start: Nanoseconds = 6.5
+    """A short row where an operand is broadcast, besides its elements: less if it is longer, ..."""
+    row_start_element: Nanoseconds = 0.13
+    """... by so much for each of them, ..."""
+    least_row_start: Nanoseconds = 1.0
+    """... but no less than this."""
+    loop_start: Nanoseconds = 30.0
+    """A longer row, besides its elements."""
+    untiled_element: Nanoseconds = 0.4
+    """An element of a large array that tiles no longer go through."""
+    moved_element: Nanoseconds = 0.9
+    """An element that is copied into another place, ..."""
+    moved_copy: Nanoseconds = 700.0
+    """... and such a copy besides."""
+    summed_element: Nanoseconds = 0.1
+    """An element of short rows that are added up, against one of long columns."""
+    summed_product_row: Nanoseconds = 6.0
+    """A short row of products that are added up, against one of long columns."""
+    extreme_of_row: Nanoseconds = 30.0
+    """The largest element of a short row, against that of a long column, ..."""
+    extreme_element: Nanoseconds = 1.5
+    """... and each element of the row."""
+    small_matrix_side: Elements = 8
+    """Matrices up to which a stack of them is multiplied along a long axis."""
+    small_matrix: Nanoseconds = 25.0
+    """A product of small matrices, one of a stack, ..."""
+    small_transposed_matrix: Nanoseconds = 80.0
+    """... of which one is transposed; ..."""
+    product_along_axis: Nanoseconds = 0.7
+    """... a product of two numbers where `einsum` goes along a long axis, ..."""
+    product_call: Nanoseconds = 2000.0
+    """... which takes this besides."""
+    least_moved_gain: Nanoseconds = 1500.0
+    """What another order of axes is to save at least, ..."""
+    moved_operation: Nanoseconds = 0.0004
+    """... and for each operation of the whole."""
+    tried_axes: Count = 12
+    """Classes of axes that are tried, the largest first."""
+    broadcast_set_up: Nanoseconds = 500.0
+    """A small array and an operand that is broadcast, against two of one shape."""
+    broadcast_copy: Nanoseconds = 1800.0
+    """An operand that is repeated, besides its elements, ..."""
+    broadcast_element: Nanoseconds = 0.35
+    """... and each of these."""
+    broadcast_whole: Elements = 2048
+    """An array up to which an operand is repeated in the whole shape."""
+    broadcast_rows: Elements = 8192
+    """An array from which on it is repeated along the last axes, ..."""
+    repeated_row: Elements = 64
+    """... until rows have so many elements, ..."""
+    repeated_share: Count = 8
+    """... where it is no larger than such a part of the array."""
+    least_flat_places: Elements = 512
+    """Places at an index of several arrays from which on they are found in a table, ..."""
+    most_table_elements: Elements = 65_536
+    """... which has no more elements than this, ..."""
+    table_share: Count = 8
+    """... and no more than so many times the places."""
+    least_flat_slice: Elements = 256
+    """A part of an array from which on it is a slice of the flat array."""
+    least_slice_updates: Count = 3
+    """Parts that are put into arrays, at least, where nothing else goes row by row."""
+    slice_row: Nanoseconds = 50.0
+    """A row of a part, ..."""
+    flat_element: Nanoseconds = 0.25
+    """... an element of a flat slice, ..."""
+    filled_row: Nanoseconds = 8.0
+    """... a row whose gap is filled, ..."""
+    flat_statement: Nanoseconds = 700.0
+    """... and a statement that fills gaps, or moves elements into or out of flat slices."""
+    least_windows: Elements = 16_384
+    """What is put together of slices from which on they are windows, ..."""
+    most_window_channels: Elements = 16
+    """... of rows up to which NumPy copies a few elements at a time."""
+    most_joined_parts: Count = 32
+    """Parts of an array that are put together, at most, where it becomes an update of another."""
+
+
 class Reassociation:
     """Sums of products (passes/sum_of_products.py, passes/factoring.py, passes/coefficients.py,
     passes/reassociate.py, passes/scaled_products.py, passes/ranges.py). Known: a call of a ufunc
@@ -205,6 +298,7 @@ class CostModel(
     Rewrites,
     Reassociation,
     Loops,
+    Layout,
 ):
     """All figures. No dataclass: with its sections that would take 10 ms to import."""
 

@@ -1,6 +1,7 @@
-"""Layout: what of a graph can be laid in stretches (`passes/stretches.py`), and where that pays.
+"""Flattening analysis: what of a graph can be done on flat slices (`passes/flattening.py`), and
+where that pays.
 
-What is computed of each other is a group, all of which is laid in stretches or nothing: parts of
+What is computed of each other is a group, all of which is done on flat slices or nothing: parts of
 arrays, arithmetic on them, parts of what that computes, what is put into arrays, and sums of all.
 """
 
@@ -10,45 +11,44 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.passes.areas import Area, Part, area_of, has_area, parents
-from tracejit.passes.emission import for_decisions, is_real, made_by
-from tracejit.passes.rows import Rows, Stretch, stretch_of
+from tracejit.passes.emission import is_real, made_by
+from tracejit.passes.slices import (
+    Area,
+    FlatSlice,
+    Part,
+    SliceRows,
+    area_of,
+    flat_slice_of,
+    has_area,
+    parents,
+)
 from tracejit.passes.sum_of_products import is_full
+from tracejit.support.cost_model import costs
 
 ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
 GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}
-"""What in the gaps of a stretch changes nothing where it is added to an array, or put in zeros."""
-LEAST_ELEMENTS = 256
-"""From as many elements on a part is laid in a stretch."""
-LEAST_UPDATES = 3
-"""As often at least something is put into arrays that is no more than a part of an array."""
-ROW = 50.0
-"""What a row costs that is gone through by itself, in nanoseconds; below what an element costs, a
-row whose gap is filled, and a statement."""
-ELEMENT = 0.25
-FILLED_ROW = 8.0
-STATEMENT = 700.0
+"""What changes nothing in the gaps of a flat slice that is added to an array, or put in zeros."""
 
 
-class Layout:
-    """What of a graph can be laid in stretches."""
+class Flattening:
+    """What of a graph can be done on flat slices."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.model = costs()
         self.outputs = set(graph.outputs)
-        self.kept = for_decisions(graph)
-        self.views: dict[Value, tuple[Value, Stretch]] = {}
+        self.views: dict[Value, tuple[Value, FlatSlice]] = {}
         """Parts of arrays, each with the array and where it lies in it."""
-        self.rows: dict[Value, Rows] = {}
+        self.rows: dict[Value, SliceRows] = {}
         """What may lie in rows: parts, and what is computed of them."""
-        self.updates: dict[Node, Stretch] = {}
+        self.updates: dict[Node, FlatSlice] = {}
         """Where an array is added to."""
         self.sums: dict[Node, tuple[Value, ...]] = {}
         """Sums of all, each with what has zeros in its gaps: what is added up, or its factors."""
         self._groups: dict[Value, Value] = {}
 
     def laid(self) -> set[Node]:
-        """The nodes that are better done in stretches."""
+        """The nodes that are better done on flat slices."""
         for node in self.graph.nodes:
             name = node.op.name
             if not (self.rows or name == "getitem") or not self._is_open(node):
@@ -84,29 +84,29 @@ class Layout:
         return laid
 
     def _is_open(self, node: Node) -> bool:
-        if node in self.kept or node.region or len(node.results) != 1:
+        if node.region or len(node.results) != 1:
             return False
         return is_real(node.results[0]) and node.results[0].type.sizes is None
 
     def _enter_view(self, value: Value) -> None:
-        if value.type.size < LEAST_ELEMENTS:
+        if value.type.size < self.model.least_flat_slice:
             return
         found = list(parents(value))
         if not found:
             return
         base, area = found[-1]
-        stretch = self._stretch_of(area, base)
-        if stretch is not None and stretch.rows.gaps:
-            self.views[value] = base, stretch
-            self.rows[value] = stretch.rows
+        flat_slice = self._flat_slice_of(area, base)
+        if flat_slice is not None and flat_slice.rows.gaps:
+            self.views[value] = base, flat_slice
+            self.rows[value] = flat_slice.rows
 
-    def _stretch_of(self, area: Area, value: Value) -> Stretch | None:
+    def _flat_slice_of(self, area: Area, value: Value) -> FlatSlice | None:
         """Where a part of an array lies: in the array made flat, or in the rows that it lies in."""
         shape = value.type.shape
         if value not in self._groups:
-            return stretch_of(area, shape)
+            return flat_slice_of(area, shape)
         rows = self.rows[value]
-        return stretch_of(area, (shape[0], *rows.lengths)) if rows.extents == shape else None
+        return flat_slice_of(area, (shape[0], *rows.lengths)) if rows.extents == shape else None
 
     def _enter_arithmetic(self, node: Node) -> None:
         result = node.results[0]
@@ -117,7 +117,7 @@ class Layout:
         (rows,) = found
         self._enter_result(node, rows)
 
-    def _enter_result(self, node: Node, rows: Rows) -> None:
+    def _enter_result(self, node: Node, rows: SliceRows) -> None:
         """A result that lies in rows, with all that it is computed of."""
         result = node.results[0]
         self.rows[result] = rows
@@ -138,27 +138,27 @@ class Layout:
             return
         rows = self.rows[value]
         whole = node.operands[0] if len(node.operands) > 1 else result
-        stretch = self._stretch_of(area, whole)
-        if stretch is not None and stretch.rows == rows:
-            self.updates[node] = stretch
+        flat_slice = self._flat_slice_of(area, whole)
+        if flat_slice is not None and flat_slice.rows == rows:
+            self.updates[node] = flat_slice
             if whole in self._groups:
                 self._enter_result(node, self.rows[whole])
         elif whole is result:
             self._enter_placed(node, area, rows)
 
-    def _enter_placed(self, node: Node, area: Area, rows: Rows) -> None:
+    def _enter_placed(self, node: Node, area: Area, rows: SliceRows) -> None:
         """What is put in zeros that are no longer than the rows that it lies in."""
         shape = node.results[0].type.shape
         if rows.extents != node.operands[0].type.shape:
             return
         if any(n >= length for n, length in zip(shape[1:], rows.lengths, strict=True)):
             return
-        stretch = stretch_of(area, (shape[0], *rows.lengths))
-        if stretch is not None and stretch.rows == rows:
-            self.updates[node] = stretch
-            self._enter_result(node, Rows(shape, rows.lengths))
+        flat_slice = flat_slice_of(area, (shape[0], *rows.lengths))
+        if flat_slice is not None and flat_slice.rows == rows:
+            self.updates[node] = flat_slice
+            self._enter_result(node, SliceRows(shape, rows.lengths))
 
-    def is_laid_out(self, value: Value) -> bool:
+    def is_flat(self, value: Value) -> bool:
         """Tell if a value is computed of parts, rather than a part or a whole array."""
         return value in self._groups
 
@@ -181,12 +181,12 @@ class Layout:
         """The time that a group saves, in nanoseconds."""
         if (
             not any(map(self._is_strided, nodes))
-            and sum(node in self.updates for node in nodes) < LEAST_UPDATES
+            and sum(node in self.updates for node in nodes) < self.model.least_slice_updates
         ):
             return 0.0
-        inside = set(nodes)
-        entering: dict[Value, Rows] = {}
-        leaving: dict[Value, Rows] = {}
+        inside, model = set(nodes), self.model
+        entering: dict[Value, SliceRows] = {}
+        leaving: dict[Value, SliceRows] = {}
         filled: set[Value] = set()
         gain = 0.0
         for node in nodes:
@@ -195,9 +195,9 @@ class Layout:
                 filled.update(self.sums[node])
                 continue
             rows = self.updates[node].rows if node in self.updates else self.rows[result]
-            gain -= rows.gaps * ELEMENT
+            gain -= rows.gaps * model.flat_element
             if node in self.updates or self._is_strided(node):
-                gain += rows.number * ROW
+                gain += rows.number * model.slice_row
             if node in self.updates:
                 filled.add(node.operands[-1])
             else:
@@ -208,10 +208,16 @@ class Layout:
             if result in self.outputs or not inside.issuperset(self._users(result, readers)):
                 leaving[result] = self.rows[result]
         for rows in (*entering.values(), *leaving.values(), *leaving.values()):
-            gain -= rows.number * ROW + rows.size * ELEMENT + STATEMENT
+            gain -= (
+                rows.number * model.slice_row
+                + rows.size * model.flat_element
+                + model.flat_statement
+            )
         for value in filled:
             rows = self.rows[value]
-            gain -= sum(rows.size // n * FILLED_ROW + STATEMENT for _, n in rows.levels)
+            gain -= sum(
+                rows.size // n * model.filled_row + model.flat_statement for _, n in rows.levels
+            )
         return gain
 
     def _users(self, value: Value, readers: dict[Value, list[Node]]) -> Iterator[Node]:

@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tracejit as tj
-from tests.against_exact import assert_close
+from tests.against_exact import assert_close, assert_close_to_exact
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes import long_axis
+from tracejit.passes import layout_analysis
+from tracejit.passes.axes import swapped
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.long_axis import is_turn, put_long_axis_last
+from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.simplify import simplify
+from tracejit.support.cost_model import assuming
 
 ROWS = 3000
 EDGES = [0.0, -0.0, 1.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan]
@@ -104,7 +106,7 @@ def tall(graph: Graph) -> list[str]:
     return [
         node.op.name
         for node in graph.nodes
-        if long_axis.is_tall(node.results[0].type) and node.op.view_of is None
+        if layout_analysis.is_tall(node.results[0].type) and node.op.view_of is None
     ]
 
 
@@ -114,7 +116,7 @@ def test_all_is_turned(f: Any, dtype: str) -> None:
     """Nothing of short rows is left but what is handed out."""
     args = arguments(dtype=dtype)
     graph = graph_of(f, *args)
-    turned = drop_dead(put_long_axis_last(graph))
+    turned = drop_dead(assign_layouts(graph))
     verify(turned)
     assert tall(graph)
     assert tall(turned) == (["copy"] if f is handed_out else [])
@@ -153,7 +155,7 @@ def test_sums_over_stacks_that_are_not_turned(keepdims: bool) -> None:
 
     args = [normal(90, 30, 3), normal(90, 1, 3), normal(90, 1, 3)]
     graph = graph_of(f, *args)
-    turned = drop_dead(put_long_axis_last(graph))
+    turned = drop_dead(assign_layouts(graph))
     verify(turned)
     assert ops_of(turned) != ops_of(graph)
     for found, expected in zip(interpret(turned, *args), f(*args), strict=True):
@@ -170,7 +172,7 @@ def test_reductions_over_no_axis() -> None:
 
     for x in (normal(3000, 3), normal(5, 600, 3)):
         args = [x, normal(3), normal(3)]
-        turned = verify(drop_dead(put_long_axis_last(graph_of(f, *args))))
+        turned = verify(drop_dead(assign_layouts(graph_of(f, *args))))
         assert "ascontiguousarray" in ops_of(turned)
         for found, expected in zip(interpret(turned, *args), f(*args), strict=True):
             assert_close(found, expected, None)
@@ -182,7 +184,7 @@ def test_turned_by_a_single_copy() -> None:
     def f(x: Any, a: Any, b: Any) -> Any:
         return np.sum(np.tanh(x * a + b), axis=1) - np.sum((x - b) * b * a, axis=1)
 
-    turned = drop_dead(put_long_axis_last(graph_of(f, *arguments())))
+    turned = drop_dead(assign_layouts(graph_of(f, *arguments())))
     assert ops_of(turned).count("ascontiguousarray") == 1
 
 
@@ -202,11 +204,15 @@ def test_products_that_are_only_read_turned(name: str) -> None:
     f, is_turned = PRODUCTS[name]
     args = normal(900, 7), normal(7, 900)
     graph = graph_of(f, *args)
-    found = verify(drop_dead(put_long_axis_last(graph)))
+    found = verify(drop_dead(assign_layouts(graph)))
     assert (ops_of(found) != ops_of(graph)) == is_turned
     last = [node for node in found.nodes if node.op.name == "matmul"][-1]
     if is_turned:
-        assert not any(is_turn(node) and node.operands == last.results for node in found.nodes)
+        order = swapped(last.results[0].type.ndim)
+        assert not any(
+            node.params.get("axes") == order and node.operands == last.results
+            for node in found.nodes
+        )
     for one, other in zip(interpret(found, *args), interpret(graph, *args), strict=True):
         assert_close(one, other, None)
 
@@ -218,7 +224,7 @@ def test_numbers_of_rows_that_are_negated() -> None:
         x = np.tanh((x - a) * b) * a + b
         return np.sum(-np.max(x, axis=1)[:, None] * x, axis=1)
 
-    turned = drop_dead(put_long_axis_last(graph_of(f, *arguments())))
+    turned = drop_dead(assign_layouts(graph_of(f, *arguments())))
     assert ops_of(turned).count("transpose") == 1
 
 
@@ -234,6 +240,10 @@ def handed_out_at_once(x: Any, a: Any, b: Any) -> Any:
 
 STAYS = {
     "a single operation": (small, arguments(3000, 10)),
+    "extremes of long rows": (lambda x, a, b: np.max(x, axis=1), arguments(200, 100)),
+    "extremes of few rows": (lambda x, a, b: np.max(x, axis=1), arguments(20, 10)),
+    "extremes of columns": (lambda x, a, b: np.max(x, axis=0), arguments(200, 10)),
+    "sums of what is given": (lambda x, a, b: np.sum(x, axis=1), arguments()),
     "rows are handed out": (handed_out_at_once, arguments(3000, 10)),
     "few rows": (standardised, arguments(15)),
     "little gain": (standardised, arguments(40)),
@@ -242,7 +252,7 @@ STAYS = {
     "rows of one element": (standardised, arguments(3000, 1)),
     "no rows": (standardised, [np.ones((0, 3)), np.ones(3), np.ones(3)]),
     "rows of nothing": (handed_out, [np.ones((3000, 0)), np.ones(0), np.ones(0)]),
-    "rows for tiles": (standardised, arguments(100_000)),
+    "rows for tiles, not so short": (standardised, arguments(30_000, 10)),
     "complex numbers": (handed_out, [one + 0.5j for one in arguments()]),
     "half precision": (handed_out, arguments(dtype="f2")),
     "whole numbers": (lambda x, a, b: np.max(x * a + b, axis=1), [np.ones((3000, 3), int)] * 3),
@@ -260,7 +270,7 @@ STAYS = {
 @pytest.mark.parametrize(("f", "args"), STAYS.values(), ids=STAYS)
 def test_what_stays(f: Any, args: list[Any]) -> None:
     graph = graph_of(f, *args)
-    assert ops_of(drop_dead(put_long_axis_last(graph))) == ops_of(graph)
+    assert ops_of(drop_dead(assign_layouts(graph))) == ops_of(graph)
 
 
 def test_free_sizes_stay() -> None:
@@ -318,6 +328,30 @@ def test_arguments_in_any_layout(order: str) -> None:
     np.testing.assert_array_equal(given, before)
 
 
+EXTREMES = {
+    "maximum of rows": (lambda x: np.max(x, axis=1), (200, 7), ["max"]),
+    "maximum of rows kept": (
+        lambda x: np.max(x, axis=1, keepdims=True),
+        (200, 7),
+        ["max", "transpose"],
+    ),
+    "minimum of rows of stacks": (lambda x: np.min(x, axis=-1), (20, 30, 4), ["min"]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("f", "shape", "ops"), EXTREMES.values(), ids=EXTREMES)
+def test_extremes_of_what_is_given(f: Any, shape: Any, ops: list[str], dtype: str) -> None:
+    """They are those of the columns of a copy."""
+    x = normal(*shape, dtype=dtype)
+    graph = graph_of(f, x)
+    moved = verify(drop_dead(assign_layouts(graph)))
+    assert ops_of(moved) == ["transpose", "ascontiguousarray", *ops]
+    x.reshape(-1)[[3, 40, 60]] = np.nan, np.inf, -np.inf
+    (expected,), (found,) = interpret(graph, x), interpret(moved, x)
+    assert found.tobytes() == expected.tobytes()
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(range(len(TURNED))),
@@ -332,9 +366,8 @@ def test_infinities_and_nan_stay_where_they_are(
     graph = _graph(number, dtype)
     for value, place in special:
         args[place].reshape(-1)[random.randrange(args[place].size)] = value
-    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_axis, "LEAST_GAIN", -1e9)
-        turned = drop_dead(put_long_axis_last(graph))
+    with np.errstate(all="ignore"), assuming(least_moved_gain=-1e9):
+        turned = drop_dead(assign_layouts(graph))
         assert ops_of(turned) != ops_of(graph)
         pairs = zip(interpret(graph, *args), interpret(turned, *args), strict=True)
         for expected, found in pairs:
@@ -342,6 +375,108 @@ def test_infinities_and_nan_stay_where_they_are(
             finite = np.isfinite(expected)
             np.testing.assert_array_equal(found[~finite], expected[~finite])
             assert np.all(np.isfinite(found[finite]))
+
+
+def _projected(p: Any, c: Any) -> Any:
+    """A point seen by a camera."""
+    q = c[:3] * p + c[3:6]
+    r = q[:2] / (1.0 + q[2] ** 2)
+    return r * (1.0 + c[6] * np.sum(r * r)) - c[7:9]
+
+
+def blocks(points: Any, cameras: Any) -> Any:
+    """The Jacobian of each observation, of shape (n, 2, 3), and the normal equations."""
+    j = tj.vmap(tj.jacobian(_projected))(points, cameras)
+    return j, j.mT @ j
+
+
+def cloud(x: Any, turn: Any, weights: Any) -> Any:
+    """Directions of the points of a cloud from their middle."""
+    d = x @ turn.T
+    d = d - np.mean(d, axis=0)
+    d = d / np.sqrt(np.sum(d * d, axis=1) + 0.1)[:, None]
+    return weights * np.sum(d * np.roll(d, 1, axis=0), axis=1)
+
+
+def image(x: Any, gain: Any, bias: Any) -> Any:
+    """Saturation and luminance."""
+    y = x * gain + bias
+    top, low = np.max(y, axis=-1, keepdims=True), np.min(y, axis=-1, keepdims=True)
+    gray = np.sum(y * np.array([0.3, 0.6, 0.1]), axis=-1)
+    return ((top - low) / (np.abs(top) + 1.0))[..., 0] * gray, y - gray[..., None]
+
+
+def small_matrices(a: Any, b: Any) -> Any:
+    """Products of matrices of three rows, made of length one."""
+    c = a @ b @ a.mT
+    return c / np.sqrt(np.sum(c * c, axis=(-1, -2)) + 1.0)[:, None, None] - np.eye(3)
+
+
+LARGER: dict[str, tuple[Any, list[Any]]] = {
+    "blocks": (blocks, [normal(2000, 3), normal(2000, 9)]),
+    "cloud": (cloud, [normal(5000, 3), normal(3, 3), normal(5000)]),
+    "image": (image, [normal(64, 96, 3), normal(3), normal(3)]),
+    "small matrices": (small_matrices, [normal(1500, 3, 3), normal(1500, 3, 3)]),
+    "large cloud": (cloud, [normal(50_000, 3), normal(3, 3), normal(50_000)]),
+}
+
+
+def loops(graph: Graph, args: list[Any]) -> int:
+    """How many inner loops NumPy goes through in elementwise operations, and how many small
+    matrices it multiplies."""
+    count = 0
+
+    def observe(node: Any, operands: Any, results: Any) -> None:
+        nonlocal count
+        if node.op.batch == "elementwise":
+            arrays = [np.asarray(x) for x in (*operands, *results)]
+            count += sum(1 for _ in np.nditer(arrays, flags=["external_loop"]))
+        elif node.op.name == "matmul":
+            count += int(np.prod(results[0].shape[:-2]))
+
+    interpret(graph, *args, observe=observe)
+    return count
+
+
+@pytest.mark.parametrize("name", LARGER.keys() - {"blocks"})
+def test_loops_are_long(name: str) -> None:
+    """Of thousands of inner loops a few are left; what comes in and goes out is copied once."""
+    f, args = LARGER[name]
+    graph = graph_of(f, *args)
+    moved = drop_dead(assign_layouts(graph))
+    assert loops(graph, args) > 3000
+    assert loops(moved, args) < 0.02 * loops(graph, args)
+    copies = [node for node in moved.nodes if node.op.name in ("copy", "ascontiguousarray")]
+    assert len(copies) <= len(args) + len(graph.outputs)
+
+
+def test_loops_of_blocks_are_long() -> None:
+    """In the kernel, nothing is left that goes through rows of two or three."""
+    args = LARGER["blocks"][1]
+    kernel = tj.function(blocks, cache=False)
+    kernel(*args)
+    text = kernel.kernels[-1].source
+    assert "[..., None]" not in text
+    assert text.count(".copy()") == 2
+    assert 'einsum("acd,abd->cbd"' in text or "einsum(" in text
+
+
+@pytest.mark.parametrize(("f", "args"), LARGER.values(), ids=LARGER)
+def test_larger_programs(f: Any, args: list[Any]) -> None:
+    assert_close_to_exact(f, args)
+    if f is not blocks:
+        assert_close_to_exact(loss_of_all(f), args, len(args))
+
+
+def loss_of_all(f: Any) -> Any:
+    """A number that depends on all results, of several too."""
+
+    def loss(*args: Any) -> Any:
+        results = f(*args)
+        results = results if isinstance(results, tuple) else (results,)
+        return sum(np.sum(np.sin(one) + one * one) for one in results)
+
+    return loss
 
 
 _graphs: dict[tuple[int, str], Graph] = {}

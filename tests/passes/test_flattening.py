@@ -1,4 +1,4 @@
-"""Parts of rows in stretches: what is laid in them, to the bit but for sums, and what stays."""
+"""Parts of rows on flat slices: what is laid in them, to the bit but for sums, and what stays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from tests.against_exact import assert_close, assert_close_to_exact, code, with_
 from tests.interpret import interpret, record
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes import layout
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.insets import keep_edges
+from tracejit.passes.flattening import flatten_slices
+from tracejit.passes.flattening_analysis import Flattening
 from tracejit.passes.simplify import simplify
-from tracejit.passes.stretches import lay_in_stretches
+from tracejit.passes.slice_updates import update_slices
+from tracejit.support.cost_model import assuming
 
 Program = Callable[..., Any]
 SHAPES = ((30, 40), (12, 5, 9), (5, 6, 3, 4))
@@ -25,19 +26,19 @@ SHAPES = ((30, 40), (12, 5, 9), (5, 6, 3, 4))
 
 @pytest.fixture
 def every(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All that can be is laid in stretches."""
-    monkeypatch.setattr(layout, "LEAST_ELEMENTS", 1)
-    monkeypatch.setattr(layout.Layout, "gain", lambda *given: 1.0)
-    return
+    """All that can be is laid on flat slices."""
+    monkeypatch.setattr(Flattening, "gain", lambda *given: 1.0)
+    with assuming(least_flat_slice=1):
+        yield
 
 
 def graph_of(f: Program, *args: Any) -> Graph:
     """The graph of a call, as it comes to the pass."""
-    return keep_edges(drop_dead(simplify(record(f, *args)[0])))
+    return update_slices(drop_dead(simplify(record(f, *args)[0])))
 
 
 def laid(graph: Graph) -> Graph:
-    return verify(drop_dead(lay_in_stretches(graph)))
+    return verify(drop_dead(flatten_slices(graph)))
 
 
 def around(u: Any) -> Any:
@@ -210,7 +211,7 @@ OTHERS: dict[str, Program] = {
 def test_what_stays(f: Program) -> None:
     rng = np.random.default_rng(0)
     graph = graph_of(f, rng.normal(size=(30, 40)), rng.normal(size=(30, 40)))
-    assert lay_in_stretches(graph) is graph
+    assert flatten_slices(graph) is graph
 
 
 def step(u: Any, c: Any) -> Any:
@@ -230,12 +231,12 @@ def one(u: Any, c: Any) -> Any:
 )
 def test_where_it_pays(f: Program, shape: tuple[int, ...], pays: bool) -> None:
     graph = graph_of(f, np.ones(shape), np.ones([n - 2 for n in shape]))
-    assert (lay_in_stretches(graph) is not graph) == pays
+    assert (flatten_slices(graph) is not graph) == pays
 
 
 def test_wide_gaps_do_not_pay() -> None:
     graph = graph_of(lambda u: u[1:, 1:40] * u[:-1, 1:40] - u[1:, 2:41], np.ones((50, 2000)))
-    assert lay_in_stretches(graph) is graph
+    assert flatten_slices(graph) is graph
 
 
 def test_free_sizes_stay() -> None:

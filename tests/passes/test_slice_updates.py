@@ -17,8 +17,8 @@ from tests.interpret import interpret, record
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.insets import keep_edges
 from tracejit.passes.simplify import simplify
+from tracejit.passes.slice_updates import update_slices
 
 Step = Callable[[Any, Any], Any]
 
@@ -72,7 +72,7 @@ def test_own_edges_stay(step: Step, shape: Any, inside: Any, ops: list[str], dty
         return step(np.exp(x), v)
 
     graph = graph_of(f, x, v)
-    new = verify(drop_dead(keep_edges(graph)))
+    new = verify(drop_dead(update_slices(graph)))
     assert ops_of(new) == ops
     for special in (0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-300):
         with np.errstate(all="ignore"):
@@ -95,17 +95,17 @@ OTHERS: dict[str, Step] = {
 @pytest.mark.parametrize("step", OTHERS.values(), ids=OTHERS)
 def test_what_is_joined_still(step: Step) -> None:
     graph = graph_of(lambda x, v: step(np.exp(x), v), np.ones(9), np.ones(7))
-    assert "concatenate" in ops_of(drop_dead(keep_edges(graph)))
+    assert "concatenate" in ops_of(drop_dead(update_slices(graph)))
 
 
 def test_an_argument_is_not_copied_for_it() -> None:
     graph = graph_of(line, np.ones(9), np.ones(7))
-    assert ops_of(drop_dead(keep_edges(graph))) == ["concatenate"]
+    assert ops_of(drop_dead(update_slices(graph))) == ["concatenate"]
 
 
 def test_integers_stay() -> None:
     graph = graph_of(lambda x, v: line(x * 2, v), np.arange(9), np.arange(7))
-    assert "concatenate" in ops_of(drop_dead(keep_edges(graph)))
+    assert "concatenate" in ops_of(drop_dead(update_slices(graph)))
 
 
 def flow(u: Any, c: Any) -> Any:

@@ -14,7 +14,7 @@ from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.simplify import simplify
-from tracejit.passes.windows import show_windows
+from tracejit.passes.sliding_windows import view_windows
 
 
 def graph_of(f: Any, *args: Any) -> Graph:
@@ -62,7 +62,7 @@ SHOWN = {
 def test_what_is_shown(f: Any, shape: Any, count: int, dtype: str) -> None:
     x = (normal(*shape) * 9.0).astype(dtype)
     graph = graph_of(f, x)
-    shown = drop_dead(show_windows(graph))
+    shown = drop_dead(view_windows(graph))
     verify(shown)
     assert ops_of(shown).count("windows") == count
     (expected,), (found,) = interpret(graph, x), interpret(shown, x)
@@ -89,7 +89,7 @@ STAYS = {
 
 @pytest.mark.parametrize(("f", "shape"), STAYS.values(), ids=STAYS)
 def test_what_stays(f: Any, shape: Any) -> None:
-    assert "windows" not in ops_of(drop_dead(show_windows(graph_of(f, normal(*shape)))))
+    assert "windows" not in ops_of(drop_dead(view_windows(graph_of(f, normal(*shape)))))
 
 
 @pytest.mark.parametrize("make", [np.ascontiguousarray, np.asfortranarray, lambda x: x[::-1]])

@@ -1,4 +1,4 @@
-"""Windows: parts of an array that are next to each other, put together, are windows over it.
+"""Sliding windows: parts of an array next to each other, put together, are windows over it.
 
 Patches of images and lagged rows are made by a concatenation of slices, each one place further on.
 Of every slice NumPy copies a few channels at a time. Where the last axes of the array lie in a row,
@@ -15,7 +15,7 @@ IR in -> IR out:
 ...   b  f8[4999,3] = getitem x  index=(('slice', 1, None, None),)
 ...   z  f8[4999,6] = concatenate a b  axis=1
 ... ''', OPS)
->>> print(print_graph(drop_dead(show_windows(graph))), end="")
+>>> print(print_graph(drop_dead(view_windows(graph))), end="")
 graph f(x: f8[5000,3]) -> z: f8[4999,6]
   z_1  f8[15000]  = reshape x  shape=(15000,)
   z_2  f8[4999,6] = windows z_1  size=6 first=0 step=3 count=4999
@@ -27,21 +27,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.areas import Part, index_of, parents
 from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
-
-LEAST_ELEMENTS = 16_384
-CHANNELS = range(2, 17)
-"""One number at a time NumPy copies in a loop of its own, and many are copied as fast as ever."""
+from tracejit.passes.slices import Part, index_of, parents
+from tracejit.support.cost_model import costs
 
 
-def show_windows(graph: Graph) -> Graph:
+def view_windows(graph: Graph) -> Graph:
     """`graph` with slices that follow one another put together as windows."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         type = node.results[0].type
-        if type.sizes is not None or type.size < LEAST_ELEMENTS:
+        if type.sizes is not None or type.size < costs().least_windows:
             return None
         if node.params["axis"] != type.ndim - 1:
             return None
@@ -77,7 +74,11 @@ def _slice(value: Value) -> Part | None:
     if part is None or part.value.type.ndim < 2 or part.value.type.form != "array":
         return None
     channels = part.value.type.shape[-1]
-    return part if part.area[-1] == (0, channels) and channels in CHANNELS else None
+    return (
+        part
+        if part.area[-1] == (0, channels) and 1 < channels <= costs().most_window_channels
+        else None
+    )
 
 
 def _follows(before: Part | None, after: Part | None) -> bool:

@@ -1,4 +1,4 @@
-"""Layout: what is laid in stretches together."""
+"""Flattening analysis: what is done on flat slices together."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from tests.interpret import record
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.layout import Layout
+from tracejit.passes.flattening_analysis import Flattening
 
 
 def laid(f: Any, *shapes: tuple[int, ...]) -> list[str]:
     """The ops that are laid, in order."""
     graph = drop_dead(record(f, *[np.ones(shape) for shape in shapes])[0])
-    found = Layout(graph).laid()
+    found = Flattening(graph).laid()
     return [node.op.name for node in graph.nodes if node in found]
 
 

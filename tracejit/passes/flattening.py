@@ -1,18 +1,18 @@
-'''Stretches: a part of each row of an array as one stretch of its elements in a row.
+'''Flattening of strided slices: a part of each row of an array as one slice of the flat array.
 
 A part u[a:b, c:d] of an array has gaps between its rows, and NumPy goes through it row by row.
-With what lies in the gaps it is one stretch of the array made flat, which it goes through several
+With what lies in the gaps it is one slice of the array made flat, which it goes through several
 times as fast: u.ravel()[start:stop]. What is added, subtracted and multiplied of such parts is
-computed in stretches, parts of that are stretches again, and they are added to arrays so. An array
-that is no part of another but of the same shape gets gaps with zeros.
+computed of flat slices, parts of that are flat slices again, and they are added to arrays so. An
+array that is no part of another but of the same shape gets gaps with zeros.
 
-No element in a gap reaches a result, so that every bit stays what it is. Before a stretch is added
-to an array its gaps are filled with the zero that leaves every number what it is, -0.0 among them:
-whatever the gaps hold, infinities and nan included, ends there. Before it replaces a part of an
-array they are filled with what lies between the rows of that. What something else reads is taken
-out of its stretch. In a gap stand numbers that NumPy would not have computed: an overflow there may
-be warned of, as no warnings of kernels are promised; where warnings are errors, the call is made
-again without the kernel. So nothing is computed there but sums and products.
+No element in a gap reaches a result, so that every bit stays what it is. Before a flat slice is
+added to an array its gaps are filled with the zero that leaves every number what it is, -0.0 among
+them: whatever the gaps hold, infinities and nan included, ends there. Before it replaces a part of
+an array they are filled with what lies between the rows of that. What something else reads is taken
+out of its flat slice. In a gap stand numbers that NumPy would not have computed: an overflow there
+may be warned of, as no warnings of kernels are promised; where warnings are errors, the call is
+made again without the kernel. So nothing is computed there but sums and products.
 
 IR in -> IR out:
 
@@ -25,7 +25,7 @@ IR in -> IR out:
 ...   d    f8[97,97] = add a b
 ...   z    f8[99,99] = add_slice u d  index=(('slice', 1, 98, None), ('slice', 1, 98, None))
 ... """, OPS)
->>> print(print_graph(drop_dead(lay_in_stretches(graph))), end="")
+>>> print(print_graph(drop_dead(flatten_slices(graph))), end="")
 graph f(u: f8[99,99]) -> z: f8[99,99]
   u_flat_1  f8[9801]  = ravel u
   a_1       f8[9601]  = getitem u_flat_1  index=(('slice', 99, 9700, None),)
@@ -45,30 +45,30 @@ from typing import Any
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import emit
-from tracejit.passes.layout import ARITHMETIC, GAPS, Layout
+from tracejit.passes.flattening_analysis import ARITHMETIC, GAPS, Flattening
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.rows import Rows, Stretch
+from tracejit.passes.slices import FlatSlice, SliceRows
 from tracejit.passes.sum_of_products import is_full
 
 
-def lay_in_stretches(graph: Graph) -> Graph:
-    """`graph` with arithmetic on parts of the rows of arrays done in stretches."""
-    layout = Layout(graph)
+def flatten_slices(graph: Graph) -> Graph:
+    """`graph` with arithmetic on parts of the rows of arrays done on flat slices."""
+    layout = Flattening(graph)
     laid = layout.laid()
     if not laid:
         return graph
-    return rebuild(graph, _Layer(graph, layout, laid).rewrite)
+    return rebuild(graph, _Flattener(graph, layout, laid).rewrite)
 
 
-class _Layer:
-    """The rewriting of a graph, of which the nodes `laid` are done in stretches."""
+class _Flattener:
+    """The rewriting of a graph, of which the nodes `laid` are done on flat slices."""
 
-    def __init__(self, graph: Graph, layout: Layout, laid: set[Node]) -> None:
+    def __init__(self, graph: Graph, layout: Flattening, laid: set[Node]) -> None:
         self.layout = layout
         self.laid = laid
         self.known: dict[Value, Value] = {}
-        self.stretches: dict[Value, Value] = {}
-        self.spread: dict[tuple[Value, Rows], Value] = {}
+        self.flat_slices: dict[Value, Value] = {}
+        self.spread: dict[tuple[Value, SliceRows], Value] = {}
         """What has gaps with zeros in these rows."""
         self.flat: dict[Value, Value] = {}
         """Whole arrays made flat."""
@@ -77,7 +77,7 @@ class _Layer:
         self.read: set[Value] = set()
         self.left = set(graph.outputs)
         self.filled: dict[Value, str] = {}
-        """The number in the gaps of a stretch."""
+        """The number in the gaps of a flat slice."""
         summed = [node for node in layout.sums if node in laid]
         self.products = {node.operands[0] for node in summed if len(layout.sums[node]) > 1}
         """What is added up and no more, whose factors have zeros in their gaps."""
@@ -88,15 +88,17 @@ class _Layer:
                 self.left.update(node.operands)
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Any:
-        """What stands for a node: where nothing reads it but stretches, the node itself, which is
+        """What stands for a node: where nothing reads it but flat slices, the node itself, which is
         dropped."""
         self.known.update(zip(node.operands, operands, strict=True))
         result = node.results[0] if len(node.results) == 1 else None
         if result in self.layout.views and result in self.read:
             assert result is not None
-            base, stretch = self.layout.views[result]
+            base, flat_slice = self.layout.views[result]
             whole = self._home(new, node, base)
-            self.stretches[result] = emit(new, node, "getitem", (whole,), index=stretch.selection)
+            self.flat_slices[result] = emit(
+                new, node, "getitem", (whole,), index=flat_slice.selection
+            )
             return None
         if result is None or node not in self.laid:
             return self._of_wholes(new, node)
@@ -108,23 +110,23 @@ class _Layer:
             for value in node.operands:
                 self._filled(new, node, value, 0.0)
         rows = self.layout.rows[result]
-        stretches = tuple(self._stretch(new, node, value, rows) for value in node.operands)
-        value = emit(new, node, node.op.name, stretches, **node.params)
-        return self._known_stretch(new, node, value)
+        flat_slices = tuple(self._flat_slice(new, node, value, rows) for value in node.operands)
+        value = emit(new, node, node.op.name, flat_slices, **node.params)
+        return self._known_slice(new, node, value)
 
-    def _known_stretch(self, new: Graph, node: Node, value: Value) -> Sequence[Value] | None:
-        """The result of a node, which is there as a stretch."""
+    def _known_slice(self, new: Graph, node: Node, value: Value) -> Sequence[Value] | None:
+        """The result of a node, which is there as a flat slice."""
         result = node.results[0]
         _be_called(value, result)
-        self.stretches[result] = value
+        self.flat_slices[result] = value
         if result not in self.left:
             return None
         return (_taken_out(new, node, value, self.layout.rows[result]),)
 
     def _home(self, new: Graph, node: Node, value: Value) -> Value:
-        """What the parts of an array lie in: the array as a stretch, or made flat."""
-        if self.layout.is_laid_out(value):
-            return self.stretches[value]
+        """What the parts of an array lie in: the array as a flat slice, or made flat."""
+        if self.layout.is_flat(value):
+            return self.flat_slices[value]
         return self._whole(new, node, value)
 
     def _whole(self, new: Graph, node: Node, value: Value) -> Value:
@@ -134,72 +136,72 @@ class _Layer:
             self.flat[value] = _named(flat, value, "_flat")
         return self.flat[value]
 
-    def _stretch(self, new: Graph, node: Node, value: Value, rows: Rows) -> Value:
-        """An operand as a stretch; numbers stay."""
+    def _flat_slice(self, new: Graph, node: Node, value: Value, rows: SliceRows) -> Value:
+        """An operand as a flat slice; numbers stay."""
         if not value.type.shape:
             return self.known[value]
-        if value in self.stretches:
-            return self.stretches[value]
+        if value in self.flat_slices:
+            return self.flat_slices[value]
         if (value, rows) not in self.spread:
-            self.spread[value, rows] = _spread(new, node, self.known[value], rows)
+            self.spread[value, rows] = _with_gaps(new, node, self.known[value], rows)
         return self.spread[value, rows]
 
     def _updated(self, new: Graph, node: Node) -> Sequence[Value] | None:
         """An array of which a part is added to, made of itself made flat."""
-        value, stretch = node.operands[-1], self.layout.updates[node]
+        value, flat_slice = node.operands[-1], self.layout.updates[node]
         wholes = tuple(self._home(new, node, whole) for whole in node.operands[:-1])
         result = node.results[0]
-        is_stretch = self.layout.is_laid_out(result)
-        params = {**node.params, "index": stretch.selection}
+        is_flat_slice = self.layout.is_flat(result)
+        params = {**node.params, "index": flat_slice.selection}
         if not wholes:
-            size = self.layout.rows[result].size if is_stretch else result.type.size
+            size = self.layout.rows[result].size if is_flat_slice else result.type.size
             params["shape"] = (size,)
         if node.op.name in GAPS:
             added = self._filled(new, node, value, GAPS[node.op.name])
         else:
-            added = self._replacing(new, node, stretch, wholes)
+            added = self._replacing(new, node, flat_slice, wholes)
         flat = emit(new, node, node.op.name, (*wholes, added), **params)
-        if is_stretch:
-            return self._known_stretch(new, node, flat)
+        if is_flat_slice:
+            return self._known_slice(new, node, flat)
         return (self._known_flat(new, node, flat),)
 
     def _summed(self, new: Graph, node: Node) -> Value:
-        """The sum of all that counts in a stretch."""
+        """The sum of all that counts in a flat slice."""
         value = node.operands[0]
         if value not in self.products:
             self._filled(new, node, value, 0.0)
-        return emit(new, node, "sum", (self.stretches[value],), **{**node.params, "axis": (0,)})
+        return emit(new, node, "sum", (self.flat_slices[value],), **{**node.params, "axis": (0,)})
 
     def _filled(self, new: Graph, node: Node, value: Value, zero: float) -> Value:
-        """A stretch with zeros in its gaps, which change nothing where `node` puts it."""
+        """A flat slice with zeros in its gaps, which change nothing where `node` puts it."""
         if self.filled.get(value) != str(zero):
             for used, length in self.layout.rows[value].levels:
                 self._fill(new, node, value, new.constant(zero), used, length)
             self.filled[value] = str(zero)
-        return self.stretches[value]
+        return self.flat_slices[value]
 
     def _replacing(
-        self, new: Graph, node: Node, stretch: Stretch, wholes: tuple[Value, ...]
+        self, new: Graph, node: Node, flat_slice: FlatSlice, wholes: tuple[Value, ...]
     ) -> Value:
-        """A stretch with that in its gaps which is there in the array that it is put into."""
+        """A flat slice with that in its gaps which is there in the array that it is put into."""
         value = node.operands[-1]
-        for used, length in stretch.rows.levels:
-            end = stretch.start + stretch.rows.size - used
-            index = (("slice", stretch.start or None, end, None),)
+        for used, length in flat_slice.rows.levels:
+            end = flat_slice.start + flat_slice.rows.size - used
+            index = (("slice", flat_slice.start or None, end, None),)
             gaps = emit(new, node, "getitem", wholes, index=index)
             self._fill(new, node, value, gaps, used, length)
         self.filled.pop(value, None)
-        return self.stretches[value]
+        return self.flat_slices[value]
 
     def _fill(
         self, new: Graph, node: Node, value: Value, gaps: Value, used: int, length: int
     ) -> None:
-        """Fill the gaps of one axis of a stretch."""
+        """Fill the gaps of one axis of a flat slice."""
         filled = emit(
-            new, node, "fill_gaps", (self.stretches[value], gaps), used=used, length=length
+            new, node, "fill_gaps", (self.flat_slices[value], gaps), used=used, length=length
         )
         _be_called(filled, value)
-        self.stretches[value] = filled
+        self.flat_slices[value] = filled
 
     def _known_flat(self, new: Graph, node: Node, flat: Value) -> Value:
         """The result of a node, which is there as a flat array."""
@@ -212,7 +214,7 @@ class _Layer:
     def _of_wholes(self, new: Graph, node: Node) -> Sequence[Value] | None:
         """Arithmetic on what is made flat is done on flat arrays, and so are sums of all."""
         arrays = [value for value in node.operands if value.type.shape]
-        if self.made.isdisjoint(arrays) or node.region or node in self.layout.kept:
+        if self.made.isdisjoint(arrays) or node.region:
             return None
         result = node.results[0]
         is_sum = is_full(node)
@@ -231,7 +233,7 @@ class _Layer:
 
 
 def _be_called(value: Value, like: Value) -> None:
-    """Let a stretch be called what it is a stretch of."""
+    """Let a flat slice be called what it is a flat slice of."""
     if not value.is_named:
         value.label, value.derived, value.base = like.label, like.derived, like.base
 
@@ -242,27 +244,27 @@ def _named(value: Value, like: Value, suffix: str) -> Value:
     return value
 
 
-def _spread(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
-    """An array as a stretch with zeros in its gaps."""
+def _with_gaps(new: Graph, node: Node, value: Value, rows: SliceRows) -> Value:
+    """An array as a flat slice with zeros in its gaps."""
     spread = _in_shape(new, node, value, rows.extents)
     shape = (rows.extents[0], *rows.lengths)
     spread = emit(new, node, "put_slice", (spread,), shape=shape, index=_used(rows))
     spread = emit(new, node, "ravel", (_named(spread, value, "_rows"),))
-    spread = emit(new, node, "getitem", (spread,), index=Stretch(0, rows).selection)
+    spread = emit(new, node, "getitem", (spread,), index=FlatSlice(0, rows).selection)
     return _named(spread, value, "_flat")
 
 
-def _taken_out(new: Graph, node: Node, value: Value, rows: Rows) -> Value:
-    """What a stretch holds, without its gaps."""
+def _taken_out(new: Graph, node: Node, value: Value, rows: SliceRows) -> Value:
+    """What a flat slice holds, without its gaps."""
     shape = (rows.extents[0], *rows.lengths)
-    size, index = math.prod(shape), Stretch(0, rows).selection
+    size, index = math.prod(shape), FlatSlice(0, rows).selection
     whole = emit(new, node, "put_slice", (value,), shape=(size,), index=index)
     whole = _in_shape(new, node, _named(whole, value, "_rows"), shape)
     part = emit(new, node, "getitem", (whole,), index=_used(rows))
     return _in_shape(new, node, part, node.results[0].type.shape)
 
 
-def _used(rows: Rows) -> tuple[object, ...]:
+def _used(rows: SliceRows) -> tuple[object, ...]:
     """The index of what counts in the rows."""
     return (FULL, *[("slice", None, extent, None) for extent in rows.extents[1:]])
 

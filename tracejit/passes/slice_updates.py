@@ -1,5 +1,5 @@
-'''Insets: an array put together of its own edges and a new inside is the array with that part
-replaced, and so is the sum of the edges of a cotangent in zeros and of what falls inside.
+'''In-place slice updates: an array put together of its own edges and a new inside is the array with
+that part replaced, and so is the sum of the edges of a cotangent in zeros and of what falls inside.
 
 Replacing writes into the array itself where nothing reads the old one any more, so that the edges
 of a state need not move from step to step. What was the inside before and something more is added
@@ -19,7 +19,7 @@ IR in -> IR out:
 ...   d    f8[1] = getitem u  index=(('slice', -1, None, None),)
 ...   z    f8[9] = concatenate a b_1 d  axis=0
 ... """, OPS)
->>> print(print_graph(drop_dead(keep_edges(graph))), end="")
+>>> print(print_graph(drop_dead(update_slices(graph))), end="")
 graph f(x: f8[9], c: f8[7]) -> z: f8[9]
   u  f8[9] = exp x
   z  f8[9] = add_item u c  index=(('slice', 1, 8, None),) unique=True
@@ -33,15 +33,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.areas import Area, Part, area_of, has_area, index_of, parents
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, readers_of
+from tracejit.passes.emission import emit, is_real, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.passes.slices import Area, Part, area_of, has_area, index_of, parents
+from tracejit.support.cost_model import costs
 
-LONGEST = 32
-"""How many parts an array is put together of at most."""
 
-
-class Inset(NamedTuple):
+class SliceUpdate(NamedTuple):
     """`base`, but that a part is `inside`, None where it is zero, and that `others` are added."""
 
     base: Value
@@ -50,19 +48,19 @@ class Inset(NamedTuple):
     others: Sequence[Part]
 
 
-def keep_edges(graph: Graph) -> Graph:
+def update_slices(graph: Graph) -> Graph:
     """`graph` with arrays that differ from another in their inside alone as updates of it."""
-    insets = _Search(graph).insets()
-    if not insets:
+    updates = _Search(graph).updates()
+    if not updates:
         return graph
-    changes = {node: _change(inset) for node, inset in insets.items()}
+    changes = {node: _change(update) for node, update in updates.items()}
     known: dict[Value, Value] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         known.update(zip(node.operands, operands, strict=True))
-        if node not in insets:
+        if node not in updates:
             return None
-        return (_updated(new, node, insets[node], changes[node], known),)
+        return (_updated(new, node, updates[node], changes[node], known),)
 
     return rebuild(graph, rewrite)
 
@@ -70,69 +68,70 @@ def keep_edges(graph: Graph) -> Graph:
 def _updated(
     graph: Graph,
     node: Node,
-    inset: Inset,
+    update: SliceUpdate,
     change: tuple[str, Value] | None,
     known: dict[Value, Value],
 ) -> Value:
-    """The value that an inset is, where `known` are the values of the new graph and `change` is
+    """The value that an update is, where `known` are the values of the new graph and `change` is
     what the part that was there before is changed by."""
-    base, inside = known[inset.base], inset.inside
-    index = index_of(inset.area, base.type.shape)
+    base, inside = known[update.base], update.inside
+    index = index_of(update.area, base.type.shape)
     name = "set_item"
     value = graph.constant(base.type.dtype.type(0)) if inside is None else known[inside]
     if change is not None:
         name, value = change[0], known[change[1]]
     whole = emit(graph, node, name, (base, value), index=index, unique=True)
-    for other, area in inset.others:
+    for other, area in update.others:
         index = index_of(area, base.type.shape)
         whole = emit(graph, node, "add_slice", (whole, known[other]), index=index)
     return whole
 
 
-def _change(inset: Inset) -> tuple[str, Value] | None:
+def _change(update: SliceUpdate) -> tuple[str, Value] | None:
     """What the inside adds to or subtracts from the part that was there before."""
-    inside = inset.inside
+    inside = update.inside
     made = None if inside is None else made_by(inside, "add", "subtract")
     if inside is None or made is None:
         return None
     name = f"{made.op.name}_item"
     for before, value in (made.operands, made.operands[::-1])[: 1 + (made.op.name == "add")]:
-        if value.type is inside.type and Part(inset.base, inset.area) in parents(before):
+        if value.type is inside.type and Part(update.base, update.area) in parents(before):
             return name, value
     return None
 
 
 class _Search:
-    """The insets of a graph."""
+    """The updates of a graph."""
 
     def __init__(self, graph: Graph) -> None:
         self.nodes = graph.nodes
-        self.kept = for_decisions(graph)
         self.uses = readers_of(graph)
         self.last = {value: k for k, node in enumerate(graph.nodes) for value in node.operands}
         self.last.update(dict.fromkeys(graph.outputs, len(graph.nodes)))
 
-    def insets(self) -> dict[Node, Inset]:
+    def updates(self) -> dict[Node, SliceUpdate]:
         """The nodes that make an array which is another but for its inside, each with that."""
-        found: dict[Node, Inset] = {}
+        found: dict[Node, SliceUpdate] = {}
         inner: set[Node] = set()
         for number in range(len(self.nodes) - 1, -1, -1):
             node = self.nodes[number]
-            if node in inner or node in self.kept or node.region:
+            if node in inner or node.region:
                 continue
-            inset = None
+            update = None
             if node.op.name == "concatenate" and is_real(node.results[0]):
-                inset = self._joined(node, number)
+                update = self._joined(node, number)
             elif node.op.name == "add_slice" and is_real(node.results[0]):
-                inset = self._added(node, inner)
-            if inset is not None:
-                found[node] = inset
+                update = self._added(node, inner)
+            if update is not None:
+                found[node] = update
         return found
 
-    def _joined(self, node: Node, number: int) -> Inset | None:
+    def _joined(self, node: Node, number: int) -> SliceUpdate | None:
         """What is put together by joining."""
         parts = list(self._pieces(node, node, tuple(0 for _ in node.results[0].type.shape)))
-        if not 1 < len(parts) <= LONGEST or not all(has_area(part) for part in parts):
+        if not 1 < len(parts) <= costs().most_joined_parts or not all(
+            has_area(part) for part in parts
+        ):
             return None
         base, own = _owner(parts, node.results[0])
         others = [part for part in parts if part not in own]
@@ -141,7 +140,7 @@ class _Search:
         is_nested = len(parts) > len(node.operands)
         if self.last[base] >= number or (base.node is None and not is_nested):
             return None
-        return Inset(base, others[0].area, others[0].value, ())
+        return SliceUpdate(base, others[0].area, others[0].value, ())
 
     def _pieces(self, node: Node, end: Node, start: tuple[int, ...]) -> Iterator[Part]:
         """The values that are joined, also by the joins that `node` alone reads."""
@@ -157,7 +156,7 @@ class _Search:
                 yield Part(value, area)
             offset[axis] += shape[axis]
 
-    def _added(self, node: Node, inner: set[Node]) -> Inset | None:
+    def _added(self, node: Node, inner: set[Node]) -> SliceUpdate | None:
         """What is added up in zeros, of which the edges are those of another array; `inner` has
         the nodes that are part of a longer sum."""
         parts = []
@@ -170,7 +169,7 @@ class _Search:
             if made is None or not self._is_inner(whole, node):
                 return None
             chain = made
-        if len(chain.operands) != 1 or len(parts) >= LONGEST:
+        if len(chain.operands) != 1 or len(parts) > costs().most_joined_parts - 1:
             return None
         parts.append((chain.operands[0], chain.params["index"]))
         whole = node.results[0]
@@ -187,12 +186,12 @@ class _Search:
         rest = [part for part in placed if part not in own]
         inside = next((part for part in rest if part.area == area), None)
         others = [part for part in rest if part is not inside]
-        return Inset(base, area, None if inside is None else inside.value, others)
+        return SliceUpdate(base, area, None if inside is None else inside.value, others)
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
         """Tell if nothing but `reader`, in the same part of the function, needs `value`."""
         node = value.node
-        if node is None or self.uses[value] > 1 or node in self.kept:
+        if node is None or self.uses[value] > 1:
             return False
         place = node.region, node.segment, node.tapes
         return place == (reader.region, reader.segment, reader.tapes)
