@@ -100,6 +100,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.forks": "tests/test_threads.py",
     "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
+    "tracejit.trace.capture.guard": "tests/trace/capture/test_guards.py",
     "tracejit.trace.capture.classes": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.containers": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
@@ -445,11 +446,13 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "choices", "diagonals", "insets", "layout", "log_sums", "long_axis", "reductions",
-                "scatters", "softplus", "solves", "triangles",
+                "axes", "choices", "conditions", "diagonals", "flat_indices",
+                "flattening_analysis", "insets", "layout", "layout_analysis", "log_sums",
+                "long_axis", "patterns", "reductions", "rewrites", "scatters", "slice_updates",
+                "softplus", "solves", "triangles",
             )
         ),
-        "to be replaced",
+        "not yet by traits",
     ),
 }  # fmt: skip
 

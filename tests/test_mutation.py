@@ -44,13 +44,15 @@ def test_a_fault_has_its_place_by_its_text(tmp_path: Path) -> None:
     with pytest.raises(FaultError, match="a sign: the text is not there once: gone"):
         place_of(fault, package)
     package_of(tmp_path, "def f(x):\n    return x\n", "def g(x):\n    return x\n")
-    with pytest.raises(FaultError, match="1 in .*module_0.py, 1 in .*module_1.py"):
+    with pytest.raises(FaultError, match=r"1 in .*module_0.py, 1 in .*module_1.py"):
         place_of(fault, package)
 
 
 def test_faults_are_chosen_by_words() -> None:
     assert chosen([]) == list(FAULTS)
-    assert [fault.name for fault in chosen(["parentheses"])] == ["a - (b - c) loses its parentheses"]
+    assert [fault.name for fault in chosen(["parentheses"])] == [
+        "a - (b - c) loses its parentheses"
+    ]
 
 
 def test_every_fault_changes_something_and_has_tests() -> None:

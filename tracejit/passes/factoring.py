@@ -8,12 +8,14 @@ where that costs less (tracejit/passes/sum_of_products.py); what has a name or a
 
 Of terms that are alike the one stays that costs least, times a number; they are collected only
 where what they are multiples of has one sign, so that inf and nan are where they were, but for
-numbers above 1e300 (float64): there a multiple overflows before a sum with other signs does. A factor
-that is taken out must be bounded (tracejit/passes/ranges.py), as `tanh(x)` is: with an infinite one
-`a * (b - d)` is infinite where `a * b - a * d` is nan. Of the factors that a term keeps all but one
-must be bounded: their product overflows where that one is near the largest number there is, and so
-may a sum of such; it underflows where the term does, too. What overflows to infinity or nan in
-NumPy's order alone may be finite, and infinite what is nan for an infinity times an underflow.
+numbers above 1e300 (float64): there a multiple overflows before a sum with other signs does.
+
+A factor that is taken out must be bounded (tracejit/passes/ranges.py), as `tanh(x)` is: with an
+infinite one `a * (b - d)` is infinite where `a * b - a * d` is nan. Of the factors that a term
+keeps all but one must be bounded: their product overflows where that one is near the largest number
+there is, and so may a sum of such; it underflows where the term does, too. What overflows to
+infinity or nan in NumPy's order alone may be finite, and infinite what is nan for an infinity times
+an underflow.
 
 IR in -> IR out:
 
