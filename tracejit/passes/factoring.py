@@ -126,7 +126,7 @@ class Shared(NamedTuple):
 
 def factor_sums(graph: Graph) -> Graph:
     """`graph` with like terms collected, and factors taken out of sums."""
-    return rebuild(graph, _Factoring(graph).rewrite, ops=(*PRODUCTS, *SUMS))
+    return rebuild(graph, _Factoring(graph).rewrite, ops={*PRODUCTS, *SUMS})
 
 
 class _Factoring:
