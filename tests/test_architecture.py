@@ -449,8 +449,7 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "choices", "conditions", "diagonals", "log_sums", "patterns", "rewrites",
-                "scatters", "softplus", "solves", "triangles",
+        "choices", "diagonals", "softplus", "triangles",
             )
         ),
         "not yet by traits",

@@ -151,6 +151,8 @@ class _Gathering:
         if node in self.kept or not node.results[0].type.is_real:
             return None
         is_scaled = node.op is negative or has_constant(operands)
+        if is_scaled and node.op is multiply and self._is_apart(node, operands):
+            return self._quotient(new, node, operands)
         if not is_scaled and not self.factored.isdisjoint(operands):
             factored = [value for value in operands if value in self.factored]
             is_scaled = any([self._is_inner(value, node) for value in factored])
@@ -164,6 +166,13 @@ class _Gathering:
         if node.op is multiply:
             return self._quotient(new, node, operands)
         return None
+
+    def _is_apart(self, node: Node, operands: tuple[Value, ...]) -> bool:
+        """Tell if `node` multiplies by a number what others read, too: nothing is cheaper."""
+        number, value = number_of(operands[0]), operands[1]
+        if number is None:
+            number, value = number_of(operands[1]), operands[0]
+        return number not in (None, 1.0) and not self._is_inner(value, node)
 
     def _negative_shared(self, new: Graph, node: Node, value: Value) -> Value | None:
         """-(a * b) is (-a) * b, to the bit, where -a is there anyway."""

@@ -7,12 +7,15 @@ that terms share divides their sum. A term that has all factors of another's fac
 where that costs less (tracejit/passes/sum_of_products.py); what has a name or another reader stays.
 
 Of terms that are alike the one stays that costs least, times a number; they are collected only
-where what they are multiples of has one sign, so that inf and nan are where they were. A factor
-that is taken out must be bounded (tracejit/passes/ranges.py), as `tanh(x)` is: with an infinite one
-`a * (b - d)` is infinite where `a * b - a * d` is nan. Of the factors that a term keeps all but one
-must be bounded: their product overflows where that one is near the largest number there is, and so
-may a sum of such; it underflows where the term does, too. What overflows to infinity or nan in
-NumPy's order alone may be finite, and infinite what is nan for an infinity times an underflow.
+where what they are multiples of has one sign, so that inf and nan are where they were, but for
+numbers above 1e300 (float64): there a multiple overflows before a sum with other signs does.
+
+A factor that is taken out must be bounded (tracejit/passes/ranges.py), as `tanh(x)` is: with an
+infinite one `a * (b - d)` is infinite where `a * b - a * d` is nan. Of the factors that a term
+keeps all but one must be bounded: their product overflows where that one is near the largest number
+there is, and so may a sum of such; it underflows where the term does, too. What overflows to
+infinity or nan in NumPy's order alone may be finite, and infinite what is nan for an infinity times
+an underflow.
 
 IR in -> IR out:
 
@@ -57,7 +60,7 @@ from tracejit.passes.emission import (
     number_of,
     readers_of,
 )
-from tracejit.passes.ranges import Range, range_of
+from tracejit.passes.ranges import Range, may_bound, range_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sum_of_products import (
     LARGEST,
@@ -123,7 +126,7 @@ class Shared(NamedTuple):
 
 def factor_sums(graph: Graph) -> Graph:
     """`graph` with like terms collected, and factors taken out of sums."""
-    return rebuild(graph, _Factoring(graph).rewrite, ops=(*PRODUCTS, *SUMS))
+    return rebuild(graph, _Factoring(graph).rewrite, ops={*PRODUCTS, *SUMS})
 
 
 class _Factoring:
@@ -133,6 +136,7 @@ class _Factoring:
         self.readers = readers_of(graph)
         self.kept = for_decisions(graph)
         self.ranges: dict[Value, Range] = {}
+        self.has_bounds = any([may_bound(node) for node in graph.nodes])
         self.inner = inner_sums(
             filter(self._is_sum, graph.nodes),
             lambda value, node: self.readers[value] == 1 and is_step(value, node),
@@ -180,6 +184,10 @@ class _Sum:
 
     def total(self, addends: list[Signed]) -> Value | None:
         """The sum of the addends in a cheaper form; None where there is none."""
+        if not self.factoring.has_bounds:  # like terms are all there may be
+            products = [self._spelled(_alone(value)) for _, value in addends]
+            if len({frozenset(one.factors.items()) for one in products}) == len(products):
+                return None
         terms = [self._term(sign, value) for sign, value in addends]
         better = self._shorter(terms)
         return None if better is terms else written_sum(self.new, self.node, self._written(better))
@@ -188,7 +196,7 @@ class _Sum:
         """The same sum with fewer terms, or cheaper ones: the terms themselves where there is none.
         It may be `has_others`, that something is added to it that is not subtracted."""
         collected = self._collected(terms)
-        shared = self._shared(collected)
+        shared = self._shared(collected) if self.factoring.has_bounds else []
         if not shared:
             return collected
         firsts = {min(one.rests): one for one in shared}

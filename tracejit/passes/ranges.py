@@ -90,6 +90,13 @@ def is_nonnegative(value: Value) -> bool:
     return not range_of(value).has_sign
 
 
+def may_bound(node: Node) -> bool:
+    """Tell if a node may bound what is not bounded, or what it divides by is bounded from below."""
+    if node.op is divide:
+        return node.operands[1].node is not None or number_of(node.operands[0]) is not None
+    return node.op.bound is not None or node.op in (exp, minimum, where)
+
+
 def _representable(found: Range, dtype: np.dtype[Any]) -> Range:
     """A range of numbers of `dtype`: those that are too small become zero, or infinity."""
     limits = np.finfo(dtype)
