@@ -75,6 +75,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.scipy.stats.{area}": "tests/scipy/test_stats.py"
     for area in ("continuous", "discrete", "families", "multivariate", "statistics")
 } | {
+    "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
     "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",

@@ -28,41 +28,36 @@ from tracejit.codegen import constants, floats, module, release
 from tracejit.compiler import bodies, pipeline
 from tracejit.ops import triangles
 from tracejit.passes import (
-    algebra,
-    choices,
     column_sums,
+    conditions,
     contract,
-    diagonals,
     improve,
     layout,
     long_axis,
     lower,
     reductions,
+    rewrites,
     runs,
     scaled_products,
     spread,
     windows,
 )
-from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.common_factors import take_out_factors
-from tracejit.passes.diagonals import read_diagonals
+from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
-from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import hoist_products, join_sums
-from tracejit.passes.products import dot_small
+from tracejit.passes.patterns import Pattern
 from tracejit.passes.reductions import arrange_reductions
+from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
 from tracejit.passes.scaled_products import scale_once
-from tracejit.passes.scatters import scatter_into_sums
-from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
-from tracejit.passes.triangles import substitute_factors, take_factors_apart
+from tracejit.passes.triangles import take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import buffer_pool, workers
 from tracejit.schedule import blas_policy, tiling
@@ -80,7 +75,8 @@ class Optimisation(NamedTuple):
     """What stands in the place of it where it is off, the limits where it is on, options of
     `function`, and the programs that it is for: operations, arguments, how many operations.
 
-    `passes` are those of IMPROVEMENTS that belong to it. One of `least` programs is to change.
+    `passes` are those of IMPROVEMENTS that belong to it, `rows` those of the table of rewrites. One
+    of `least` programs is to change.
     """
 
     kinds: Sequence[Kind]
@@ -88,6 +84,7 @@ class Optimisation(NamedTuple):
     off: Sequence[tuple[Any, str, Any]] = ()
     limits: Sequence[tuple[Any, str, Any]] = ()
     passes: Sequence[Callable[..., Any]] = ()
+    rows: Sequence[Pattern] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
     least: int = 3
@@ -126,11 +123,20 @@ def with_elementwise(kind: Kind) -> tuple[Kind, ...]:
     return kind, kind, kind, patterns.elementwise
 
 
+def rows(table: Sequence[Pattern], roots: str) -> list[Pattern]:
+    """The rows of a table that replace these operations."""
+    return [row for row in table if row.root in roots.split()]
+
+
+STEPS = [row for row in CALLS if "sign" in str(row.after)]
+BY_PATTERNS = (rewrites.reduce_strength, rewrites.reuse_results, rewrites.select_calls)
+TABLES = {"STRENGTH": STRENGTH, "BEFORE_SUMS": BEFORE_SUMS, "CALLS": CALLS}
 OPTIMISATIONS: dict[str, Optimisation] = {
-    "strengthen": Optimisation(
+    "powers": Optimisation(
         (patterns.powers, patterns.powers, patterns.elementwise),
-        limits=[(algebra, "LOGADDEXP_ELEMENTS", 0)],
-        passes=[strengthen],
+        limits=[(conditions, "LOGADDEXP_ELEMENTS", 0)],
+        rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum"),
+        passes=[share_exchanged],
     ),
     "collect_like_terms": Optimisation(
         with_elementwise(patterns.like_terms), passes=[collect_like_terms]
@@ -167,7 +173,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.factored),
         SQUARES,
         limits=[(triangles, "BLOCK_ROWS", 2), (triangles, "LEAST_BLOCKS", 0)],
-        passes=[substitute_factors],
+        rows=rows(BEFORE_SUMS, "solve solve_vector"),
     ),
     "take_factors_apart": Optimisation(
         with_elementwise(patterns.likelihoods), MATRICES, passes=[take_factors_apart]
@@ -200,7 +206,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         passes=[lower.lower],
     ),
     "dot_small": Optimisation(
-        (patterns.matrices, patterns.elementwise), SQUARES, passes=[dot_small]
+        (patterns.matrices, patterns.elementwise),
+        SQUARES,
+        rows=rows(CALLS, " ".join(rewrites.DOTS)),
     ),
     "arrange_reductions": Optimisation(
         (patterns.sums, patterns.normalised, patterns.normalised),
@@ -216,29 +224,30 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         passes=[put_long_axis_last],
     ),
     "spell_log_sums": Optimisation(
-        with_elementwise(patterns.log_sums), ROWS, passes=[spell_log_sums]
+        with_elementwise(patterns.log_sums), ROWS, rows=rows(STRENGTH, "logsumexp exp")
     ),
     "keep_logarithms": Optimisation(
-        with_elementwise(patterns.softplus), ROWS, passes=[keep_logarithms]
+        with_elementwise(patterns.softplus), ROWS, rows=rows(STRENGTH, "multiply")
     ),
-    "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, passes=[step_by_sign]),
+    "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, rows=STEPS),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),
-        limits=[(choices, "LEAST_ELEMENTS", 1)],
-        passes=[choose_by_bits],
+        limits=[(conditions, "CHOICE_ELEMENTS", 1)],
+        rows=[row for row in rows(CALLS, "where") if row not in STEPS],
         least=4,
     ),
     "scale_once": Optimisation(
         (patterns.scaled, patterns.scaled, patterns.elementwise),
         SQUARES,
         limits=[(scaled_products, "LEAST_ELEMENTS", 1)],
-        passes=[strengthen, scale_once],
+        rows=rows(STRENGTH, "tril triu"),
+        passes=[scale_once],
     ),
     "read_diagonals": Optimisation(
         (patterns.diagonals, patterns.diagonals, patterns.elementwise),
         SQUARES,
-        limits=[(diagonals, "LEAST_ELEMENTS", 1)],
-        passes=[read_diagonals],
+        limits=[(conditions, "DIAGONAL_ELEMENTS", 1)],
+        rows=rows(BEFORE_SUMS, "sum"),
     ),
     "spread_once": Optimisation(
         (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
@@ -261,7 +270,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "scatter_into_sums": Optimisation(
         with_elementwise(patterns.scattered),
         patterns.some(patterns.POINTS, alike=True),
-        passes=[scatter_into_sums],
+        rows=rows(BEFORE_SUMS, "add subtract"),
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]
@@ -350,8 +359,11 @@ def only(*names: str) -> Iterator[None]:
         settled = [one for each in others for one in each.off]
         for place, attribute, value in [*settled, *(one for each in chosen for one in each.limits)]:
             patch.setattr(place, attribute, value)
-        kept = tuple(one for one in improve.IMPROVEMENTS if one in passes)
+        kept = tuple(one for one in improve.IMPROVEMENTS if one in (*passes, *BY_PATTERNS))
         patch.setattr(improve, "IMPROVEMENTS", kept)
+        left = [row for each in chosen for row in each.rows]
+        for name, table in TABLES.items():
+            patch.setattr(rewrites, name, tuple(row for row in table if row in left))
         yield
 
 
@@ -495,7 +507,9 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
 
 def test_every_improvement_is_here() -> None:
     passes = [one for each in OPTIMISATIONS.values() for one in each.passes]
-    assert set(improve.IMPROVEMENTS) == set(passes)
+    assert set(improve.IMPROVEMENTS) == {*passes, *BY_PATTERNS}
+    found = {row for each in OPTIMISATIONS.values() for row in each.rows}
+    assert found == {row for table in TABLES.values() for row in table}
 
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)

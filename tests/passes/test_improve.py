@@ -20,14 +20,14 @@ from tests.rewrites import special
 from tracejit.compiler.pipeline import PASSES
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.improve import NEEDED, improve
 from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.sums import take_sums_apart
 
-ALGEBRA = (strengthen, collect_like_terms, gather_factors, take_sums_apart)
+ALGEBRA = (reduce_strength, collect_like_terms, gather_factors, take_sums_apart)
 
 
 def test_exact_kernels_do_without() -> None:

@@ -26,6 +26,16 @@ REWRITTEN = {
     "one times": ("x: f8[3]", "y  f8[3] = multiply 1.0 x", ""),
     "times the integer one": ("x: f4[3]", "y  f4[3] = multiply x 1", ""),
     "times a scalar one": ("x: f8", "y  f8 = multiply f8(1.0) x", ""),
+    "a Python number times one": (
+        "x: ~f8",
+        "y  f8 = multiply x f8(1.0)",
+        "y  f8 = as_scalar x  dtype=f8",
+    ),
+    "a Python number over one": (
+        "x: ~f8",
+        "y  f8 = divide x f8(1.0)",
+        "y  f8 = as_scalar x  dtype=f8",
+    ),
     "integers times one": ("x: i8[3]", "y  i8[3] = multiply x 1", ""),
     "over one": ("x: f8[3]", "y  f8[3] = divide x 1.0", ""),
     "twice": ("x: f8[3]", "y  f8[3] = add x x", "y  f8[3] = multiply 2.0 x"),

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit
+from tracejit.passes.emission import emit, for_decisions, is_real
 from tracejit.passes.rebuild import rebuild
 
 
@@ -65,3 +65,21 @@ def share_decompositions(graph: Graph) -> Graph:
         return u, s, vh
 
     return rebuild(graph, rewrite, ops=("svd",))
+
+
+def share_exchanged(graph: Graph) -> Graph:
+    """`graph` with sums and products of the same two values, in either order, as one. Only the
+    payload of a nan depends on the order."""
+    kept = for_decisions(graph)
+    pairs: dict[tuple[object, ...], Node] = {}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node in kept or not is_real(node.results[0]):
+            return None
+        pair = node.op.name, frozenset(operands), node.region
+        known = pairs.get(pair)
+        if known is None or not new.branches.precedes(known.segment, node.segment):
+            pairs[pair] = known = new.take(node, operands)
+        return known.results
+
+    return rebuild(graph, rewrite, ops=("add", "multiply"))

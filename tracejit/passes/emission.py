@@ -6,6 +6,7 @@ built, and answers the value that stands for the node's result, or None where it
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -25,6 +26,7 @@ class OutOfRange(Exception):
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
 FOLD_ELEMENTS = 16
+VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
 
 
 class Places:
@@ -153,3 +155,28 @@ def for_decisions(graph: Graph) -> set[Node]:
             wanted.add(node)
             wanted.update(value.node for value in node.operands)
     return set(graph.nodes) - wanted
+
+
+def is_nonnegative(value: Value, depth: int = 6) -> bool:
+    """Tell if a value is known to have no element below zero, nor -0.0; it may have nan."""
+    if isinstance(value, Constant):
+        number = number_of(value)
+        return number is not None and math.copysign(1.0, number) > 0
+    node = value.node
+    if node is None or not depth or value.type.dtype.kind != "f":
+        return False
+    if node.op.name in ("absolute", "exp", "exp2", "cosh", "square"):
+        return True
+    if node.op.name == "multiply" and node.operands[0] is node.operands[1]:
+        return True
+    if node.op.name == "maximum":
+        return any(is_positive(operand) for operand in node.operands)
+    if node.op.name in ("add", "multiply", "divide", "sum", "sqrt", *VIEWS):
+        return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
+    return False
+
+
+def is_positive(value: Value) -> bool:
+    """Tell if a value is a constant above zero."""
+    number = number_of(value)
+    return number is not None and number > 0

@@ -16,17 +16,14 @@ from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
-from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.contract import contract
+from tracejit.passes.cse import share_exchanged
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.diagonals import read_diagonals
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
-from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import (
     MATRIX_PRODUCTS,
@@ -36,25 +33,22 @@ from tracejit.passes.loop_products import (
     join_sums,
 )
 from tracejit.passes.lower import lower
-from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
+from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
 from tracejit.passes.runs import lengthen_runs
 from tracejit.passes.scaled_products import scale_once
-from tracejit.passes.scatters import SCATTERS, scatter_into_sums
-from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
 from tracejit.passes.sums import take_sums_apart
-from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
+from tracejit.passes.triangles import FACTORS, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.passes.windows import show_windows
 
 IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
-    spell_log_sums,
     contract,
-    strengthen,
-    keep_logarithms,
+    reduce_strength,
+    share_exchanged,
     collect_like_terms,
     sum_columns_first,
     take_out_factors,
@@ -63,21 +57,17 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     take_sums_apart,
     keep_edges,
     solve_together,
-    substitute_factors,
     take_factors_apart,
     hoist_products,
     join_sums,
     lay_in_stretches,
     show_windows,
-    scatter_into_sums,
     put_long_axis_last,
     scale_once,
-    read_diagonals,
+    reuse_results,
     arrange_reductions,
     lower,
-    dot_small,
-    step_by_sign,
-    choose_by_bits,
+    select_calls,
     spread_once,
     lengthen_runs,
 )
@@ -96,38 +86,28 @@ ALONG_A_WAY = frozenset(
         join_sums,
         lay_in_stretches,
         show_windows,
-        scatter_into_sums,
         put_long_axis_last,
         scale_once,
-        read_diagonals,
         spread_once,
         lengthen_runs,
     )
 )
 NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
-    spell_log_sums: LOG_SUMS,
     contract: ("einsum",),
-    keep_logarithms: LOGARITHMS,
     collect_like_terms: SUMS,
     sum_columns_first: ("sum",),
     take_out_factors: SUMS,
     take_sums_apart: ("sum",),
     keep_edges: ("concatenate", "add_slice"),
     solve_together: SOLVES,
-    substitute_factors: FACTORS,
     take_factors_apart: FACTORS,
     hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
     join_sums: SUMMANDS,
     lay_in_stretches: ("getitem",),
     show_windows: ("concatenate",),
-    scatter_into_sums: SCATTERS,
     scale_once: ("matmul",),
-    read_diagonals: ("matmul",),
     arrange_reductions: REDUCTIONS,
     lower: ("sum",),
-    dot_small: DOTS,
-    step_by_sign: CHOICES,
-    choose_by_bits: ("where",),
 }
 """Operations without any of which a pass has nothing to do."""
 

@@ -23,8 +23,7 @@ import math
 from collections.abc import Callable
 
 from tracejit.ir.graph import Graph, Value
-from tracejit.passes.algebra import VIEWS, is_nonnegative
-from tracejit.passes.emission import is_real, made_by, number_of
+from tracejit.passes.emission import VIEWS, is_nonnegative, is_real, made_by, number_of
 from tracejit.passes.factors import LARGEST
 
 Limits = dict[Value, float]

@@ -34,8 +34,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.algebra import is_nonnegative
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
+from tracejit.passes.emission import (
+    emit,
+    for_decisions,
+    is_nonnegative,
+    is_real,
+    made_by,
+    number_of,
+    readers_of,
+)
 from tracejit.passes.factors import LARGEST, SMALLEST
 from tracejit.passes.rebuild import rebuild
 

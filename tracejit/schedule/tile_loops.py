@@ -16,7 +16,7 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
-from tracejit.passes.products import DOTS
+from tracejit.passes.rewrites import DOTS
 from tracejit.schedule.tile_axes import Cut, Cuts
 
 SHORT_ROW = 128

@@ -1,0 +1,383 @@
+'''Patterns: peephole rewrites, each written as an expression before and one after.
+
+A pattern is a row of the table in `rewrites`. Its expressions are Python's, with the names of
+operations for functions, and `x.mT` for the transpose of matrices. Another name is a hole: it
+stands for one value or parameter, the same wherever it stands again. A number stands for itself,
+`*rest` for all other operands, and `(e := exp(v))` gives a name to a part. A parameter that is not
+mentioned may be anything. Operands of sums, products, logical operations and comparisons match in
+either order.
+
+>>> from tracejit.ir.printer import parse_graph, print_graph
+>>> from tracejit.ops.op import OPS
+>>> from tracejit.passes.dce import drop_dead
+>>> row = Pattern("x * x - y * y", "(x + y) * (x - y)", "4 ulp")
+>>> graph = parse_graph("""graph f(a: f8[3], b: f8[3]) -> z: f8[3]
+...   s  f8[3] = multiply a a
+...   t  f8[3] = multiply b b
+...   z  f8[3] = subtract s t
+... """, OPS)
+>>> print(print_graph(drop_dead(apply_patterns(graph, [row]))), end="")
+graph f(a: f8[3], b: f8[3]) -> z: f8[3]
+  z_1  f8[3] = add a b
+  z_2  f8[3] = subtract a b
+  z    f8[3] = multiply z_1 z_2
+'''
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+from tracejit.ir.graph import Graph, Node, Value
+from tracejit.passes.emission import emit, for_decisions, number_of, readers_of
+from tracejit.passes.rebuild import rebuild
+
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
+    ast.MatMult: "matmul", ast.USub: "negative", ast.GtE: "greater_equal", ast.LtE: "less_equal",
+    ast.Eq: "equal",
+}  # fmt: skip
+MIRRORED = {
+    "add": "add", "multiply": "multiply", "logical_and": "logical_and", "logical_or": "logical_or",
+    "logaddexp": "logaddexp", "equal": "equal", "greater_equal": "less_equal",
+    "less_equal": "greater_equal",
+}  # fmt: skip
+"""The operations that compute the same with their operands exchanged, and under which name."""
+SWAPPED = "the last two axes exchanged"
+
+
+class Hole(NamedTuple):
+    """Any value; all other operands where it is `starred`."""
+
+    name: str
+    starred: bool = False
+
+
+class Number(NamedTuple):
+    """The constant without axes that has this value and sign."""
+
+    number: float
+
+
+class Call(NamedTuple):
+    """An operation on parts, with constants or holes as parameters. It may have a name."""
+
+    op: str
+    operands: tuple[Part, ...]
+    params: tuple[tuple[str, Any], ...] = ()
+    name: str = ""
+
+
+Part = Hole | Number | Call
+Bound = dict[str, Any]
+
+
+@cache
+def parse(text: str) -> Part:
+    """The parts of an expression.
+
+    >>> parse("x + 1.0")
+    Call(op='add', operands=(Hole(name='x', starred=False), Number(number=1.0)), params=(), name='')
+    """
+    return _part(ast.parse(text, mode="eval").body)
+
+
+def _part(tree: ast.expr) -> Part:
+    match tree:
+        case ast.Name("inf"):
+            return Number(math.inf)
+        case ast.Name(name):
+            return Hole(name)
+        case ast.Starred(ast.Name(name)):
+            return Hole(name, starred=True)
+        case ast.Constant(float(number)):
+            return Number(number)
+        case ast.UnaryOp(ast.USub(), ast.Name("inf")):
+            return Number(-math.inf)
+        case ast.UnaryOp(ast.USub(), ast.Constant(float(number))):
+            return Number(-number)
+        case ast.UnaryOp(operator, operand):
+            return Call(OPERATORS[type(operator)], (_part(operand),))
+        case ast.BinOp(left, operator, right) | ast.Compare(left, [operator], [right]):
+            return Call(OPERATORS[type(operator)], (_part(left), _part(right)))
+        case ast.NamedExpr(ast.Name(name), inner):
+            return _part(inner)._replace(name=name)  # type: ignore[call-arg]
+        case ast.Attribute(inner, "mT"):
+            return Call("transpose", (_part(inner),), (("axes", SWAPPED),))
+        case ast.Call(ast.Name(op), operands, keywords):
+            params = tuple((str(one.arg), _param(one.value)) for one in keywords)
+            return Call(op, tuple(map(_part, operands)), params)
+    raise AssertionError(ast.unparse(tree))
+
+
+def _call(text: str) -> Call:
+    call = parse(text)
+    assert isinstance(call, Call), text
+    return call
+
+
+def _param(tree: ast.expr) -> Any:
+    return Hole(tree.id) if isinstance(tree, ast.Name) else ast.literal_eval(tree)
+
+
+class Matching(NamedTuple):
+    """A way in which a pattern fits: what its names stand for, and the nodes of its parts."""
+
+    bound: Bound
+    nodes: tuple[Node, ...] = ()
+
+    def bind(self, name: str, value: Any) -> Matching | None:
+        """The same with `name` for a value; None where it stands for another already."""
+        if not name or (name in self.bound and _is_same(self.bound[name], value)):
+            return self
+        return None if name in self.bound else self._replace(bound={**self.bound, name: value})
+
+    def with_part(self, part: Part, value: Value) -> Iterator[Matching]:
+        """The ways in which `value` is a part as well."""
+        if isinstance(part, Number):
+            if _is_number(value, part.number):
+                yield self
+        elif isinstance(part, Hole):
+            if found := self.bind(part.name, value):
+                yield found
+        elif value.node is not None and (named := self.bind(part.name, value)):
+            inner = named._replace(nodes=(*self.nodes, value.node))
+            yield from inner.with_call(part, value.node, value.node.operands)
+
+    def with_call(self, call: Call, node: Node, operands: tuple[Value, ...]) -> Iterator[Matching]:
+        """The ways in which `node`, applied to `operands`, is a call as well."""
+        name, mirrored = node.op.name, MIRRORED.get(call.op)
+        if name not in (call.op, mirrored):
+            return
+        matching: Matching | None = self
+        for parameter, wanted in call.params:
+            value = node.params.get(parameter, False)
+            if wanted is SWAPPED:
+                wanted = _swapped(operands[0])
+            if isinstance(wanted, Hole):
+                matching = matching and matching.bind(wanted.name, value)
+            elif value != wanted:
+                return
+        if matching is None:
+            return
+        if name == call.op:
+            yield from matching.with_parts(call.operands, operands)
+        if name == mirrored and len(set(operands)) > 1:
+            yield from matching.with_parts(call.operands, operands[::-1])
+
+    def with_parts(self, parts: Sequence[Part], values: Sequence[Value]) -> Iterator[Matching]:
+        """The ways in which values are these parts as well."""
+        if not parts or not values:
+            if len(parts) == len(values):
+                yield self
+            return
+        first, *others = parts
+        if isinstance(first, Hole) and first.starred:
+            count = len(values) - len(others)
+            if count >= 0 and (found := self.bind(first.name, tuple(values[:count]))):
+                yield from found.with_parts(others, values[count:])
+            return
+        for found in self.with_part(first, values[0]):
+            yield from found.with_parts(others, values[1:])
+
+
+def _holes(part: Part | None) -> Iterator[str]:
+    if isinstance(part, Call):
+        for one in part.operands:
+            yield from _holes(one)
+    elif isinstance(part, Hole):
+        yield part.name
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (not isinstance(one, Value) and bool(one == other))
+
+
+def _is_number(value: Value, wanted: float) -> bool:
+    number = number_of(value)
+    return number == wanted and math.copysign(1.0, number) == math.copysign(1.0, wanted)
+
+
+def _swapped(matrices: Value) -> tuple[int, ...]:
+    *stack, rows, columns = range(matrices.type.ndim)
+    return (*stack, columns, rows)
+
+
+class Match:
+    """A pattern that fits `node`, of the graph before: `match["x"]` is what x stands for, a value
+    of the graph that is built or a parameter."""
+
+    def __init__(self, graph: Graph, node: Node, operands: tuple[Value, ...], bound: Bound) -> None:
+        """In `graph`, which is built, and where it has `operands`."""
+        self.graph, self.node, self.operands, self.bound = graph, node, operands, bound
+
+    def __getitem__(self, name: str) -> Any:
+        return self.bound[name]
+
+    @property
+    def result(self) -> Value:
+        """The value that is replaced."""
+        return self.node.results[0]
+
+    def build(self, part: Part) -> Value:
+        """The value of an expression."""
+        if isinstance(part, Number):
+            return self.graph.constant(part.number)
+        if isinstance(part, Hole):
+            value: Value = self.bound[part.name]
+            return value
+        operands: list[Value] = []
+        for one in part.operands:
+            if isinstance(one, Hole) and one.starred:
+                operands.extend(self.bound[one.name])
+            else:
+                operands.append(self.build(one))
+        params = {name: self._param(value, operands[0]) for name, value in part.params}
+        value = emit(self.graph, self.node, part.op, tuple(operands), **params)
+        if part.name:
+            self.bound[part.name] = value
+        return value
+
+    def _param(self, value: Any, operand: Value) -> Any:
+        if value is SWAPPED:
+            return _swapped(operand)
+        return self.bound[value.name] if isinstance(value, Hole) else value
+
+
+Guard = Callable[[Match], bool]
+Let = Mapping[str, Callable[[Match], Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """One rewrite: what is `before` is replaced by what is `after`, of the same type.
+
+    `keeps` is its contract: the bits, or how many ulp of the largest term; the same infinities and
+    nan unless it says otherwise. `where` it holds, and `pays` where it is faster. `let` computes
+    what other names of `after` stand for. What is `there` has to be computed anyway, earlier or
+    later. A pattern that is `closed` makes its parts unnecessary: nothing else reads them. One that
+    asks for its surroundings so has no place in a graph with decisions: what is computed on one
+    branch may not depend on the others.
+    """
+
+    before: str
+    after: str | Callable[[Match], str]
+    keeps: str
+    where: Sequence[Guard] = ()
+    pays: Guard | None = None
+    let: Let = field(default_factory=dict)
+    there: str = ""
+    closed: bool = False
+
+    @cached_property
+    def pattern(self) -> Call:
+        """`before`, parsed when it is first asked for."""
+        return _call(self.before)
+
+    @cached_property
+    def root(self) -> str:
+        """The operation that is replaced."""
+        return self.pattern.op
+
+    @cached_property
+    def names_there(self) -> tuple[str, ...]:
+        """The holes of `there`, each as often as it is read."""
+        return tuple(_holes(parse(self.there))) if self.there else ()
+
+    @property
+    def asks(self) -> bool:
+        """Tell if it depends on more than its parts."""
+        return self.closed or bool(self.there)
+
+    def __call__(
+        self, graph: Graph, node: Node, operands: tuple[Value, ...], around: Around | None = None
+    ) -> Value | None:
+        """What stands for the result of `node`, as a rule of any pass; None where that stays."""
+        for found in Matching({}).with_call(self.pattern, node, operands):
+            match = Match(graph, node, operands, dict(found.bound))
+            if not all(guard(match) for guard in self.where) or (
+                self.pays and not self.pays(match)
+            ):
+                continue
+            if around is not None and not around.allows(self, match, found.nodes):
+                continue
+            for name, make in self.let.items():
+                match.bound[name] = make(match)
+            after = self.after if isinstance(self.after, str) else self.after(match)
+            value = match.build(parse(after))
+            if value.type is node.results[0].type:
+                return value
+        return None
+
+
+class Around:
+    """The graph before, which patterns may ask about while it is rewritten."""
+
+    def __init__(self, graph: Graph, patterns: Sequence[Pattern]) -> None:
+        """What these patterns may ask. `origin` is to map values of the new graph that stand for
+        others to these."""
+        self.origin: dict[Value, Value] = {}
+        self._readers = readers_of(graph)
+        self._there = {
+            self._key(pattern, found.bound, node)
+            for pattern in patterns
+            if pattern.there
+            for node in graph.nodes
+            for found in Matching({}).with_call(_call(pattern.there), node, node.operands)
+        }
+
+    def allows(self, pattern: Pattern, match: Match, nodes: Sequence[Node]) -> bool:
+        """Tell if there is what a pattern asks for. Its parts are made by `nodes`."""
+        if pattern.there and self._key(pattern, match.bound, match.node) not in self._there:
+            return False
+        return not pattern.closed or self._is_closed(pattern, match, {*nodes})
+
+    def _is_closed(self, pattern: Pattern, match: Match, nodes: set[Node]) -> bool:
+        """Tell if the parts are in one place, and read by each other and what is there alone."""
+        node = match.node
+        if any(
+            (one.region, one.segment, one.tapes) != (node.region, node.segment, node.tapes)
+            for one in nodes
+        ):
+            return False
+        reads = Counter(match.operands)
+        reads.update(match.bound[name] for name in pattern.names_there)
+        for one in nodes:
+            reads.update(one.operands)
+        parts = [one.results[0] for one in nodes]
+        return all(self._readers[self.origin.get(part, part)] <= reads[part] for part in parts)
+
+    def _key(self, pattern: Pattern, bound: Bound, node: Node) -> Hashable:
+        values = [bound[name] for name in pattern.names_there]
+        found = [self.origin.get(value, value) for value in values]
+        return pattern, *found, node.region, node.tapes
+
+
+def apply_patterns(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
+    """`graph` with the first of the patterns that fits a node applied to it."""
+    names = {node.op.name for node in graph.nodes}
+    by_root: dict[str, list[Pattern]] = defaultdict(list)
+    for pattern in patterns:
+        if pattern.root in names and not (pattern.asks and graph.branches.decisions):
+            by_root[pattern.root].append(pattern)
+    if not by_root:
+        return graph
+    kept = for_decisions(graph)
+    asking = [pattern for some in by_root.values() for pattern in some if pattern.asks]
+    around = Around(graph, asking)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node in kept:
+            return None
+        for pattern in by_root[node.op.name]:
+            value = pattern(new, node, operands, around)
+            if value is not None:
+                return (value,)
+        return None
+
+    return rebuild(graph, rewrite, ops=by_root, origin=around.origin)
