@@ -68,7 +68,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 # order is: it rounds no product. Larger numbers are for the tests of each pass.
 SMALLEST = 5e-324
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e60, -1e60, 1e-300, SMALLEST)
-NOTHING = residuals.Plan(frozenset(), 0, 0)
+NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
 class Optimisation(NamedTuple):

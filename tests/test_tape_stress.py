@@ -33,7 +33,7 @@ SLACK = 24_576
 def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the gradients that are compiled from here on."""
     made: list[str] = []
-    make, compute = window_gradient.make_kernel, call_operation.Path._computation
+    make, compute = window_gradient.make_kernel, call_operation.CallOp._computation
 
     def make_kernel(recorded: Any) -> Any:
         made.append(recorded.graph.name)
@@ -45,7 +45,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(window_gradient, "_compiled", {})
     monkeypatch.setattr(window_gradient, "make_kernel", make_kernel)
-    monkeypatch.setattr(call_operation.Path, "_computation", computation)
+    monkeypatch.setattr(call_operation.CallOp, "_computation", computation)
     return made
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from tracejit.cache.key import key_of
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.settings import location, size_limit
-from tracejit.cache.store import Entry, Store
+from tracejit.cache.store import Store, StoredKernel
 from tracejit.support.errors import KernelError
 from tracejit.version import __version__
 
@@ -248,7 +248,7 @@ def _find(store: Store, wanted: str) -> str:
     return found[0]
 
 
-def _damage(store: Store, entry: Entry) -> str:
+def _damage(store: Store, entry: StoredKernel) -> str:
     """What is wrong with a kernel that is not intact, which therefore does not run."""
     try:
         store.load(entry.name)
@@ -257,7 +257,7 @@ def _damage(store: Store, entry: Entry) -> str:
     return f"{entry.name}: intact by now"
 
 
-def _total(entries: Sequence[Entry]) -> str:
+def _total(entries: Sequence[StoredKernel]) -> str:
     damaged = sum(not entry.intact for entry in entries)
     health = f", {damaged} damaged" if damaged else ", all intact" if entries else ""
     return f"{_kernels(len(entries))}, {_size(sum(entry.bytes for entry in entries))}{health}"

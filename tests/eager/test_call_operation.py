@@ -35,13 +35,13 @@ pytestmark = pytest.mark.usefixtures("no_files")
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[Graph]:
     """The graphs of derivatives that are compiled from here on."""
     made: list[Graph] = []
-    compute = call_operation.Path._computation
+    compute = call_operation.CallOp._computation
 
     def noted(self: Any, graph: Graph, outputs: int) -> Any:
         made.append(graph)
         return compute(self, graph, outputs)
 
-    monkeypatch.setattr(call_operation.Path, "_computation", noted)
+    monkeypatch.setattr(call_operation.CallOp, "_computation", noted)
     return made
 
 
@@ -1149,13 +1149,13 @@ def test_threads_derive_at_the_same_time(
     derived: list[Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One reopens the recording, the others wait: each derivative is made once."""
-    pull = call_operation.Path._pulled
+    pull = call_operation.CallOp._pulled
 
     def slowly(self: Any, *args: Any) -> Any:
         time.sleep(0.01)
         return pull(self, *args)
 
-    monkeypatch.setattr(call_operation.Path, "_pulled", slowly)
+    monkeypatch.setattr(call_operation.CallOp, "_pulled", slowly)
     v = tj.Variable(Y, name="v")
     f = tj.function(lambda x: np.sin(x) * v + x**4)
     f(tj.constant(X))
@@ -1208,7 +1208,7 @@ def test_a_derivative_is_asked_for_on_another_thread() -> None:
 def test_a_path_knows_its_inputs_sources_and_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
 
-    class Noted(call_operation.Path):
+    class Noted(call_operation.CallOp):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             made.append(self)

@@ -19,7 +19,7 @@ from tests.interrupted import Interruption, at_each_instruction, with_interrupti
 from tracejit.cache.modules import load_text
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime import blas
-from tracejit.runtime.blas import Blas, Regime, on_one_blas_thread
+from tracejit.runtime.blas import Blas, BlasThreads, on_one_blas_thread
 
 SECONDS = 60
 MODULE = """
@@ -55,7 +55,7 @@ class Number:
 def number(monkeypatch: pytest.MonkeyPatch) -> Iterator[Number]:
     """A number that is 4 outside, before and after."""
     made = Number(4)
-    monkeypatch.setattr(blas, "_regimes", [Regime(made.blas)])
+    monkeypatch.setattr(blas, "_regimes", [BlasThreads(made.blas)])
     yield made
     assert made() == 4
 
@@ -177,7 +177,7 @@ def test_calls_of_a_signal_handler_have_one_thread(monkeypatch: pytest.MonkeyPat
     """The number is told and set by C code, as that of a BLAS."""
     number = [4]
     made = Blas(functools.partial(number.__getitem__, 0), functools.partial(number.__setitem__, 0))
-    monkeypatch.setattr(blas, "_regimes", [Regime(made)])
+    monkeypatch.setattr(blas, "_regimes", [BlasThreads(made)])
     inside = on_one_blas_thread(made.get_threads)
     answers: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda *_: answers.extend((inside(), inside())))

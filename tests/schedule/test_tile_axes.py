@@ -12,7 +12,7 @@ from tests.schedule.test_tiling import assert_as_exact
 from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
 from tracejit.ops.op import OPS
-from tracejit.schedule.tile_axes import Cuts
+from tracejit.schedule.tile_axes import TileAxes
 
 INPUTS = (
     "x: T[900,8], w: T[8,5], v: T[8], r: T[900], c: T[8,900], a: T[3,8,900], m: T[3,8,8],"
@@ -73,7 +73,7 @@ TOTALS = {
 def cut_of(text: str, type: str) -> tuple[bool, str] | None:
     head, node = f"graph f({INPUTS}) -> y: {type}", f"  y  {type} = {text}"
     graph = verify(parse_graph(f"{head}\n{node}".replace("T", "f8"), OPS))
-    found = Cuts(900).of(graph.nodes[-1])
+    found = TileAxes(900).of(graph.nodes[-1])
     if found is None:
         return None
     return found.makes_rows, " ".join(sorted(value.name for value in found.operands))

@@ -47,7 +47,7 @@ def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     """
     leaves, structure = flatten(tuple(args))
     leaves = [read_leaf(leaf) for leaf in leaves]
-    call = Call(f, leaves, structure)
+    call = Callback(f, leaves, structure)
     given = [leaves[k] for k in call.places]
     recording = current_recording()
     if result is not None:
@@ -60,7 +60,7 @@ def callback(f: Callable[..., Any], *args: Any, result: Any = None) -> Any:
     return None
 
 
-class Call:
+class Callback:
     """A call of `f`, whose arguments are a structure of arrays and of objects that stay."""
 
     def __init__(self, f: Callable[..., Any], leaves: Sequence[Any], structure: Structure) -> None:
@@ -84,7 +84,7 @@ class CheckedCall:
 
     def __init__(
         self,
-        call: Call,
+        call: Callback,
         types: Sequence[ArrayType],
         structure: Structure,
         where: Where | None = None,
@@ -136,7 +136,7 @@ def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
         return False
 
 
-def _checked_call(call: Call, result: Any) -> CheckedCall:
+def _checked_call(call: Callback, result: Any) -> CheckedCall:
     """The call with the types that `result` says."""
     specs, structure = flatten(result)
     for spec in specs:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.api.derived import callable_of
-from tracejit.api.differences import Entry, Settings, Slopes, in_form, inner
+from tracejit.api.differences import Element, Settings, Slopes, in_form, inner
 from tracejit.api.transforms import jvp, vjp
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import type_of
@@ -210,7 +210,7 @@ class Check:
         points = [*self.xs, *level.more]
         slopes = Slopes(results, points, seeds, settings, plain is not None)
         pull = vjp(level.function, *points)[1](seeds) if mode == "rev" else None
-        wrong: list[Entry] = []
+        wrong: list[Element] = []
         for leaf, x in enumerate(points):
             indices = self._indices(x)
             if pull is not None:
@@ -232,7 +232,7 @@ class Check:
 
     def _fail(
         self,
-        worst: Entry,
+        worst: Element,
         count: int,
         level: Level,
         mode: str,

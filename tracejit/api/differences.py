@@ -26,7 +26,7 @@ class Settings(NamedTuple):
     itemsize: int
 
 
-class Entry(NamedTuple):
+class Element(NamedTuple):
     """One element of one argument: both derivatives, and how the numeric one was found."""
 
     leaf: int
@@ -58,13 +58,13 @@ class Slopes:
         arrays = (*xs, *seeds)
         self.complex_works = plain and not any(array.dtype.kind == "c" for array in arrays)
 
-    def wrong(self, leaf: int, indices: Sequence[Any], found: Sequence[complex]) -> list[Entry]:
+    def wrong(self, leaf: int, indices: Sequence[Any], found: Sequence[complex]) -> list[Element]:
         """The elements of an argument whose derivatives are not these."""
         largest = max((abs(g) for g in found if np.isfinite(g)), default=0.0)
         entries = [self._entry(leaf, *pair, largest) for pair in zip(indices, found, strict=True)]
         return [entry for entry in entries if entry.excess > 1.0]
 
-    def _entry(self, leaf: int, index: Any, analytic: complex, largest: float) -> Entry:
+    def _entry(self, leaf: int, index: Any, analytic: complex, largest: float) -> Element:
         """One element: the first numeric derivative that agrees, or the one that is nearest."""
         tried = []
         rough = DEMANDS[self.settings.itemsize]
@@ -91,7 +91,7 @@ class Slopes:
         largest: float,
         demand: float,
         floor: float,
-    ) -> Entry:
+    ) -> Element:
         settings = self.settings
         relative = demand if settings.rtol is None else settings.rtol
         absolute = max(floor, 1e-14) if settings.atol is None else settings.atol
@@ -101,7 +101,7 @@ class Slopes:
             excess = 0.0
         elif not np.isfinite(excess):
             excess = np.inf
-        return Entry(leaf, index, analytic, numeric, "by differences", excess)
+        return Element(leaf, index, analytic, numeric, "by differences", excess)
 
     def _results(self, leaf: int, index: Any, step: complex) -> list[Any]:
         """The results where one element has moved by `step`."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracejit.api.callbacks import Call, CheckedCall
+from tracejit.api.callbacks import Callback, CheckedCall
 from tracejit.autodiff.rules import RULES_FOR_NUMPY, Input, checked, leaf_type
 from tracejit.ir.types import HANDLE, PYTHON_TYPES, ArrayType, type_of
 from tracejit.ops.effects import answers, call_source
@@ -73,7 +73,7 @@ class Primitive:
     ) -> CheckedCall:
         """The call with these arguments at this line; one for all calls that differ in their arrays
         alone."""
-        call = Call(_Keywords(self.f), leaves, structure)
+        call = Callback(_Keywords(self.f), leaves, structure)
         types = [leaf_type(leaf) if k in call.places else None for k, leaf in enumerate(leaves)]
         fixed = [_identity(leaf) for leaf in call.fixed]
         if len(self._calls) >= LIMIT:
@@ -88,7 +88,7 @@ class Primitive:
         placed = CheckedCall(known.call, known.types, known.structure, where)
         return self._calls.setdefault(here, placed)
 
-    def _results(self, call: Call, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
+    def _results(self, call: Callback, leaves: Sequence[Any]) -> tuple[list[ArrayType], Structure]:
         """The types of the results: as said, or those for ones."""
         if self.result is not None:
             specs, structure = flatten(self.result)
@@ -281,7 +281,7 @@ def _shown(op: Applied) -> Mapping[str, Any]:
     """The parameters as a rule sees them: of a primitive, its arguments that are no arrays."""
     if "call" not in op.params:
         return op.params
-    call: Call = op.params["call"].call
+    call: Callback = op.params["call"].call
     leaves = list(call.fixed)
     for place, operand in zip(call.places, op.inputs[1:], strict=True):
         leaves[place] = operand if operand.type.form == "weak" else None

@@ -69,7 +69,7 @@ def gradients(
 ELEMENT_BY_ELEMENT = frozenset(("as_array", "as_element", "as_scalar", "astype", "identity"))
 
 
-class Choice(NamedTuple):
+class MaskedCotangent(NamedTuple):
     """A cotangent that is zero where `mask` does not hold, or does not where not `positive`, and
     `inner` elsewhere."""
 
@@ -83,12 +83,12 @@ class Choice(NamedTuple):
             return np.where(self.mask, self.inner, 0.0)
         return np.where(self.mask, 0.0, self.inner)
 
-    def within(self, mine: Choice) -> Choice:
+    def within(self, mine: MaskedCotangent) -> MaskedCotangent:
         """What both masks leave."""
         masks = [one.mask if one.positive else np.logical_not(one.mask) for one in (self, mine)]
-        return Choice(np.logical_and(*masks), True, mine.inner)
+        return MaskedCotangent(np.logical_and(*masks), True, mine.inner)
 
-    def has_the_mask_of(self, other: Choice) -> bool:
+    def has_the_mask_of(self, other: MaskedCotangent) -> bool:
         """Tell if both are zero in the same places."""
         same = self.mask._value is other.mask._value and self.positive == other.positive
         return same and _like(self.inner, other.inner)
@@ -106,7 +106,7 @@ class ReversePass:
         self.clones: dict[Value, Value] = {}
         self.outer: Any = recording.substitutes
         self.notes: dict[Location | None, str] = {}
-        self.choices: dict[Value, Choice] = {}
+        self.choices: dict[Value, MaskedCotangent] = {}
         self.regions: dict[int, list[Node]] = {}
         for node in self.nodes:
             if node.region:
@@ -211,17 +211,17 @@ class ReversePass:
         g: Any,
         cotangent: Any,
         operands: Sequence[Any],
-        outer: Choice | None,
-    ) -> Choice | None:
+        outer: MaskedCotangent | None,
+    ) -> MaskedCotangent | None:
         """A cotangent that a mask leaves out elements of, as what it leaves them out of."""
         if node.op is WHERE:
-            mine = Choice(operands[0], number == 1, g)
+            mine = MaskedCotangent(operands[0], number == 1, g)
             return mine if outer is None else outer.within(mine)
         if outer is None or np.shape(cotangent) != outer.inner.shape:
             return None
         return outer._replace(inner=cotangent)
 
-    def _choice(self, node: Node, cotangents: Sequence[Tensor | None]) -> Choice | None:
+    def _choice(self, node: Node, cotangents: Sequence[Tensor | None]) -> MaskedCotangent | None:
         """What an elementwise operation hands on: where a mask leaves out elements of its
         cotangent, the derivative must not matter, though it be infinite."""
         g = cotangents[0]

@@ -22,7 +22,7 @@ from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.loop_products import (
     JOINED_BYTES,
     MATRIX_PRODUCTS,
-    Step,
+    LoopStep,
     bytes_of,
     flattened,
     partial_sums,
@@ -39,16 +39,16 @@ UPDATES = ("put_slice", "put_at", "put_diagonal", "add_at", "add_slice")
 JOINED_ELSEWHERE = (*MATRIX_PRODUCTS, "outer")
 
 
-class Same(NamedTuple):
+class LoopInvariant(NamedTuple):
     """A value that all copies read."""
 
     value: Value
 
 
-class Rows(NamedTuple):
+class Steps(NamedTuple):
     """Consecutive steps of an array, one for each copy, from `first` on."""
 
-    first: Step
+    first: LoopStep
 
 
 class Copies(NamedTuple):
@@ -59,7 +59,7 @@ class Copies(NamedTuple):
     operands: tuple[Part, ...]
 
 
-Part = Same | Rows | Copies
+Part = LoopInvariant | Steps | Copies
 
 
 def roll_up(graph: Graph) -> Graph:
@@ -88,7 +88,7 @@ class _Rolling:
         self.parts: dict[tuple[Value, ...], Part | None] = {}
         self.pending: set[Value] = set()
         self.made: dict[tuple[Node, ...], dict[Value, Value]] = {}
-        self.rows: dict[Value, Step] = {}
+        self.rows: dict[Value, LoopStep] = {}
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
         """The values that stand for the results of `node`."""
@@ -174,7 +174,7 @@ class _Rolling:
     def _whole(self, like: Node, values: Sequence[Value]) -> Value | None:
         """`values`, along a first axis, made at once."""
         part = self._part(tuple(values)) if len(values) >= COPIES else None
-        if part is None or isinstance(part, Same):
+        if part is None or isinstance(part, LoopInvariant):
             return None
         return self._made(like, part, len(values))
 
@@ -186,12 +186,12 @@ class _Rolling:
 
     def _found(self, values: tuple[Value, ...], depth: int) -> Part | None:
         if len(set(values)) == 1:
-            return Same(values[0])
+            return LoopInvariant(values[0])
         step = self._step(values[0])
         if step is not None:
             steps = [step._replace(number=step.number + k) for k in range(len(values))]
             if [self._step(value) for value in values] == steps:
-                return Rows(step)
+                return Steps(step)
         if depth > DEPTH or len(set(values)) < len(values) or not self.pending.isdisjoint(values):
             return None
         nodes = tuple([value.node for value in values if value.node is not None])
@@ -211,16 +211,16 @@ class _Rolling:
             return None  # one value is the same for all copies here, and of the first alone there
         return Copies(nodes, values[0].index, tuple(operands))
 
-    def _step(self, value: Value) -> Step | None:
+    def _step(self, value: Value) -> LoopStep | None:
         return self.rows[value] if value in self.rows else step_of(value)
 
     # Making all at once
 
     def _made(self, like: Node, part: Part, count: int) -> Value:
         """The values of all copies along the first axis; a value that they share as it is."""
-        if isinstance(part, Same):
+        if isinstance(part, LoopInvariant):
             return part.value
-        if isinstance(part, Rows):
+        if isinstance(part, Steps):
             return steps_from(self.recording.graph, like, part.first, count)
         known = self.made.get(part.nodes)
         if known is None:
@@ -232,7 +232,7 @@ class _Rolling:
         node = part.nodes[0]
         batch = Batch(self.recording, count)
         for value, operand in zip(node.operands, part.operands, strict=True):
-            if not isinstance(operand, Same):
+            if not isinstance(operand, LoopInvariant):
                 batch.known[value] = self._made(node, operand, count)
         with self.recording.at(node.where or NOWHERE):
             batch.extend([node])
@@ -242,7 +242,7 @@ class _Rolling:
         for number, copy in enumerate(part.nodes):
             for value, first in zip(copy.results, node.results, strict=True):
                 if value.type.form != "array" or value.type.ndim:
-                    self.rows[value] = Step(batch.known[first], 0, number)
+                    self.rows[value] = LoopStep(batch.known[first], 0, number)
         return batch.known
 
 

@@ -45,7 +45,7 @@ OPERATIONS_PER_BYTE = (1, 4, 32, 1 << 40)
 Weight = Callable[[Node], int | None]
 
 
-class Plan(NamedTuple):
+class Rematerialisation(NamedTuple):
     """What backward computes `again`; the most bytes of forward's values that backward then has at
     once, and how many operations more it does."""
 
@@ -54,12 +54,12 @@ class Plan(NamedTuple):
     operations: int
 
 
-def choose(part: Partition, gradients: Iterable[Value], budget: int | None) -> Plan:
+def choose(part: Partition, gradients: Iterable[Value], budget: int | None) -> Rematerialisation:
     """The plan with the fewest operations that is within `budget` bytes, or has the fewest
     bytes."""
     if budget is None and not any(_is_repeatable(node) and _cheap(node) for node in part.forward):
-        return Plan(frozenset(), 0, 0)
-    choice = Choice(part, gradients)
+        return Rematerialisation(frozenset(), 0, 0)
+    choice = ResidualChoice(part, gradients)
     best = choice.plan(choice.cut(_cheap, 1))
     if budget is None or best.bytes <= budget:
         return best
@@ -80,7 +80,7 @@ def choose(part: Partition, gradients: Iterable[Value], budget: int | None) -> P
     return best
 
 
-class Choice:
+class ResidualChoice:
     """The values of one forward that its backward needs."""
 
     def __init__(self, part: Partition, gradients: Iterable[Value]) -> None:
@@ -166,7 +166,7 @@ class Choice:
         is_again = network.sink_side(0, 1)
         return {one for one, place in numbers.items() if type(one) is Node and is_again[place]}
 
-    def plan(self, nodes: Set[Node]) -> Plan:
+    def plan(self, nodes: Set[Node]) -> Rematerialisation:
         """What becomes of computing `nodes` again, and the views of what they make."""
         again = {value for node in nodes for value in node.results}
         before = computed_before(Late(self.readers, again), self.places, self.reads.__getitem__)
@@ -181,7 +181,7 @@ class Choice:
                         kept.add(value)
         again.update(view for view, base in self._bases.items() if base in again)
         copied = [node for several in before.values() for node in several]
-        return Plan(
+        return Rematerialisation(
             again,
             sum(self.bytes[value] for value in kept) + self._fullest(before, last),
             sum(self._cost(node) for node in copied),
@@ -206,7 +206,7 @@ class Choice:
             total -= leaving.get(reader, 0)
         return fullest
 
-    def in_parts(self, nodes: Set[Node]) -> Iterator[Plan]:
+    def in_parts(self, nodes: Set[Node]) -> Iterator[Rematerialisation]:
         """The plans of computing `nodes` again, but with what lies between two parts of them kept,
         for ever more parts."""
         ordered = sorted(nodes, key=self.places.__getitem__)
@@ -227,7 +227,7 @@ class Choice:
     def _needed_bytes(self, node: Node) -> int:
         return sum(self.bytes[value] for value in node.results if value in self.needed)
 
-    def filled(self, plan: Plan, budget: int) -> Plan:
+    def filled(self, plan: Rematerialisation, budget: int) -> Rematerialisation:
         """`plan`, but with as much kept of what forward makes last as the budget has room for."""
         room = budget - plan.bytes
         nodes = [node for node in self.places if not plan.again.isdisjoint(node.results)]

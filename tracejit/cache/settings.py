@@ -23,7 +23,7 @@ DEFAULT_BYTES = 1_000_000_000
 _SIZE = re.compile(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?\s*", re.ASCII | re.IGNORECASE)
 
 
-class Location(NamedTuple):
+class CacheLocation(NamedTuple):
     """The folder of the cache, or None with the problem, if it is not meant to be off."""
 
     path: Path | None
@@ -39,30 +39,30 @@ def default_path() -> Path | None:
     return path
 
 
-def location() -> Location:
+def location() -> CacheLocation:
     """The folder that the environment names, and why it cannot be used if it cannot."""
     if os.environ.get("TRACEJIT_CACHE") == "0":
-        return Location(None, None)
+        return CacheLocation(None, None)
     chosen = os.environ.get("TRACEJIT_CACHE_DIR")
     try:
         path = Path(chosen).expanduser() if chosen else _of_user()
     except RuntimeError:  # no home directory
-        return Location(None, None)
+        return CacheLocation(None, None)
     if path.is_absolute():
-        return Location(path, None)
+        return CacheLocation(path, None)
     if not chosen:
-        return Location(None, f"the home directory of this process is relative ({path}).")
+        return CacheLocation(None, f"the home directory of this process is relative ({path}).")
     if os.environ.get("TRACEJIT_CACHE_RELATIVE") != "1":
-        return Location(
+        return CacheLocation(
             None,
             f"TRACEJIT_CACHE_DIR={chosen} is relative, and a folder that came with other files may "
             f"bring kernels of its own. Give an absolute path, or set TRACEJIT_CACHE_RELATIVE=1.",
         )
     try:
-        return Location(path.absolute(), None)
+        return CacheLocation(path.absolute(), None)
     except OSError as error:
         problem = f"TRACEJIT_CACHE_DIR={chosen} is relative to a folder that is gone ({error})."
-        return Location(None, problem)
+        return CacheLocation(None, problem)
 
 
 def size_limit() -> int | None:

@@ -39,7 +39,7 @@ _FIX = "call the function: it is made again. To keep an edited one, copy and imp
 _LONGEST_MARK = 80
 
 
-class Entry(NamedTuple):
+class StoredKernel(NamedTuple):
     """One kernel on disk: `bytes` counts text and constants, `mtime` is its last use to the day,
     `intact` says that it would run."""
 
@@ -125,7 +125,7 @@ class Store:
             return eviction.kernel_names(folder)
         return []
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[StoredKernel]:
         """All kernels in the folder, sorted by name, each verified."""
         with suppress(NoFolder), self._held() as folder:
             return [self._entry(folder, name) for name in eviction.kernel_names(folder)]
@@ -222,12 +222,12 @@ class Store:
         problem = "it does not carry the mark of this cache, so somebody else's tracejit wrote it"
         raise Unmarked(problem, missing=is_older)
 
-    def _entry(self, folder: Folder, name: str) -> Entry:
+    def _entry(self, folder: Folder, name: str) -> StoredKernel:
         intact = False
         with suppress(Unusable):
             intact = bool(self._verified(folder, name, None))
         use = eviction.use_of(folder, name)
-        return Entry(name, self._file(name), use.bytes, use.time, intact)
+        return StoredKernel(name, self._file(name), use.bytes, use.time, intact)
 
     def _is_written(self, name: str, sealed: str, npz: bytes | None) -> bool:
         """Write a kernel; where that is not possible say so once, and return False."""

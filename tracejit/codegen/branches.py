@@ -29,7 +29,7 @@ STAGED = frozenset(("path", "kept"))
 """The variables of a function in stages that are none of the user's."""
 
 
-class Level(NamedTuple):
+class SegmentLevel(NamedTuple):
     """What a segment has kept, the condition that it was passed, and whether what others have kept
     before it stands in front."""
 
@@ -44,7 +44,7 @@ class Stages:
 
     def __init__(
         self,
-        levels: Sequence[Level],
+        levels: Sequence[SegmentLevel],
         stages: Mapping[Node, int],
         paths: Sequence[str],
     ) -> None:
@@ -102,7 +102,7 @@ def passing(numbers: Collection[int], total: int) -> str:
     return f"{first} <= path <= {last}" if first else f"path <= {last}"
 
 
-class Flow:
+class BranchText:
     """Where the text is: `depth` is the indentation of the current segment."""
 
     def __init__(self, branches: Branches) -> None:

@@ -16,7 +16,7 @@ INDENT = 17
 MOST_NAMES = 12
 
 
-class Memory(NamedTuple):
+class MemoryUse(NamedTuple):
     """What backward computes `again` in place of keeping it, the most `bytes` of forward's values
     that it has at once, and how many it may have, if the user has said so."""
 
@@ -45,7 +45,7 @@ class Facts(NamedTuple):
     residuals: Sequence[Value] | None
     ways: int = 0
     sizes: Sizes | None = None
-    memory: Memory | None = None
+    memory: MemoryUse | None = None
 
 
 def header(facts: Facts, names: Mapping[Value, str]) -> str:
@@ -102,7 +102,7 @@ def _residuals(facts: Facts, residuals: Sequence[Value], names: Mapping[Value, s
     return words
 
 
-def _memory(memory: Memory, budget: int) -> list[str]:
+def _memory(memory: MemoryUse, budget: int) -> list[str]:
     """How much of its budget a kernel needs."""
     text = f"{memory.bytes} bytes of forward's values at most while backward runs; "
     text += f"the budget is {budget}"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.codegen.branches import CLASS, STAGED, UNRECORDED, Flow, Stages
+from tracejit.codegen.branches import CLASS, STAGED, UNRECORDED, BranchText, Stages
 from tracejit.codegen.constants import Constants
 from tracejit.codegen.defaults import may_be_python
 from tracejit.codegen.expressions import Expressions, import_lines
@@ -343,7 +343,7 @@ def _written(
     unpacked_lines = len(lines)
     previous = None
     released = {} if body.stages else releases(plan, names)
-    flow = body.stages or Flow(plan.branches)
+    flow = body.stages or BranchText(plan.branches)
     for number, node in enumerate(plan.statements):
         between = flow.enter(node)
         if between:
@@ -356,7 +356,7 @@ def _written(
         if node.where is not None and node.where != previous:
             statement.append(f"# {location_text(node.where).rstrip()}")
             previous = node.where
-        if node.op is DECIDE and isinstance(flow, Flow):
+        if node.op is DECIDE and isinstance(flow, BranchText):
             flow.decide(node, spell.operand(node.operands[0]))
         elif node.op is LEAVE:
             statement.append("return " + _left(node, body, spell))

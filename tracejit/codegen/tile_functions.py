@@ -13,7 +13,7 @@ from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.index_text import index_text
 from tracejit.ops.op import literal
-from tracejit.schedule.tile_loops import Sweep
+from tracejit.schedule.tile_loops import TileLoop
 
 NAMES = frozenset(("in_turn", "parts", "start", "stop"))
 """What no variable of a module with tiles is called."""
@@ -28,7 +28,7 @@ def in_turn(tile, rows, step, *arrays):
 
 def sweep_lines(node: Node, names: Mapping[Value, str], spell: Expressions) -> Iterator[str]:
     """The statements that make the arrays of a TILES node, run the tiles and combine the totals."""
-    sweep: Sweep = node.params["sweep"]
+    sweep: TileLoop = node.params["sweep"]
     stored = node.results[: len(sweep.stored)]
     totals = [names[value] for value in node.results[len(sweep.stored) :]]
     arrays = [spell.operand(value) for value in node.operands[: sweep.sliced]]

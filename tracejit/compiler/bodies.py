@@ -21,13 +21,13 @@ from tracejit.passes.improve import improve
 from tracejit.passes.rematerialise import Late, recompute
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.plan import plan_body, plan_tile
-from tracejit.schedule.tile_loops import Sweep
+from tracejit.schedule.tile_loops import TileLoop
 from tracejit.schedule.tiling import Tiling
 
 MANY_NODES = 8_000
 
 
-class Way(NamedTuple):
+class Branch(NamedTuple):
     """One way through a graph: where it ends, its nodes and outputs as a graph, and how many of
     these are `results`, which a single one that `is_bare` is without a tuple."""
 
@@ -69,7 +69,7 @@ def ended(graph: Graph) -> Graph:
     return way
 
 
-def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]:
+def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Branch]:
     """The ways through `graph`, which have that many results each, in the order of the text; the
     last of these says which way it is, where they are numbered."""
     precedes = graph.branches.precedes
@@ -87,12 +87,12 @@ def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Way]
         ]
         way.outputs = list(end.operands)
         count = counts[end.params["path"]]
-        ways.append(Way(end, way, count, count == 1 and not is_numbered))
+        ways.append(Branch(end, way, count, count == 1 and not is_numbered))
     return ways
 
 
 def forward_alone(
-    graph: Graph, arguments: Sequence[Value], ways: Sequence[Way], exact: bool, tiling: Tiling
+    graph: Graph, arguments: Sequence[Value], ways: Sequence[Branch], exact: bool, tiling: Tiling
 ) -> Body:
     """The function of a kernel that is not differentiated."""
     nodes = tiling.of(graph.nodes, branches=graph.branches)
@@ -101,7 +101,7 @@ def forward_alone(
     return Body("forward", "Return {results}.", plan, groups)
 
 
-def parts_of(ways: Sequence[Way], seed: Value) -> dict[int, Partition]:
+def parts_of(ways: Sequence[Branch], seed: Value) -> dict[int, Partition]:
     """The forward and the reverse pass of each way, by its path."""
     return {way.path: partition(way.graph, way.results, [seed]) for way in ways}
 
@@ -116,7 +116,7 @@ class Repeating(NamedTuple):
 
 
 def repeating(
-    graph: Graph, ways: Sequence[Way], parts: dict[int, Partition], budget: int | None
+    graph: Graph, ways: Sequence[Branch], parts: dict[int, Partition], budget: int | None
 ) -> Repeating:
     """`graph` with what is better computed again than kept, within `budget` bytes if possible."""
     late: dict[int, Late] = {}
@@ -145,7 +145,7 @@ def is_for_halves(graph: Graph, tiling: Tiling) -> bool:
 def forward_and_backward(
     graph: Graph,
     given: Differentiated,
-    ways: Sequence[Way],
+    ways: Sequence[Branch],
     parts: dict[int, Partition],
     exact: bool,
     tiling: Tiling,
@@ -189,7 +189,7 @@ def in_one(
     whole: Graph,
     given: Differentiated,
     seed: Value,
-    ways: Sequence[Way],
+    ways: Sequence[Branch],
     exact: bool,
     tiling: Tiling,
 ) -> Body:
@@ -215,7 +215,7 @@ def in_one(
     )
 
 
-def tile_body(sweep: Sweep) -> Body:
+def tile_body(sweep: TileLoop) -> Body:
     """The function that a sweep runs for each tile."""
     plan, late = plan_tile(sweep)
     count = len(sweep.totals)
@@ -225,7 +225,7 @@ def tile_body(sweep: Sweep) -> Body:
     return Body(sweep.name, docstring, plan, groups, sliced=sweep.axes, late=late)
 
 
-def _forward_nodes(graph: Graph, ways: Sequence[Way], parts: dict[int, Partition]) -> list[Node]:
+def _forward_nodes(graph: Graph, ways: Sequence[Branch], parts: dict[int, Partition]) -> list[Node]:
     """What any way needs forward, each ending in its results and residuals."""
     needed = {node for part in parts.values() for node in part.forward}
     ends = {way.end: way for way in ways}
@@ -239,7 +239,7 @@ def _forward_nodes(graph: Graph, ways: Sequence[Way], parts: dict[int, Partition
     return nodes
 
 
-def _end(graph: Graph, way: Way, residuals: Sequence[Value], numbered: bool) -> Node:
+def _end(graph: Graph, way: Branch, residuals: Sequence[Value], numbered: bool) -> Node:
     """The end of `way` in forward."""
     path = [graph.constant(way.path)] if numbered else []
     operands = (*way.graph.outputs[: way.results], *path, *residuals)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tracejit.autodiff.loop_vectorisation import roll_up
 from tracejit.cache.key import digest, kernel_name
-from tracejit.codegen.header import Facts, Memory
+from tracejit.codegen.header import Facts, MemoryUse
 from tracejit.codegen.module import Composed, Module, render
 from tracejit.compiler.bodies import (
     Differentiated,
@@ -26,7 +26,7 @@ from tracejit.compiler.bodies import (
     tile_body,
     ways_of,
 )
-from tracejit.compiler.tail_merging import LongWays, called_in_turn, is_long
+from tracejit.compiler.tail_merging import TailMerging, called_in_turn, is_long
 from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
@@ -144,7 +144,7 @@ def generate(
         graph, counts = ended(graph), (recorded.outputs,)
     ways = ways_of(graph, counts, recorded.is_numbered)
     residuals: Sequence[Value] | None = None
-    memory: Memory | None = None
+    memory: MemoryUse | None = None
     composed: list[Composed] = []
     tiling = Tiling(enabled=not exact)
     arguments = graph.inputs
@@ -159,7 +159,7 @@ def generate(
             whole = whole if memory_budget is None else graph
             ways = ways_of(graph, counts, recorded.is_numbered)
             parts = parts_of(ways, graph.inputs[place])
-        memory = Memory(again, most, memory_budget)
+        memory = MemoryUse(again, most, memory_budget)
         if again and memory_budget is not None:
             tiling = Tiling(enabled=False)  # a tile would wait for all that its rows go through
         seed = graph.inputs[place]
@@ -167,7 +167,7 @@ def generate(
         bars = [f"{value.name}_bar" for value in recorded.sources]
         given = Differentiated(arguments, seed, one_of(seed.type), bars)
         if is_long(parts):
-            long = LongWays(graph, given, ways, parts)
+            long = TailMerging(graph, given, ways, parts)
             bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
         else:
             bodies, residuals = forward_and_backward(graph, given, ways, parts, exact, tiling)

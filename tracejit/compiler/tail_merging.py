@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tracejit.autodiff.partition import Partition
 from tracejit.autodiff.tail_matching import Tail, tails
-from tracejit.codegen.branches import Level, Stages, passing
+from tracejit.codegen.branches import SegmentLevel, Stages, passing
 from tracejit.codegen.module import Body, Composed
-from tracejit.compiler.bodies import Differentiated, Way
+from tracejit.compiler.bodies import Branch, Differentiated
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES
 from tracejit.ops.branches import DECIDE, KEEP, LEAVE, MOVE
@@ -32,7 +32,7 @@ def is_long(parts: Mapping[int, Partition]) -> bool:
     return len(lengths) > 1 and sum(lengths) > max(FEW_NODES, 2 * max(lengths))
 
 
-class LongWays:
+class TailMerging:
     """The ways of one graph, numbered so that those that join the longest reverse pass late have
     the small numbers."""
 
@@ -40,7 +40,7 @@ class LongWays:
         self,
         graph: Graph,
         given: Differentiated,
-        ways: Sequence[Way],
+        ways: Sequence[Branch],
         parts: Mapping[int, Partition],
     ) -> None:
         """`parts` are the forward and the reverse pass of each way, by its path."""
@@ -158,10 +158,10 @@ class LongWays:
             stages=Stages(self._levels(), stages, paths),
         )
 
-    def _levels(self) -> list[Level]:
+    def _levels(self) -> list[SegmentLevel]:
         """What each segment has kept, the last segment first, and on which paths."""
         precedes = self.graph.branches.precedes
-        levels: list[Level] = []
+        levels: list[SegmentLevel] = []
         for segment, values in reversed(self.kept.items()):
             through = [
                 self.numbers[k]
@@ -169,7 +169,7 @@ class LongWays:
                 if precedes(segment, way.end.segment)
             ]
             before = any(precedes(other, segment) for other in self.kept if other < segment)
-            levels.append(Level(passing(through, len(self.ways)), values, before))
+            levels.append(SegmentLevel(passing(through, len(self.ways)), values, before))
         return levels
 
 

@@ -43,7 +43,7 @@ from tracejit.trace.tensor import Tensor
 LIMIT = 64
 
 
-class Path:
+class CallOp:
     """A function from some values of a recording to others, with its kernel.
 
     `inputs` are what the kernel takes; `sources` are, for each, the values whose cotangents are its
@@ -81,7 +81,7 @@ class Path:
         self.sources = [self.versions.get(value, [value]) for value in inputs]
         self.nodes: Sequence[Node] = list(recording.graph.nodes)
         self.aliases: dict[Value, Value] = {}
-        self.parent: Path | None = None
+        self.parent: CallOp | None = None
         self.decisions = recording.decisions
         self.tree: Tree | None = None
         self.drawn: list[Value] = []
@@ -266,16 +266,16 @@ class Path:
                 total = g if total is None else total + g
         return None if total is None else like(total, Tensor(self.inputs[k], self.recording))
 
-    def path_of(self, made: RecordedDerivative, extent: Extent) -> Path | None:
+    def path_of(self, made: RecordedDerivative, extent: Extent) -> CallOp | None:
         """The path of a derivative, which computes again as much of the calls before it as
         `extent` says; None where there is nothing to compute."""
-        path: Path | None = made.paths.get(extent)
+        path: CallOp | None = made.paths.get(extent)
         if path is None and made.outputs:
             with self.mutex.here():
                 path = made.paths[extent] = made.paths.get(extent) or self._path_of(made, extent)
         return path
 
-    def _path_of(self, made: RecordedDerivative, extent: Extent) -> Path:
+    def _path_of(self, made: RecordedDerivative, extent: Extent) -> CallOp:
         recording = self.recording
         stops = self._stops(extent)
         own = [*made.seeds, *[hidden.value for hidden in made.hidden]]
@@ -297,7 +297,7 @@ class Path:
             tree.join(graph, range(len(inputs)))
             recorded = Recorded(tree.graph(), self.origin, 0, ways=(len(outputs),))
             compute = _sequence(self.make(recorded), len(outputs))
-        path = Path(recording, self.origin, inputs, made.outputs, compute, self.seeds, self.make)
+        path = CallOp(recording, self.origin, inputs, made.outputs, compute, self.seeds, self.make)
         path.parent, path.mutex, path.nodes, path.tree = self, self.mutex, nodes, tree
         path.versions, path.aliases, path.drawn = made.versions, aliases, made.drawn
         path.decisions = made.decisions
@@ -327,7 +327,7 @@ class Path:
         """The values that a derivative of this path reads, each with itself; and what a recompute
         region has computed once more, with what it computed first."""
         stops: dict[Value, Value] = {}
-        path: Path | None = self
+        path: CallOp | None = self
         while path is not None:
             values = {*path.inputs, *path.drawn}
             if path is not self or extent is not Extent.ALL:

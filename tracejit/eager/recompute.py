@@ -30,7 +30,7 @@ from tracejit.support.errors import fail
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.contents import array_copy, can_change, same_contents
 from tracejit.trace.eager import EAGER
-from tracejit.trace.replays import Run
+from tracejit.trace.replays import RegionRun
 from tracejit.trace.tape_window import Sieve, Sight, Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, map_tree, unflatten
@@ -45,7 +45,7 @@ def recompute_eagerly(
         with EAGER.inside_scope():
             return f(*args, **kwargs)
     generators = Generators(f, args, kwargs)
-    sieve, run = Sieve(EAGER.windows), Run(name, generators)
+    sieve, run = Sieve(EAGER.windows), RegionRun(name, generators)
     kept_args, kept_kwargs = map_tree(kept, args), map_tree(kept, kwargs)
     since = EAGER.writes
     with EAGER.seen_by((sieve,)), EAGER.logging_run(run), EAGER.inside_scope():

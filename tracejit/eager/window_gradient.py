@@ -34,7 +34,7 @@ from tracejit.trace.tensor import Tensor
 LIMIT = 10_000
 
 
-class Compiled(NamedTuple):
+class WindowGradient(NamedTuple):
     """A kernel for windows of one structure; None where nothing is connected.
 
     `arguments` are the places of what it takes among the window's values, after which come the
@@ -122,11 +122,11 @@ def gradients_for(
     return [None if g is None else batch.everywhere(g) for g in answers]
 
 
-def _fits(known: Compiled, numbers: Sequence[Any]) -> bool:
+def _fits(known: WindowGradient, numbers: Sequence[Any]) -> bool:
     return known.numbers == numbers or known.dynamic.issuperset(_changed(known, numbers))
 
 
-def _changed(known: Compiled, numbers: Sequence[Any]) -> set[int]:
+def _changed(known: WindowGradient, numbers: Sequence[Any]) -> set[int]:
     """The positions of numbers that differ from those the kernel was made for."""
     pairs = enumerate(zip(known.numbers, numbers, strict=True))
     return {position for position, (old, new) in pairs if old != new}
@@ -200,7 +200,7 @@ def _compile(
     results = [None if g is None else next(count) for g in answers]
     numbers = list(window.numbers)
     if not outputs:
-        return Compiled(None, [], results, numbers, dynamic)
+        return WindowGradient(None, [], results, numbers, dynamic)
     graph = recording.finish(outputs)
     backward = needed_nodes(graph.nodes, outputs, forward)
     used = {value for node in backward for value in node.operands}.union(outputs)
@@ -208,7 +208,7 @@ def _compile(
     graph.nodes = backward  # what the window holds is over
     graph = extract(graph, graph.name, inputs, outputs)
     kernel = make_kernel(Recorded(graph, origin, len(outputs)))
-    return Compiled(kernel.forward, [forward[v] for v in inputs], results, numbers, dynamic)
+    return WindowGradient(kernel.forward, [forward[v] for v in inputs], results, numbers, dynamic)
 
 
 def _copied(

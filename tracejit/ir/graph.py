@@ -23,7 +23,7 @@ from tracejit.ir.dims import resolved, spelled
 from tracejit.ir.location import Location
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ir.value_names import Names
+from tracejit.ir.value_names import ValueNames
 from tracejit.support.words import identifier
 
 
@@ -384,7 +384,7 @@ class Graph:
         if self.sizes is not None:
             taken = {value.name for value in self.inputs} | {node.op.name for node in self.nodes}
             self.sizes.assign_names(taken)
-        names = Names({value.name for value in self.inputs})
+        names = ValueNames({value.name for value in self.inputs})
         for _, statement in groupby(self.nodes, key=attrgetter("where")):
             temporaries: list[Value] = []
             for value in (value for node in statement for value in node.results):
@@ -408,7 +408,7 @@ class Graph:
         if not unnamed:
             return
         taken = {value.name for node in self.nodes for value in node.results}
-        names = Names(taken.union([value.name for value in self.inputs]))
+        names = ValueNames(taken.union([value.name for value in self.inputs]))
         for node, value in unnamed:
             names.give(value, value.base or node.op.name, numbered=True)
 

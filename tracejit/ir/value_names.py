@@ -7,7 +7,7 @@ from typing import Any
 from tracejit.support.words import identifier
 
 
-class Names:
+class ValueNames:
     """The names given so far, and the last number of each base."""
 
     def __init__(self, taken: set[str]) -> None:

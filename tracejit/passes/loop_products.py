@@ -51,7 +51,7 @@ SUMMANDS = ("outer", "sum", *MATRIX_PRODUCTS)
 """What a step adds to a sum over all steps."""
 
 
-class Step(NamedTuple):
+class LoopStep(NamedTuple):
     """Number `number` of the parts of `whole` along `axis`, which is 0 or 1."""
 
     whole: Value
@@ -59,7 +59,7 @@ class Step(NamedTuple):
     number: int
 
 
-def step_of(value: Value) -> Step | None:
+def step_of(value: Value) -> LoopStep | None:
     """`value` as one of the steps of an array: x[3] or x[:, 3]."""
     node = value.node
     if node is None or node.op.name != "getitem" or len(node.operands) > 1:
@@ -74,10 +74,10 @@ def step_of(value: Value) -> Step | None:
     whole = node.operands[0]
     if whole.type.sizes is not None:
         return None
-    return Step(whole, axis, number % whole.type.shape[axis])
+    return LoopStep(whole, axis, number % whole.type.shape[axis])
 
 
-def steps_first(graph: Graph, like: Node, step: Step) -> Value:
+def steps_first(graph: Graph, like: Node, step: LoopStep) -> Value:
     """All steps of the array that `step` is one of, along the first axis."""
     if step.axis == 0:
         return step.whole
@@ -85,7 +85,7 @@ def steps_first(graph: Graph, like: Node, step: Step) -> Value:
     return emit(graph, like, "transpose", (step.whole,), axes=(1, 0, *rest))
 
 
-def steps_from(graph: Graph, like: Node, step: Step, count: int) -> Value:
+def steps_from(graph: Graph, like: Node, step: LoopStep, count: int) -> Value:
     """`count` steps of an array from `step` on, along the first axis."""
     whole = steps_first(graph, like, step)
     if count == whole.type.shape[0]:
@@ -175,7 +175,7 @@ def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Valu
 # Sums after the loop
 
 
-class Term(NamedTuple):
+class LoopTerm(NamedTuple):
     """What one step adds to a sum: `left.T @ right`, or along axis 1 `left @ right.T`; without
     `left` the column sums of `right`."""
 
@@ -258,7 +258,7 @@ def _joined_sum(
 ) -> tuple[Value, set[Value]] | None:
     """The sum of those of `values` that are small products of the same kind, made at once, and
     which these are. The reverse pass adds what the last step gives first."""
-    groups: dict[Hashable, dict[Value, Term]] = {}
+    groups: dict[Hashable, dict[Value, LoopTerm]] = {}
     for value in reversed(values):
         term = _term(value, like.region)
         if term is not None:
@@ -281,24 +281,24 @@ def _joined_sum(
     return emit(graph, like, "matmul", (left, right)), set(found)
 
 
-def _term(value: Value, region: int) -> Term | None:
+def _term(value: Value, region: int) -> LoopTerm | None:
     """A value as what one step adds."""
     node = value.node
     if node is None or node.region != region or not _is_small(node):
         return None
     if node.op.name == "outer":
         left, right = node.operands
-        return Term(left, right)
+        return LoopTerm(left, right)
     if node.op.name == "sum" and node.params == {"axis": (0,)} and node.operands[0].type.ndim == 2:
-        return Term(None, node.operands[0])
+        return LoopTerm(None, node.operands[0])
     if node.op.name in MATRIX_PRODUCTS and node.operands[1].type.ndim == value.type.ndim == 2:
         left, right = node.operands
         turned = made_by(left, "transpose")
         if turned is not None:
-            return Term(turned.operands[0], right)
+            return LoopTerm(turned.operands[0], right)
         turned = made_by(right, "transpose")
         if turned is not None and left.type.size + right.type.size <= COPIED * value.type.size:
-            return Term(left, turned.operands[0], axis=1)
+            return LoopTerm(left, turned.operands[0], axis=1)
     return None
 
 

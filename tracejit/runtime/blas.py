@@ -40,7 +40,7 @@ class Blas(NamedTuple):
     set_threads: Callable[[int], Any]
 
 
-class Regime:
+class BlasThreads:
     """The number of threads of `blas`: one while a call is in. `here` is a weak reference to what
     the calls hold that are in."""
 
@@ -89,14 +89,14 @@ class Regime:
 
 
 # That of this process, once it is known; None where the BLAS is another.
-_regimes: list[Regime | None] = []
+_regimes: list[BlasThreads | None] = []
 
 
-def regime() -> Regime | None:
+def regime() -> BlasThreads | None:
     """The regime of this process; None where its BLAS has no number of threads to set."""
     if not _regimes:
         blas = find()
-        _regimes.append(None if blas is None else Regime(blas))
+        _regimes.append(None if blas is None else BlasThreads(blas))
     return _regimes[0]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from tracejit.trace.signature import Call, is_alike
 
 
-class Turn:
+class Flight:
     """A call, with the numbers in it that are static, and who records it."""
 
     __slots__ = ("call", "fixed", "process", "thread")
@@ -29,7 +29,7 @@ class Turn:
         self.call = call
         self.fixed = {name: repr(number) for name, number in fixed.items()}
 
-    def stands_before(self, other: Turn) -> bool:
+    def stands_before(self, other: Flight) -> bool:
         """Tell if another thread of this process has the turn at the same call."""
         return (
             self.process == other.process
@@ -39,18 +39,18 @@ class Turn:
         )
 
 
-class Turns:
+class SingleFlight:
     """The turns that are taken at calls of one function."""
 
     def __init__(self) -> None:
         """None yet."""
-        self._taken: list[Turn] = []  # appended to, copied and removed from in one step each
+        self._taken: list[Flight] = []  # appended to, copied and removed from in one step each
 
     @contextmanager
     def at(self, call: Call, fixed: Mapping[str, Any]) -> Iterator[bool]:
         """Take a turn at a call, with these static numbers: whether no other thread has it. Of
         those that ask at once one is told so."""
-        turn = Turn(call, fixed)
+        turn = Flight(call, fixed)
         self._taken.append(turn)
         try:
             taken = list(self._taken)

@@ -103,7 +103,7 @@ def _cost_of_rows(node: Node, widest: ArrayType) -> int:
     return PER_ROW * _estimated(widest, slice(-1))
 
 
-class Product(NamedTuple):
+class MatrixProduct(NamedTuple):
     """A product of matrices or a factorization: its multiplications in all, whether it gains by
     threads, whether the BLAS would use them, and what a multiplication costs."""
 
@@ -113,32 +113,32 @@ class Product(NamedTuple):
     cost: float = IN_PRODUCT
 
 
-def product_of(node: Node) -> Product | None:
+def product_of(node: Node) -> MatrixProduct | None:
     """The product that `node` is, if it is one."""
     if node.op.name in FACTORIZATIONS:
         return _factorization(node)
     if node.op.jvp != "bilinear" or node.op.batch == "elementwise":
         return None
     if node.op.name == "einsum":
-        return Product(_products_of_einsum(node), False, False, IN_EINSUM)
+        return MatrixProduct(_products_of_einsum(node), False, False, IN_EINSUM)
     first, second = (value.type for value in node.operands[:2])
     result = node.results[0].type
     if min(first.ndim, second.ndim) < 2:
         count = max(first.estimated_size, second.estimated_size)
         is_large = count * result.dtype.itemsize >= SMALL_VECTOR_WORK
-        return Product(count, is_large, count >= THREADED, IN_VECTOR_PRODUCT)
+        return MatrixProduct(count, is_large, count >= THREADED, IN_VECTOR_PRODUCT)
     count = result.estimated_size * _estimated(first, slice(-1, None))
     at_once = count // max(_estimated(result, slice(None, -2)), 1)
-    return Product(count, at_once * result.dtype.itemsize >= SMALL_WORK, at_once >= THREADED)
+    return MatrixProduct(count, at_once * result.dtype.itemsize >= SMALL_WORK, at_once >= THREADED)
 
 
-def _factorization(node: Node) -> Product:
+def _factorization(node: Node) -> MatrixProduct:
     type = node.operands[0].type
     rows = _estimated(type, slice(-1, None))
     per_block = type.estimated_size * BLOCK // max(_estimated(type, slice(None, -2)), 1)
     unthreaded = UNTHREADED_SVD if node.op.name in SVD else UNTHREADED_FACTOR
     is_large = per_block * type.dtype.itemsize >= SMALL_WORK
-    return Product(type.estimated_size * rows, is_large, rows > unthreaded)
+    return MatrixProduct(type.estimated_size * rows, is_large, rows > unthreaded)
 
 
 def _products_of_einsum(node: Node) -> int:

@@ -17,7 +17,7 @@ from tracejit.ops.branches import ENSURE, LEAVE, may_raise
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
-from tracejit.schedule.tile_loops import Sweep
+from tracejit.schedule.tile_loops import TileLoop
 
 
 class Plan(NamedTuple):
@@ -126,7 +126,7 @@ def _only_shows(node: Node) -> bool:
     return node.op.alias is not None and not may_raise(node)
 
 
-def plan_tile(sweep: Sweep) -> tuple[Plan, dict[Value, Value]]:
+def plan_tile(sweep: TileLoop) -> tuple[Plan, dict[Value, Value]]:
     """Plan what a sweep does for one tile, and the buffers that are filled at its end, each with
     what it is filled with.
 

@@ -28,14 +28,14 @@ LONGEST_VECTOR = 32
 """So are products of vectors and longer rows that are nothing but read."""
 
 
-class Cut(NamedTuple):
+class Tiled(NamedTuple):
     """A node that computes rows, or else a total; `operands` are those that are cut for it."""
 
     makes_rows: bool
     operands: frozenset[Value]
 
 
-class Cuts:
+class TileAxes:
     """The cuts of a body along axes of `rows` rows."""
 
     def __init__(self, rows: Any) -> None:
@@ -52,7 +52,7 @@ class Cuts:
                 return number - type.ndim
         return None
 
-    def of(self, node: Node) -> Cut | None:
+    def of(self, node: Node) -> Tiled | None:
         """What a node makes of rows, if it can go through them in parts."""
         if node.region or node.op.effect or len(node.results) != 1:
             return None
@@ -61,17 +61,17 @@ class Cuts:
         rule = RULES.get(node.op.name)
         return rule(self, node) if rule is not None else None
 
-    def _elementwise(self, node: Node) -> Cut | None:
+    def _elementwise(self, node: Node) -> Tiled | None:
         axis = self.axis(node.results[0])
         return self._rows_of(node, axis, [axis] * len(node.operands))
 
-    def _rows_of(self, node: Node, axis: int | None, axes: Sequence[int | None]) -> Cut | None:
+    def _rows_of(self, node: Node, axis: int | None, axes: Sequence[int | None]) -> Tiled | None:
         """The rows that a node makes along `axis` of rows along `axes` of its operands."""
         if axis is None or self.axis(node.results[0]) != axis:
             return None
         return self._cut(True, node, axes)
 
-    def _cut(self, makes_rows: bool, node: Node, axes: Sequence[int | None]) -> Cut | None:
+    def _cut(self, makes_rows: bool, node: Node, axes: Sequence[int | None]) -> Tiled | None:
         """The cut of operands that have rows along these `axes`; others must be the same for all
         rows."""
         cut: set[Value] = set()
@@ -83,13 +83,13 @@ class Cuts:
                 return None
             else:
                 whole.add(value)
-        return Cut(makes_rows, frozenset(cut)) if cut and cut.isdisjoint(whole) else None
+        return Tiled(makes_rows, frozenset(cut)) if cut and cut.isdisjoint(whole) else None
 
     def _is_long(self, value: Value, axis: int) -> bool:
         shape = value.type.shape
         return len(shape) >= -axis and key_of(shape[axis]) == self._rows
 
-    def _reduction(self, node: Node) -> Cut | None:
+    def _reduction(self, node: Node) -> Tiled | None:
         value, axes = node.operands[0], node.params["axis"]
         axis = self.axis(value)
         if axis is None or not node.params.keys() <= {"axis", "keepdims", "dtype"}:
@@ -100,12 +100,12 @@ class Cuts:
         after = 0 if node.params.get("keepdims") else sum(other > place for other in axes)
         return self._rows_of(node, axis + after, [axis])
 
-    def _in_place(self, node: Node) -> Cut | None:
+    def _in_place(self, node: Node) -> Tiled | None:
         """The same elements in the same places."""
         axis = self.axis(node.operands[0])
         return self._rows_of(node, axis, [axis])
 
-    def _moved(self, node: Node, order: Sequence[int | None]) -> Cut | None:
+    def _moved(self, node: Node, order: Sequence[int | None]) -> Tiled | None:
         """The axes of the operand in another `order`, and new ones: None."""
         axis = self.axis(node.operands[0])
         place = -1 if axis is None else axis + node.operands[0].type.ndim
@@ -113,41 +113,41 @@ class Cuts:
             return None
         return self._rows_of(node, list(order).index(place) - len(order), [axis])
 
-    def _transposed(self, node: Node) -> Cut | None:
+    def _transposed(self, node: Node) -> Tiled | None:
         return self._moved(node, node.params["axes"])
 
-    def _expanded(self, node: Node) -> Cut | None:
+    def _expanded(self, node: Node) -> Tiled | None:
         ndim = node.results[0].type.ndim
         added = {axis % ndim for axis in node.params["axis"]}
         old = iter(range(ndim))
         return self._moved(node, [None if n in added else next(old) for n in range(ndim)])
 
-    def _squeezed(self, node: Node) -> Cut | None:
+    def _squeezed(self, node: Node) -> Tiled | None:
         ndim = node.operands[0].type.ndim
         gone = {axis % ndim for axis in node.params["axis"]}
         return self._moved(node, [axis for axis in range(ndim) if axis not in gone])
 
-    def _gathered(self, node: Node) -> Cut | None:
+    def _gathered(self, node: Node) -> Tiled | None:
         """Rows that are taken of what is the same for all, by a number for each."""
         if node.params["index"] != ("{1}",) or node.operands[1].type.ndim != 1:
             return None
         return self._rows_of(node, -node.results[0].type.ndim, [None, -1])
 
-    def _joined(self, node: Node) -> Cut | None:
+    def _joined(self, node: Node) -> Tiled | None:
         """Arrays next to each other, along another axis than the rows."""
         axis, ndim = self.axis(node.operands[0]), node.operands[0].type.ndim
         if axis is None or axis + ndim == node.params["axis"]:
             return None
         return self._rows_of(node, axis, [axis] * len(node.operands))
 
-    def _stacked(self, node: Node) -> Cut | None:
+    def _stacked(self, node: Node) -> Tiled | None:
         axis, ndim = self.axis(node.operands[0]), node.operands[0].type.ndim
         if axis is None:
             return None
         after = axis + ndim < node.params["axis"] % (ndim + 1)
         return self._rows_of(node, axis - after, [axis] * len(node.operands))
 
-    def _part(self, node: Node) -> Cut | None:
+    def _part(self, node: Node) -> Tiled | None:
         """A part of each row."""
         axis, index = self.axis(node.operands[0]), node.params["index"]
         if axis is None or any(type(entry) is str for entry in index):
@@ -164,7 +164,7 @@ class Cuts:
                 order.append(number)
         return self._moved(node, [*order, *rest])
 
-    def _matrices(self, node: Node) -> Cut | None:
+    def _matrices(self, node: Node) -> Tiled | None:
         """A product of matrices: of the rows of the first, the columns of the second, or stacks."""
         first, second = map(self.axis, node.operands)
         axis = self.axis(node.results[0])
@@ -178,7 +178,7 @@ class Cuts:
             return None if first == -1 else self._rows_of(node, axis, [None, -1])
         return self._rows_of(node, axis, [axis, axis])
 
-    def _matrix_vector(self, node: Node) -> Cut | None:
+    def _matrix_vector(self, node: Node) -> Tiled | None:
         first, second = map(self.axis, node.operands)
         if not self._is_small(node):
             return None
@@ -187,7 +187,7 @@ class Cuts:
         axis = self.axis(node.results[0])
         return None if axis is None else self._rows_of(node, axis, [axis - 1, None])
 
-    def _vector_matrix(self, node: Node) -> Cut | None:
+    def _vector_matrix(self, node: Node) -> Tiled | None:
         first, second = map(self.axis, node.operands)
         if not self._is_small(node):
             return None
@@ -206,19 +206,19 @@ class Cuts:
             return is_computed(wide) or product.multiplications <= LONGEST_VECTOR * self._count
         return product.multiplications <= LARGEST_FACTOR * sum(one.estimated_size for one in types)
 
-    def _outer(self, node: Node) -> Cut | None:
+    def _outer(self, node: Node) -> Tiled | None:
         """Each element of one vector times all of the other."""
         axis = self.axis(node.results[0])
         return self._rows_of(node, axis, [-1, None] if axis == -2 else [None, -1])
 
-    def _vectors(self, node: Node) -> Cut | None:
+    def _vectors(self, node: Node) -> Tiled | None:
         """The products of vectors along the last axis of both."""
         if all(self.axis(value) == -1 for value in node.operands):
             return self._cut(False, node, [-1, -1])
         axis = self.axis(node.results[0])
         return None if axis is None else self._rows_of(node, axis, [axis - 1] * 2)
 
-    def _all_products(self, node: Node) -> Cut | None:
+    def _all_products(self, node: Node) -> Tiled | None:
         if any(self.axis(value) != -value.type.ndim for value in node.operands):
             return None
         return self._cut(False, node, [-value.type.ndim for value in node.operands])
@@ -236,20 +236,20 @@ def ufunc_of(total: Node) -> str:
     return TOTALS.get(total.op.name, "add")
 
 
-RULES: dict[str, Callable[[Cuts, Node], Cut | None]] = {
-    **dict.fromkeys(WITHIN_ROWS, Cuts._reduction),
-    **dict.fromkeys(("astype", "ascontiguousarray", "copy"), Cuts._in_place),
-    **dict.fromkeys(("matmul", "dot_matrix"), Cuts._matrices),
-    **dict.fromkeys(("matmul_vector", "dot_vector"), Cuts._matrix_vector),
-    **dict.fromkeys(("vector_matmul", "vector_dot"), Cuts._vector_matrix),
-    **dict.fromkeys(("vecdot", "vectors_matmul", "dot"), Cuts._vectors),
-    "outer": Cuts._outer,
-    "transpose": Cuts._transposed,
-    "expand_dims": Cuts._expanded,
-    "squeeze": Cuts._squeezed,
-    "getitem": Cuts._part,
-    "take_at": Cuts._gathered,
-    "concatenate": Cuts._joined,
-    "stack": Cuts._stacked,
-    "dot_in_rows": Cuts._all_products,
+RULES: dict[str, Callable[[TileAxes, Node], Tiled | None]] = {
+    **dict.fromkeys(WITHIN_ROWS, TileAxes._reduction),
+    **dict.fromkeys(("astype", "ascontiguousarray", "copy"), TileAxes._in_place),
+    **dict.fromkeys(("matmul", "dot_matrix"), TileAxes._matrices),
+    **dict.fromkeys(("matmul_vector", "dot_vector"), TileAxes._matrix_vector),
+    **dict.fromkeys(("vector_matmul", "vector_dot"), TileAxes._vector_matrix),
+    **dict.fromkeys(("vecdot", "vectors_matmul", "dot"), TileAxes._vectors),
+    "outer": TileAxes._outer,
+    "transpose": TileAxes._transposed,
+    "expand_dims": TileAxes._expanded,
+    "squeeze": TileAxes._squeezed,
+    "getitem": TileAxes._part,
+    "take_at": TileAxes._gathered,
+    "concatenate": TileAxes._joined,
+    "stack": TileAxes._stacked,
+    "dot_in_rows": TileAxes._all_products,
 }

@@ -17,7 +17,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op
 from tracejit.passes.rewrites import DOTS
-from tracejit.schedule.tile_axes import Cut, Cuts
+from tracejit.schedule.tile_axes import TileAxes, Tiled
 
 SHORT_ROW = 128
 SHORT_PRODUCT = 8
@@ -35,7 +35,7 @@ SUM_OF_ROWS = Op(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sweep:
+class TileLoop:
     """What the function `name` does for each tile.
 
     `inputs` stand for the operands of the TILES node, the first `sliced` of which are cut to the
@@ -82,7 +82,7 @@ def _data_of(constant: Value) -> Hashable:
     return constant.type, np.asarray(constant.data).tobytes()
 
 
-def _no_types(*types: ArrayType, sweep: Sweep) -> tuple[ArrayType, ...]:
+def _no_types(*types: ArrayType, sweep: TileLoop) -> tuple[ArrayType, ...]:
     raise AssertionError("a sweep is made of nodes that have their types")
 
 
@@ -90,12 +90,12 @@ TILES = Op(name="tiles", infer=_no_types, statements=lambda types, sweep: ())
 """A sweep: what it stores, and its totals."""
 
 
-class SweepBody:
+class TileLoopBody:
     """The `nodes` of a sweep as they are for one tile; `rows` and `whole` map what they read and
     make."""
 
     def __init__(
-        self, graph: Graph, cuts: Cuts, step: int, unit: int, may_be_one: bool = False
+        self, graph: Graph, cuts: TileAxes, step: int, unit: int, may_be_one: bool = False
     ) -> None:
         """Of tiles of `step` rows, a multiple of `unit`, where one `may_be_one` row of several;
         `graph` makes their constants."""
@@ -120,7 +120,7 @@ class SweepBody:
         self.whole[value] = made = _named_like(value, Value(value.type))
         return made
 
-    def add(self, node: Node, cut: Cut) -> None:
+    def add(self, node: Node, cut: Tiled) -> None:
         """Do for one tile what `node` does."""
         ones = ones_of(node, cut)
         operands = tuple(
@@ -186,7 +186,7 @@ def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
     return is_plain and type.estimated_size <= SHORT_ROW * estimated(type.shape[:1])
 
 
-def ones_of(node: Node, cut: Cut) -> Value | None:
+def ones_of(node: Node, cut: Tiled) -> Value | None:
     """The vector of ones by which a total is a product, where it is written as a sum in a tile: the
     last has fewer rows."""
     if cut.makes_rows or node.op.name not in SUMMING:

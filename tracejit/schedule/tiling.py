@@ -29,8 +29,8 @@ from tracejit.ops.indexing import FULL
 from tracejit.passes.dce import needed_nodes
 from tracejit.passes.lower import TILED_BYTES
 from tracejit.schedule.blas_policy import cost_of, is_for_one_blas_thread
-from tracejit.schedule.tile_axes import Cut, Cuts, ufunc_of
-from tracejit.schedule.tile_loops import TILES, Sweep, SweepBody, ones_of
+from tracejit.schedule.tile_axes import TileAxes, Tiled, ufunc_of
+from tracejit.schedule.tile_loops import TILES, TileLoop, TileLoopBody, ones_of
 
 TILE_BYTES = 6 << 20
 LEAST_BYTES = TILED_BYTES
@@ -51,14 +51,14 @@ class Tiling:
 
     def __init__(self, enabled: bool = True) -> None:
         """No sweeps yet."""
-        self._sweeps: dict[Hashable, Sweep] = {}
+        self._sweeps: dict[Hashable, TileLoop] = {}
         self._nodes: dict[Node, None] = {}
         self._in_tiles: set[Node] = set()
         self._graph = Graph("constants")
         self._enabled = enabled
 
     @property
-    def sweeps(self) -> list[Sweep]:
+    def sweeps(self) -> list[TileLoop]:
         """Every sweep once."""
         return list(self._sweeps.values())
 
@@ -76,8 +76,8 @@ class Tiling:
         lengths = _lengths(nodes) if self._enabled and not branches.decisions else []
         if not lengths:
             return list(nodes)
-        all_found = [_Sweeps(nodes, results, rows, self._graph) for rows in lengths]
-        found = max(all_found, key=_Sweeps.heaviest)
+        all_found = [_TileLoops(nodes, results, rows, self._graph) for rows in lengths]
+        found = max(all_found, key=_TileLoops.heaviest)
         replaced = found.replaced(self._sweeps)
         self._in_tiles.update(set(nodes).difference(replaced))
         return replaced
@@ -102,7 +102,7 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
     return list((long or first).values())
 
 
-class _Sweeps:
+class _TileLoops:
     """The sweeps of one body over arrays of `rows` rows; `graph` makes their constants."""
 
     def __init__(
@@ -111,13 +111,13 @@ class _Sweeps:
         self.graph = graph
         self.nodes = list(nodes)
         self.rows = rows
-        self.cuts = Cuts(rows)
+        self.cuts = TileAxes(rows)
         self.returned = set(results)
         self.readers: dict[Value, list[Node]] = defaultdict(list)
         for node in nodes:
             for value in node.operands:
                 self.readers[value].append(node)
-        self.cut: dict[Node, Cut] = {
+        self.cut: dict[Node, Tiled] = {
             node: found for node in nodes if (found := self.cuts.of(node)) is not None
         }
         self.levels = self._earliest()
@@ -191,7 +191,7 @@ class _Sweeps:
             work[self.levels[node]] += cost_of(node, self._widest(node))
         return max(work.values(), default=0)
 
-    def replaced(self, sweeps: dict[Hashable, Sweep]) -> list[Node]:
+    def replaced(self, sweeps: dict[Hashable, TileLoop]) -> list[Node]:
         """The nodes, a TILES node for each sweep that pays, which joins `sweeps` by its form."""
         swept: dict[int, list[Node]] = defaultdict(list)
         for node in self.nodes:
@@ -258,12 +258,12 @@ class _Sweeps:
                     whole[value] = None
         step, unit = self._step(chain)
         may_be_one = self._may_be_one(step)
-        body = SweepBody(self.graph, self.cuts, step, unit, may_be_one)
+        body = TileLoopBody(self.graph, self.cuts, step, unit, may_be_one)
         inputs = [body.row_input(value) for value in cut]
         inputs += [body.whole_input(value) for value in whole]
         for node in chain:
             body.add(node, self.cut[node])
-        sweep = Sweep(
+        sweep = TileLoop(
             name=name,
             rows=self.rows,
             step=step,

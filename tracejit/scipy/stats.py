@@ -34,7 +34,7 @@ class Distribution:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """The distribution with its parameters given."""
-        return Frozen(self, args, keywords)
+        return FrozenDistribution(self, args, keywords)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.distribution, name)
@@ -57,7 +57,7 @@ POINTWISE = frozenset(
 )
 
 
-class Frozen:
+class FrozenDistribution:
     """A distribution with its parameters, recorded or not."""
 
     def __init__(self, family: Distribution, args: Any, keywords: Any) -> None:

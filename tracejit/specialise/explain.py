@@ -20,14 +20,14 @@ from tracejit.ops.branches import DECIDE
 from tracejit.runtime.dispatch import Entry, Space
 from tracejit.runtime.single_flight import Mutex
 from tracejit.specialise import eager_mode, purity_check
-from tracejit.specialise.kernel_table import Made, Shelf
+from tracejit.specialise.kernel_table import KernelTable, Made
 from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitError, TracejitWarning, placed, without_frames
 from tracejit.trace import places
 from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.decisions import Failed
-from tracejit.trace.free_dimensions import Shapes
+from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.mutable_attributes import changes_by_others
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
@@ -225,12 +225,12 @@ class Explained:
     python: Callable[..., Any]
     signature: inspect.Signature
     request: Request
-    _shapes: Shapes
+    _shapes: SeenShapes
     options: Any
     is_derived: bool
     is_held = True  # by the user, who can ask it
     _static: frozenset[str]
-    _shelf: Shelf
+    _shelf: KernelTable
     _history: History
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
@@ -370,7 +370,7 @@ def _recorded_apart(
 ) -> Entry | BaseException:
     """What recording `call` gives, or raises; nothing of it stays."""
     apart: Explained = object.__new__(type(function))
-    own: dict[str, Any] = {"_shelf": Shelf(), "_effects": set()}
+    own: dict[str, Any] = {"_shelf": KernelTable(), "_effects": set()}
     vars(apart).update(vars(function) | own)
     names = Space(function.signature.parameters)
     names.names |= space.names

@@ -31,7 +31,7 @@ from tracejit.support.errors import TracejitError, Where, fail, placed, without_
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER
-from tracejit.trace.free_dimensions import Shapes
+from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.labelled import has_labelled_inside, unlabelled
 from tracejit.trace.places import PACKAGE
 from tracejit.trace.record import current_recording
@@ -83,7 +83,7 @@ class Recovering:
     _takes_gradients: bool | None
     _first_numbers: dict[str, str]
     _dynamic: set[str]
-    _shapes: Shapes
+    _shapes: SeenShapes
 
     @property
     def kernels(self) -> list[Kernel]:

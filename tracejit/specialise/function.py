@@ -16,12 +16,12 @@ from tracejit.specialise.arguments import check_unread, recording_among, without
 from tracejit.specialise.eager_mode import OPEN, is_disabled, is_open, way_out
 from tracejit.specialise.explain import Explained, History, explained
 from tracejit.specialise.fallback import Recovering, shown
-from tracejit.specialise.kernel_table import Made, Shelf
+from tracejit.specialise.kernel_table import KernelTable, Made
 from tracejit.specialise.pickling import Travelling
 from tracejit.specialise.results import apart
 from tracejit.specialise.specialiser import Asked, Run
 from tracejit.specialise.strict_mode import is_mistake, is_strict
-from tracejit.specialise.trace_tree import Ways, answered
+from tracejit.specialise.trace_tree import TraceTree, answered
 from tracejit.support.errors import TracejitError, fail
 from tracejit.support.options import Options, did_you_mean
 from tracejit.support.words import identifier
@@ -29,7 +29,7 @@ from tracejit.trace import places
 from tracejit.trace.decisions import Failed
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.floating import QUIET, STATE
-from tracejit.trace.free_dimensions import RanOnce, Shapes
+from tracejit.trace.free_dimensions import RanOnce, SeenShapes
 from tracejit.trace.labelled import unlabelled
 from tracejit.trace.mutable_attributes import Attributes, others_lend
 from tracejit.trace.record import Recording, current_recording
@@ -81,14 +81,14 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self.is_derived = bool(request.transform)  # its Python is for recordings alone
         self.has_eager_form = False
         self._static = static_names(self.signature, options.static_argnums, options.static_argnames)
-        self._shelf = Shelf()
+        self._shelf = KernelTable()
         self._effects: set[str] = set()
         self._keeps_apart = False
         self._takes_gradients: bool | None = None
         self._first_numbers: dict[str, str] = {}
         self._dynamic: set[str] = set()
         self._attributes = Attributes()
-        self._shapes = Shapes(self.name, options.dynamic_shapes is not False)
+        self._shapes = SeenShapes(self.name, options.dynamic_shapes is not False)
         if options.input_signature is not None:
             specs = bind_arguments(self.signature, self.name, tuple(options.input_signature), {})
             self._shapes.promise(take_apart(specs, self.name, str))
@@ -358,7 +358,7 @@ class Function(Recovering, Explained, Travelling, Generic[P, R_co]):
         self._shelf.count()
         make = functools.partial(make_kernel, options=self.options)
         target = "value_and_grad" if self.request.transform else "forward"
-        alone = Ways.of(one, make, target)
+        alone = TraceTree.of(one, make, target)
         with (alone if onto is None else onto.ways).mutex.here():
             ways = alone if onto is None else alone.joined_to(onto.ways)
             for way in ways.ways:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime.dispatch import Entry
-from tracejit.runtime.single_flight import Mutex, Turns
+from tracejit.runtime.single_flight import Mutex, SingleFlight
 from tracejit.trace.signature import Call
 
 
@@ -27,7 +27,7 @@ class Made(NamedTuple):
         return self.entry.sizes is None, len(self.entry.fixed)
 
 
-class Shelf:
+class KernelTable:
     """What was made for a function: `kernels` are all kernels, the newest last, and `turns` the
     calls that are being recorded.
 
@@ -42,7 +42,7 @@ class Shelf:
         self.calls: tuple[Callable[..., Any], ...] = ()
         self.kernels: list[Kernel] = []
         self.recordings = 0
-        self.turns = Turns()
+        self.turns = SingleFlight()
         self._mutex = Mutex()
 
     def made_for(self, call: Call, exact: bool = False) -> Made | None:

@@ -22,7 +22,7 @@ from tracejit.specialise.specialiser import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import a, file_name
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
-from tracejit.trace.free_dimensions import Place
+from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call, Leaf, has_type
 from tracejit.trace.sparse_products import is_like_matrix
 from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
@@ -143,7 +143,7 @@ def read_otherwise(entry: Entry) -> list[Difference]:
 
 
 def settled(
-    reason: Reason, entry: Entry, lasting: bool, fixed: Mapping[Place, Any] = MappingProxyType({})
+    reason: Reason, entry: Entry, lasting: bool, fixed: Mapping[Axis, Any] = MappingProxyType({})
 ) -> Reason:
     """`reason`, now that `entry` was made: what Python has read is known, and, where the kernel is
     not `lasting`, what the function itself has changed. `fixed` are the dimensions that cannot be
@@ -177,7 +177,7 @@ def _lent(one: Difference, entry: Entry) -> Difference:
     return one._replace(row="lent") if is_lent else one
 
 
-def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Place, Any]) -> Difference:
+def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference:
     """A difference in shape, now that it is known which dimensions are free."""
     axes = _free_axes(leaf.type)
     if axes:

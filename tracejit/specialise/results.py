@@ -12,7 +12,7 @@ import numpy as np
 from tracejit.autodiff.request import Answer, Request
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded, one_of
-from tracejit.eager.call_operation import Path
+from tracejit.eager.call_operation import CallOp
 from tracejit.eager.traced_call import run_event
 from tracejit.ir.dims import Dim
 from tracejit.ir.location import Origin
@@ -116,7 +116,7 @@ class Finished(NamedTuple):
         recording: Recording,
         target: Callable[..., Any],
         make: Callable[[Recorded], Kernel],
-    ) -> Path:
+    ) -> CallOp:
         """The call of the kernel's function `target` as one operation; `make` as Path takes it."""
         graph, seed = self.recorded.graph, self.recorded.seed
         seeds = {} if seed is None else {seed: one_of(seed.type)}
@@ -131,7 +131,7 @@ class Finished(NamedTuple):
             found = target(*arrays)
             return [_picked(found, indices) for indices in places]
 
-        path = Path(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
+        path = CallOp(recording, self.recorded.origin, inputs, graph.outputs, compute, seeds, make)
         effects = [node for node in graph.nodes if node.op.effect]
         path.drawn = [value for node in effects for value in node.results if value not in seeds]
         path.decides = bool(decisions)

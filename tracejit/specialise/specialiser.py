@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tracejit.autodiff.request import Request, run
 from tracejit.autodiff.rules import RULES_FOR_NUMPY
-from tracejit.eager.call_operation import Path
+from tracejit.eager.call_operation import CallOp
 from tracejit.eager.traced_call import tensor_of_hidden
 from tracejit.ir.graph import Value
 from tracejit.ir.sizes import Sizes
@@ -41,7 +41,7 @@ from tracejit.trace.mutable_attributes import (
 )
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
-from tracejit.trace.recorder import Shared
+from tracejit.trace.recorder import MustKeepApart
 from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import unflatten
@@ -99,7 +99,7 @@ class RecordedCall(NamedTuple):
             return False
         return self.recording.graph.take_sizes(other.recording.graph)
 
-    def call_by_path(self, path: Path, leaves: Sequence[Any]) -> Any:
+    def call_by_path(self, path: CallOp, leaves: Sequence[Any]) -> Any:
         """Call a kernel by its path: leaves and results are eager Tensors."""
         finished = self.finished
         for commit in finished.commits:
@@ -192,7 +192,7 @@ class Run:
         """
         try:
             return self._recorded(asked)
-        except Shared:
+        except MustKeepApart:
             self.keeps_apart = True
             return self._recorded(asked)
         except TracejitError as error:
@@ -295,7 +295,7 @@ class Run:
                 if recording.raises_text:
                     raise Failed("text")
                 if recording.is_torn:
-                    raise Shared
+                    raise MustKeepApart
                 loan.settle()
                 check_containers(self.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])

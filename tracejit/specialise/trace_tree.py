@@ -53,12 +53,12 @@ def answered(
         return None, made.outcomes(error)
 
 
-class Way:
+class Trace:
     """One recording, with a kernel of its own where it is called on eager Tensors: under a tape,
     a call is one way."""
 
     def __init__(
-        self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str, ways: Ways
+        self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str, ways: TraceTree
     ) -> None:
         """`target` is the function of its kernel that is called; `ways` are this one alone."""
         self.one = one
@@ -87,23 +87,23 @@ class Way:
             return None, parted(self.alone, error)
 
 
-class Ways:
+class TraceTree:
     """The ways through a function that were recorded for one kind of call. Who joins one holds
     `mutex` until the kernel of all is entered."""
 
     def __init__(self, name: str) -> None:
         """None yet."""
         self.tree = Tree(name)
-        self.ways: list[Way] = []
+        self.ways: list[Trace] = []
         self.mutex = Mutex()
         self._hidden: dict[int, Hidden] = {}
 
     @classmethod
-    def of(cls, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> Ways:
+    def of(cls, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> TraceTree:
         """What was recorded just now, alone; `make` and `target` as Way takes them."""
         name = one.recording.graph.name
         alone, ways = cls(name), cls(name)  # others join the one, the other stays as it is
-        way = Way(one, make, target, alone)
+        way = Trace(one, make, target, alone)
         alone.join(way)
         ways.join(way)
         return ways
@@ -116,7 +116,7 @@ class Ways:
         """The leaves that must lie in C order."""
         return frozenset[str]().union(*[way.one.in_order for way in self.ways])
 
-    def joined_to(self, others: Ways | None) -> Ways:
+    def joined_to(self, others: TraceTree | None) -> TraceTree:
         """These ways and others; these alone, where they are not for the same calls or do not begin
         as the others do."""
         way = self.ways[0]
@@ -141,7 +141,7 @@ class Ways:
         """The error for a call that needs yet another way."""
         return Failed("long" if self.is_long else "ways", str(len(self.ways)))
 
-    def join(self, way: Way) -> None:
+    def join(self, way: Trace) -> None:
         """Add a way. Raises Misfit where it does not begin as the others do."""
         recording = way.one.recording
         if len(recording.decisions):

@@ -29,7 +29,7 @@ from tracejit.trace.memory import seal, view_of
 from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.replays import Replay, Run
+from tracejit.trace.replays import RegionRun, Replay
 from tracejit.trace.tape_window import Window, parameters_as_text
 from tracejit.trace.tensor import TENSORS, Tensor
 
@@ -53,7 +53,7 @@ class Eager(threading.local, Recorder):
     def __init__(self) -> None:
         """No window open."""
         Recorder.__init__(self, Graph("eager"))
-        self.runs: tuple[Run, ...] = ()
+        self.runs: tuple[RegionRun, ...] = ()
         self.replay: Replay | None = None
         self.hides = False
         self.follows = False
@@ -293,7 +293,7 @@ class Eager(threading.local, Recorder):
         return answer
 
     @contextmanager
-    def logging_run(self, run: Run) -> Iterator[None]:
+    def logging_run(self, run: RegionRun) -> Iterator[None]:
         """Meanwhile `run` takes note of what a recompute region meets."""
         self.hides = True
         outer, self.runs = self.runs, (*self.runs, run)
@@ -303,7 +303,7 @@ class Eager(threading.local, Recorder):
             self.runs = outer
 
     @contextmanager
-    def replaying(self, run: Run) -> Iterator[None]:
+    def replaying(self, run: RegionRun) -> Iterator[None]:
         """Meanwhile Variables have the values, and callbacks the answers, of `run`."""
         outer, self.replay = self.replay, Replay(run)
         try:

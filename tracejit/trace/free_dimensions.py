@@ -25,7 +25,7 @@ class RanOnce(Exception):
     (the cause): it cannot be recorded once more as if nothing had happened."""
 
 
-class Place(NamedTuple):
+class Axis(NamedTuple):
     """A dimension of an argument, which has `ndim` of them."""
 
     path: str
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     axis: int
 
 
-class Shapes:
+class SeenShapes:
     """The sizes that the arguments of one function have had.
 
     `fixed` are the dimensions that change and cannot be free, with the place in the user's program
@@ -45,10 +45,10 @@ class Shapes:
         self.function = function
         self.dynamic = dynamic
         self.specs: dict[str, TensorSpec] = {}
-        self.fixed: dict[Place, Any] = {}
+        self.fixed: dict[Axis, Any] = {}
         self._first: dict[tuple[str, int], tuple[int, ...]] = {}
-        self._free: set[Place] = set()
-        self._asked: set[Place] = set()
+        self._free: set[Axis] = set()
+        self._asked: set[Axis] = set()
 
     def note(self, call: Call) -> None:
         """Take note of the sizes in a call that no kernel fits."""
@@ -62,7 +62,7 @@ class Shapes:
             elif self.dynamic:
                 first = self._first.setdefault(key, leaf.type.shape)
                 pairs = enumerate(zip(first, leaf.type.shape, strict=True))
-                self._free.update(Place(*key, axis) for axis, (old, new) in pairs if old != new)
+                self._free.update(Axis(*key, axis) for axis, (old, new) in pairs if old != new)
 
     def promise(self, call: Call) -> None:
         """Let every call be like this one, whose leaves are TensorSpecs."""
@@ -87,7 +87,7 @@ class Shapes:
         ndim = len(spec.shape)
         for axis, size in enumerate(spec.shape):
             if size is None:
-                self._asked.add(Place(path, ndim, axis))
+                self._asked.add(Axis(path, ndim, axis))
         self._free |= self._asked
 
     def freed(self, call: Call) -> tuple[Call, Sizes | None]:
@@ -104,7 +104,7 @@ class Shapes:
         assert leaf.type is not None
         found: list[Any] = []
         for axis, size in enumerate(leaf.type.shape):
-            place = Place(leaf.path, leaf.type.ndim, axis)
+            place = Axis(leaf.path, leaf.type.ndim, axis)
             is_free = place in self._free and place not in self.fixed and size >= SMALLEST
             is_large = size >= MANY and place not in self._asked
             least = MANY if is_large else SMALLEST
@@ -135,7 +135,7 @@ class Shapes:
             if type(before) is Dim and type(now) is not Dim:
                 reason = before.sizes.reason(before)
                 if reason is not None:
-                    self.fixed[Place(leaf.path, settled.ndim, axis)] = reason
+                    self.fixed[Axis(leaf.path, settled.ndim, axis)] = reason
 
     def check_spec(self, leaf: Leaf, settled: ArrayType | None, where: Any = None) -> None:
         """Refuse what needs the size of an array that is only described."""
@@ -144,12 +144,12 @@ class Shapes:
                 now: Any = settled.shape[axis] if settled is not None else 0
                 if size is None and type(now) is not Dim:
                     words = {"axis": axis, "name": leaf.path, "function": self.function}
-                    place = self.fixed.get(Place(leaf.path, len(leaf.value.shape), axis), where)
+                    place = self.fixed.get(Axis(leaf.path, len(leaf.value.shape), axis), where)
                     raise fail("size-needed", place if type(place) is Where else None, **words)
 
     def give_up(self, call: Call, reason: Any) -> None:
         """No dimension that was free in this call is any more."""
         for leaf in call.leaves:
             if leaf.type is not None:
-                places = (Place(leaf.path, leaf.type.ndim, k) for k in range(leaf.type.ndim))
+                places = (Axis(leaf.path, leaf.type.ndim, k) for k in range(leaf.type.ndim))
                 self.fixed.update((place, reason) for place in places if place in self._free)

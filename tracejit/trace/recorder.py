@@ -34,7 +34,7 @@ from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
 
 
-class Shared(BaseException):
+class MustKeepApart(BaseException):
     """A recording has taken what is differentiated by for something else: it must keep apart what
     computes the same. No `except Exception` of the user's is meant."""
 
@@ -112,7 +112,7 @@ class Recorder:
         that computes the same."""
         if not self.shared.isdisjoint(values):
             self.is_torn = True
-            raise Shared
+            raise MustKeepApart
         return values
 
     def shows_text(self) -> bool:

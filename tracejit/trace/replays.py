@@ -7,7 +7,7 @@ from typing import Any
 from tracejit.ir.graph import Value
 
 
-class Run:
+class RegionRun:
     """A record of the forward run of a recompute region. It holds the values that each Variable had
     one after another, and the answers of callbacks, with the states of the generators after them.
     `name` is the function."""
@@ -31,7 +31,7 @@ class Run:
 class Replay:
     """A second run of a recompute region: how far it has come."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RegionRun) -> None:
         """At the beginning of `run`."""
         self.run = run
         self.steps: dict[int, int] = {}

@@ -20,7 +20,7 @@ import numpy as np
 
 from tracejit.ir.dims import FreeShape
 from tracejit.support.words import attribute, is_name, quoted, word_of
-from tracejit.trace.capture.exactness import ATOMS, Same, exact, exact_key, is_plain
+from tracejit.trace.capture.exactness import ATOMS, Itself, exact, exact_key, is_plain
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -135,7 +135,7 @@ def flatten(value: Any) -> tuple[list[Any], Structure]:
         made = made._replace(order=tuple(value), kinds=_kinds(value))
         if type(value) is defaultdict:
             factory = value.default_factory
-            made = made._replace(beside=(("default_factory", Same(factory), factory),))
+            made = made._replace(beside=(("default_factory", Itself(factory), factory),))
         return leaves, made
     if dataclasses.is_dataclass(type(value)):
         held = {name: x for name, x in getattr(value, "__dict__", {}).items() if name not in keys}

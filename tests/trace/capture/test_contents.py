@@ -15,7 +15,7 @@ import pytest
 from tracejit.trace.capture.contents import (
     BLOCK,
     SHARED_FROM,
-    Memory,
+    CacheSnapshot,
     array_copy,
     buffer_copy,
     can_change,
@@ -193,10 +193,10 @@ def test_what_lru_cache_remembers(size: int | None) -> None:
         return table[n]
 
     table: dict[Any, Any] = {1: [1], 2: 2.5, "a": (1, 2), (1, 2): "a"}
-    assert Memory(made).answers == []
+    assert CacheSnapshot(made).answers == []
     for n in table:
         made(n)
-    memory = Memory(made)
+    memory = CacheSnapshot(made)
     kept = list(table)[-(size or 10) :]
     assert [key[0] if isinstance(key, tuple) else key for key in memory.keys] == kept
     assert all(one is table[n] for one, n in zip(memory.answers, kept, strict=True))
@@ -223,7 +223,7 @@ def test_answers_that_change_places_are_told(size: int | None) -> None:
 
     table = {1: 2, 2: 1}
     made(1), made(2)
-    memory = Memory(made)
+    memory = CacheSnapshot(made)
     table.update({1: 1, 2: 2})
     made.cache_clear()
     made(1), made(2)
@@ -233,4 +233,4 @@ def test_answers_that_change_places_are_told(size: int | None) -> None:
 def test_a_cache_that_remembers_nothing() -> None:
     made = functools.lru_cache(0)(len)
     made("a")
-    assert remembers(made, Memory(made))
+    assert remembers(made, CacheSnapshot(made))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.trace.capture.freezing import Frozen
+from tracejit.trace.capture.freezing import FrozenArrays
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -103,7 +103,7 @@ def test_a_recording_that_fails_leaves_arrays_writeable() -> None:
 
 def test_freezing_twice_is_freezing_once() -> None:
     w = np.ones(3)
-    frozen = Frozen()
+    frozen = FrozenArrays()
     frozen.freeze(w)
     frozen.freeze(w[1:])
     frozen.freeze(w)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import tracejit as tj
-from tracejit.trace.capture.views import View, view_between
+from tracejit.trace.capture.views import CapturedView, view_between
 
 A = np.arange(60.0).reshape(3, 4, 5)
 
@@ -75,9 +75,11 @@ def test_what_is_made_otherwise_is_not(view: np.ndarray) -> None:
 
 
 def test_text_is_a_users() -> None:
-    assert view_between(A[0], A[0, 1:3]) == View((slice(1, 3), slice(None)), (0, 1))
-    assert view_between(A[0], A[0, ::-1]) == View((slice(None, None, -1), slice(None)), (0, 1))
-    assert view_between(A[0], A[0].T) == View((slice(None), slice(None)), (1, 0))
+    assert view_between(A[0], A[0, 1:3]) == CapturedView((slice(1, 3), slice(None)), (0, 1))
+    assert view_between(A[0], A[0, ::-1]) == CapturedView(
+        (slice(None, None, -1), slice(None)), (0, 1)
+    )
+    assert view_between(A[0], A[0].T) == CapturedView((slice(None), slice(None)), (1, 0))
 
 
 @settings(max_examples=300, deadline=None)

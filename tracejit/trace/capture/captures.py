@@ -46,7 +46,7 @@ from tracejit.trace.capture.buffer_objects import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
 from tracejit.trace.capture.containers import visit_array, visit_container
 from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
-from tracejit.trace.capture.freezing import Frozen
+from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
 from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
@@ -81,7 +81,7 @@ class Captures(Walk):
         """
         super().__init__(roots, limit, lend)
         self._by_memory: dict[int, list[tuple[str, np.ndarray]]] | None = None
-        self.frozen = Frozen() if freezes else None
+        self.frozen = FrozenArrays() if freezes else None
         self.recorded = recorded
         before = None
         while before != (found := [*map(len, (self.words, self.later_words, self.habits))]):

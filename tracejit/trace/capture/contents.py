@@ -162,7 +162,7 @@ def same_buffer(buffer: Any, copy: tuple[str, int, bytearray]) -> bool:
         return bool(copy[2] == now)
 
 
-class Memory:
+class CacheSnapshot:
     """A snapshot of the cache of a function under `lru_cache`: its keys and answers."""
 
     def __init__(self, function: Any) -> None:
@@ -181,7 +181,7 @@ class Memory:
         return (exact(keys), exact(answers)) == self._exact
 
 
-def remembers(function: Any, memory: Memory) -> bool:
+def remembers(function: Any, memory: CacheSnapshot) -> bool:
     """Tell if a function under `lru_cache` holds what it held."""
     return memory.is_of(function)
 

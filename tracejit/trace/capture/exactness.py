@@ -35,7 +35,7 @@ _CONTENTS: dict[type, Callable[[Any], Any]] = {
 }
 
 
-class Same:
+class Itself:
     """An object that nothing but itself is the same as."""
 
     __slots__ = ("value",)
@@ -45,7 +45,7 @@ class Same:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
+        return isinstance(other, Itself) and self.value is other.value
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -97,16 +97,21 @@ def _key(value: Any, met: dict[int, tuple[int, Any]]) -> Any:
     if issubclass(kind, np.generic):
         return kind, value.dtype.str, value.tobytes()
     if isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
-        return kind, Same(value.__self__), value.__name__, Same(getattr(value, "__func__", None))
+        return (
+            kind,
+            Itself(value.__self__),
+            value.__name__,
+            Itself(getattr(value, "__func__", None)),
+        )
     if isinstance(value, (np.ndarray, type)) or not is_own(kind, "__eq__"):
-        return Same(value)
+        return Itself(value)
     if id(value) in met:
         return "again", met[id(value)][0]
     met[id(value)] = len(met), value
     try:
         parts = [_key(part, met) for part in _parts(value)]
     except Exception:  # a class whose objects do not say what they are made of
-        return Same(value)
+        return Itself(value)
     return kind, parts
 
 

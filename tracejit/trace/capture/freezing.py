@@ -26,7 +26,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
 
 
-class Frozen:
+class FrozenArrays:
     """A holder of arrays, which are read-only until it is collected."""
 
     def __init__(self) -> None:

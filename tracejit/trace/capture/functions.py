@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.support.words import quoted
-from tracejit.trace.capture.contents import Memory, is_large
+from tracejit.trace.capture.contents import CacheSnapshot, is_large
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guards import is_empty
 from tracejit.trace.capture.operands import arrays_read
@@ -193,7 +193,7 @@ def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
 def visit_memory(walk: Walk, function: Any, held: str, name: str) -> None:
     """A function under lru_cache, and what it remembers: it answers that again."""
     walk.visit(function.__wrapped__, f"{held}.__wrapped__", name, check=False)
-    memory = Memory(function)
+    memory = CacheSnapshot(function)
     walk.check(f"_remembers({held}, {walk.bind(memory)})")
     for answer in memory.answers:
         if type(answer) not in ATOMS:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class View(NamedTuple):
+class CapturedView(NamedTuple):
     """The steps that make a view: index with `taken`, put the axes in `order`, insert `new_axes`.
     If `flat` is given, the view is the elements in C order between these two places, in `shape`."""
 
@@ -38,7 +38,7 @@ class View(NamedTuple):
         return np.expand_dims(array, self.new_axes) if self.new_axes else array
 
 
-def view_between(array: np.ndarray, view: np.ndarray) -> View | None:
+def view_between(array: np.ndarray, view: np.ndarray) -> CapturedView | None:
     """Find the steps that make `view` from `array`; None where basic indexing, another order of
     axes and reshaping do not make it."""
     if type(array) is not np.ndarray or array.dtype != view.dtype or not view.size:
@@ -63,7 +63,7 @@ def _address(array: np.ndarray) -> int:
     return address
 
 
-def _by_strides(array: np.ndarray, view: np.ndarray) -> View | None:
+def _by_strides(array: np.ndarray, view: np.ndarray) -> CapturedView | None:
     """The index and the order of axes: every axis of the view runs along one of the array."""
     if 0 in [step for step, size in zip(array.strides, array.shape, strict=True) if size > 1]:
         return None
@@ -79,7 +79,7 @@ def _by_strides(array: np.ndarray, view: np.ndarray) -> View | None:
     kept = sorted(along.values())
     order = tuple([kept.index(along[axis]) for axis in sorted(along)])
     new_axes = tuple([axis for axis in range(view.ndim) if axis not in along])
-    return View(tuple(index), order, new_axes)
+    return CapturedView(tuple(index), order, new_axes)
 
 
 def _starts(array: np.ndarray, offset: int) -> list[int] | None:
@@ -130,11 +130,11 @@ def _slice(start: int, step: int, count: int, size: int) -> slice:
     return slice(start if start < size - 1 else None, stop if stop >= 0 else None, step)
 
 
-def _by_order(array: np.ndarray, view: np.ndarray) -> View | None:
+def _by_order(array: np.ndarray, view: np.ndarray) -> CapturedView | None:
     """The stretch of elements and its shape, where both lie in C order."""
     if not (array.flags.c_contiguous and view.flags.c_contiguous):
         return None
     start, rest = divmod(_address(view) - _address(array), array.itemsize)
     if rest or start < 0 or start + view.size > array.size:
         return None
-    return View(flat=(start, start + view.size), shape=view.shape)
+    return CapturedView(flat=(start, start + view.size), shape=view.shape)

@@ -13,7 +13,7 @@ import numpy as np
 from tracejit.support.errors import fail
 from tracejit.trace.capture.ambient import module_of
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.freezing import Frozen
+from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
@@ -58,7 +58,7 @@ class Walk:
         self.names: set[str] = set()
         self.modules: set[str] = set()
         self.habits: set[str] = set()
-        self.frozen: Frozen | None = None
+        self.frozen: FrozenArrays | None = None
         self.recorded: frozenset[str] = frozenset()
         self.begin()
 
