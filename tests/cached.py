@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit.cache.folder import held
 from tracejit.cache.key import digest, kernel_name, mark, seal
 from tracejit.cache.notices import CacheWarning
 from tracejit.cache.secret import secret_of
-from tracejit.support import errors
 
-ROOT = Path(errors.__file__).parents[1]
+ROOT = Path(tj.__file__).parents[1]
 KEY = digest("loss")
 NAME = kernel_name("loss", "f8_3", KEY)
 HEADER = (

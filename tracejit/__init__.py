@@ -27,6 +27,7 @@ from tracejit.eager.tape import GradientTape, constant, gradients
 from tracejit.eager.targets import UnconnectedGradients
 from tracejit.specialise.eager_mode import eager
 from tracejit.specialise.function import Function, function
+from tracejit.support import errors
 from tracejit.support.errors import TracejitError, TracejitWarning
 from tracejit.trace.signature import TensorSpec
 from tracejit.trace.tensor import Tensor
@@ -55,6 +56,7 @@ __all__ = [
     "deriv",
     "eager",
     "elementwise_grad",
+    "errors",
     "function",
     "grad",
     "grad_pass_through",

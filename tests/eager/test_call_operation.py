@@ -1213,7 +1213,7 @@ def test_a_path_knows_its_inputs_sources_and_outputs(monkeypatch: pytest.MonkeyP
             super().__init__(*args)
             made.append(self)
 
-    monkeypatch.setattr(results, "Path", Noted)
+    monkeypatch.setattr(results, "CallOp", Noted)
     v = tj.Variable(Y, name="v")
 
     @tj.function

@@ -1,4 +1,4 @@
-"""Cuts: along which axis values are gone through in parts, and what operations do to it."""
+"""Tile axes: along which axis values are gone through by tiles, and what operations do to it."""
 
 from __future__ import annotations
 

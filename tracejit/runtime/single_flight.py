@@ -1,4 +1,4 @@
-"""Turns: which calls of a function are being recorded, and by which thread.
+"""Single-flight: which calls of a function are being recorded, and by which thread.
 
 One thread records a call that no kernel fits. Another that makes the same call meanwhile does not
 wait for it, but makes this one call without a kernel: so no thread can wait for a thread that waits

@@ -1,4 +1,4 @@
-"""Cuts: along which axis values are gone through in parts, and what operations do to it.
+"""Tile axes: along which axis values are gone through by tiles, and what operations do to it.
 
 Values with an axis of so many rows are cut along that axis, the first where there are several.
 An operation computes *rows* from rows where nothing but the same rows of its operands goes into

@@ -1,4 +1,4 @@
-"""Ways out: `with tj.eager()` and TRACEJIT_DISABLE=1 run the user's Python instead of kernels."""
+"""Eager mode: `with tj.eager()` and TRACEJIT_DISABLE=1 run the user's Python instead of kernels."""
 
 from __future__ import annotations
 

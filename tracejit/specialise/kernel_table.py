@@ -1,4 +1,4 @@
-"""Shelf: what was made for the calls of one function, and who is making more.
+"""The kernel table: what was made for the calls of one function, and who is making more.
 
 Threads read it without a lock: what they read is replaced as a whole, never changed.
 """

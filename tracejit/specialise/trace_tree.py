@@ -1,4 +1,4 @@
-"""Ways: the recordings of one kind of call that are joined in one kernel.
+"""The trace tree of a function: the recordings of one kind of call, joined in one kernel.
 
 A call whose decisions fall as none has before raises BranchNotRecorded in the kernel. It is
 recorded once more, with the decisions that the kernel has met, and joined to the others; from then
