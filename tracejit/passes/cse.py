@@ -30,6 +30,8 @@ from tracejit.ops.indexing import FULL
 from tracejit.passes.emission import emit, for_decisions, is_real
 from tracejit.passes.rebuild import rebuild
 
+EXCHANGEABLE = ("add", "multiply")
+
 
 def share(graph: Graph) -> Graph:
     """`graph` with nodes merged that compute the same."""
@@ -70,6 +72,9 @@ def share_decompositions(graph: Graph) -> Graph:
 def share_exchanged(graph: Graph) -> Graph:
     """`graph` with sums and products of the same two values, in either order, as one. Only the
     payload of a nan depends on the order."""
+    found = [(n.op.name, frozenset(n.operands)) for n in graph.nodes if n.op.name in EXCHANGEABLE]
+    if len(set(found)) == len(found):
+        return graph
     kept = for_decisions(graph)
     pairs: dict[tuple[object, ...], Node] = {}
 
@@ -82,4 +87,4 @@ def share_exchanged(graph: Graph) -> Graph:
             pairs[pair] = known = new.take(node, operands)
         return known.results
 
-    return rebuild(graph, rewrite, ops=("add", "multiply"))
+    return rebuild(graph, rewrite, ops=EXCHANGEABLE)

@@ -135,7 +135,7 @@ class Matching(NamedTuple):
         """The same with `name` for a value; None where it stands for another already."""
         if not name or (name in self.bound and _is_same(self.bound[name], value)):
             return self
-        return None if name in self.bound else self._replace(bound={**self.bound, name: value})
+        return None if name in self.bound else Matching({**self.bound, name: value}, self.nodes)
 
     def with_part(self, part: Part, value: Value) -> Iterator[Matching]:
         """The ways in which `value` is a part as well."""
@@ -146,7 +146,7 @@ class Matching(NamedTuple):
             if found := self.bind(part.name, value):
                 yield found
         elif value.node is not None and (named := self.bind(part.name, value)):
-            inner = named._replace(nodes=(*self.nodes, value.node))
+            inner = Matching(named.bound, (*self.nodes, value.node))
             yield from inner.with_call(part, value.node, value.node.operands)
 
     def with_call(self, call: Call, node: Node, operands: tuple[Value, ...]) -> Iterator[Matching]:
@@ -167,7 +167,7 @@ class Matching(NamedTuple):
             return
         if name == call.op:
             yield from matching.with_parts(call.operands, operands)
-        if name == mirrored and len(set(operands)) > 1:
+        if name == mirrored:
             yield from matching.with_parts(call.operands, operands[::-1])
 
     def with_parts(self, parts: Sequence[Part], values: Sequence[Value]) -> Iterator[Matching]:
@@ -186,12 +186,19 @@ class Matching(NamedTuple):
             yield from found.with_parts(others, values[1:])
 
 
-def _holes(part: Part | None) -> Iterator[str]:
+def _holes(part: Part) -> Iterator[str]:
     if isinstance(part, Call):
         for one in part.operands:
             yield from _holes(one)
     elif isinstance(part, Hole):
         yield part.name
+
+
+def _ops(part: Part) -> Iterator[str]:
+    if isinstance(part, Call):
+        yield part.op
+        for one in part.operands:
+            yield from _ops(one)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -285,6 +292,12 @@ class Pattern:
         return self.pattern.op
 
     @cached_property
+    def ops(self) -> frozenset[str]:
+        """The operations without which it fits nowhere. Comparisons may be mirrored."""
+        found = {*_ops(self.pattern), *(_ops(parse(self.there)) if self.there else ())}
+        return frozenset(op for op in found if MIRRORED.get(op, op) == op)
+
+    @cached_property
     def names_there(self) -> tuple[str, ...]:
         """The holes of `there`, each as often as it is read."""
         return tuple(_holes(parse(self.there))) if self.there else ()
@@ -298,6 +311,8 @@ class Pattern:
         self, graph: Graph, node: Node, operands: tuple[Value, ...], around: Around | None = None
     ) -> Value | None:
         """What stands for the result of `node`, as a rule of any pass; None where that stays."""
+        if not self._may_fit(operands):
+            return None
         for found in Matching({}).with_call(self.pattern, node, operands):
             match = Match(graph, node, operands, dict(found.bound))
             if not all(guard(match) for guard in self.where) or (
@@ -314,22 +329,65 @@ class Pattern:
                 return value
         return None
 
+    @cached_property
+    def _heads(self) -> list[tuple[slice, tuple[str, ...], float]]:
+        """Where an operand is made by one of some operations, or is a number."""
+        heads: list[tuple[slice, tuple[str, ...], float]] = []
+        for place, part in enumerate(self.pattern.operands):
+            where = slice(None) if self.root in MIRRORED else slice(place, place + 1)
+            if isinstance(part, Call):
+                heads.append((where, (part.op, MIRRORED.get(part.op, part.op)), 0.0))
+            elif isinstance(part, Number):
+                heads.append((where, (), part.number))
+        return heads
+
+    @cached_property
+    def _is_of_one(self) -> bool:
+        """Tell if both operands are the same."""
+        parts = self.pattern.operands
+        return len(parts) == 2 and parts[0] == parts[1]
+
+    def _may_fit(self, operands: tuple[Value, ...]) -> bool:
+        """A quick look, which most operands do not stand."""
+        if self._is_of_one and operands[0] is not operands[1]:
+            return False
+        for where, ops, number in self._heads:
+            for value in operands[where]:
+                if value.node.op.name in ops if value.node else _is_number(value, number):
+                    break
+            else:
+                return False
+        return True
+
 
 class Around:
     """The graph before, which patterns may ask about while it is rewritten."""
 
-    def __init__(self, graph: Graph, patterns: Sequence[Pattern]) -> None:
-        """What these patterns may ask. `origin` is to map values of the new graph that stand for
-        others to these."""
+    def __init__(self, graph: Graph) -> None:
+        """`origin` is to map values of the new graph that stand for others to these."""
+        self.graph = graph
         self.origin: dict[Value, Value] = {}
-        self._readers = readers_of(graph)
-        self._there = {
-            self._key(pattern, found.bound, node)
-            for pattern in patterns
-            if pattern.there
-            for node in graph.nodes
-            for found in Matching({}).with_call(_call(pattern.there), node, node.operands)
-        }
+        self._there: set[Hashable] = set()
+        self._readers: Counter[Value] = Counter()
+
+    def may_fit(self, pattern: Pattern) -> bool:
+        """Tell if there is anything of what a pattern asks for."""
+        if not pattern.asks:
+            return True
+        if self.graph.branches.decisions:
+            return False
+        self._readers = self._readers or readers_of(self.graph)
+        if not pattern.there:
+            return True
+        self._there.update(self._keys(pattern, _call(pattern.there)))
+        return not self._there.isdisjoint(self._keys(pattern, pattern.pattern))
+
+    def _keys(self, pattern: Pattern, call: Call) -> Iterator[Hashable]:
+        """The nodes that are a call, by what the holes of `there` stand for in them."""
+        for node in self.graph.nodes:
+            if node.op.name == call.op:
+                for found in Matching({}).with_call(call, node, node.operands):
+                    yield self._key(pattern, found.bound, node)
 
     def allows(self, pattern: Pattern, match: Match, nodes: Sequence[Node]) -> bool:
         """Tell if there is what a pattern asks for. Its parts are made by `nodes`."""
@@ -361,15 +419,17 @@ class Around:
 def apply_patterns(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
     """`graph` with the first of the patterns that fits a node applied to it."""
     names = {node.op.name for node in graph.nodes}
+    for pattern in patterns:
+        if pattern.root in names and isinstance(pattern.after, str):
+            names.update(_ops(parse(pattern.after)))
+    around = Around(graph)
     by_root: dict[str, list[Pattern]] = defaultdict(list)
     for pattern in patterns:
-        if pattern.root in names and not (pattern.asks and graph.branches.decisions):
+        if pattern.ops <= names and around.may_fit(pattern):
             by_root[pattern.root].append(pattern)
     if not by_root:
         return graph
     kept = for_decisions(graph)
-    asking = [pattern for some in by_root.values() for pattern in some if pattern.asks]
-    around = Around(graph, asking)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node in kept:
