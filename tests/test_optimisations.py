@@ -43,6 +43,7 @@ from tracejit.passes import (
     windows,
 )
 from tracejit.passes.common_factors import take_out_factors
+from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
@@ -271,6 +272,12 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.scattered),
         patterns.some(patterns.POINTS, alike=True),
         rows=rows(BEFORE_SUMS, "add subtract"),
+    ),
+    "fold_constants": Optimisation(
+        with_elementwise(patterns.known), SQUARES, passes=[fold_constants], least=4
+    ),
+    "add_at": Optimisation(
+        with_elementwise(patterns.known), SQUARES, rows=rows(BEFORE_SUMS, "add_at"), least=6
     ),
     "roll_up": Optimisation(
         with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]

@@ -124,7 +124,9 @@ class Expressions:
     def constant(self, constant: Constant, strong: bool = True) -> str:
         """A constant where it is used: a literal, or the name it has at the module's head."""
         if constant.type.form == "array":
-            return constant.name
+            if constant.made is None or constant.name:
+                return constant.name
+            return f"({self.expression(constant.made)})"
         text = self.number(constant.data)
         if constant.type.form == "scalar" and strong:
             return self.bind(f"{literal(constant.type.dtype)}({text})")
@@ -153,6 +155,10 @@ class Expressions:
         dtype = "" if default else f", {literal(data.dtype)}"
         shape = "" if data.size else f".reshape({data.shape})"
         return self.bind(f"np.array({text}{dtype}){shape}")
+
+    def is_regular(self, constant: Constant) -> bool:
+        """Tell if an array is made by one call without others."""
+        return self._regular(constant.data) is not None
 
     def _regular(self, data: Any) -> str | None:
         """np.ones, np.zeros, np.full, np.eye, np.tri or np.arange, where it makes these bytes."""

@@ -145,9 +145,12 @@ def render(
     large: dict[str, np.ndarray] = {}
     for name, number in constants.numbers.items():
         lines.append(f"{name} = {spell.scalar(number, False)}")
+    computed: list[str] = []
     for name, constant in constants.arrays.items():
         text = spell.array_literal(constant)
-        if text is None:
+        if constant.made is not None and not spell.is_regular(constant):
+            computed.append(f"{name} = {spell.expression(constant.made)}")
+        elif text is None:
             large[name] = constant.data
         else:
             lines.append(f"{name} = {text}")
@@ -155,6 +158,7 @@ def render(
         spell.imports["load"] = "numpy"
         lines.append("with load(__file__[:-3] + '.npz') as constants:")
         lines += [f"    {name} = constants[{name!r}]" for name in large]
+    lines += computed
     imports |= spell.imports
     written = set(" ".join([*lines, *functions]).translate(_BETWEEN_WORDS).split())
     imports = {name: origin for name, origin in imports.items() if name in written}

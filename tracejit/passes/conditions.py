@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.ir.graph import Value
+from tracejit.ir.graph import Constant, Value
 from tracejit.ops.index_text import is_added_flat
 from tracejit.ops.infer import normalize_axes
+from tracejit.ops.op import OPS
 from tracejit.ops.triangles import pays_in_blocks
 from tracejit.passes.emission import is_nonnegative, is_real, number_of
 from tracejit.passes.lower import FLOATING
@@ -24,6 +25,9 @@ MASK_ELEMENTS = 4096
 SOFTPLUS_ELEMENTS = 1024
 CHOICE_ELEMENTS = 2000
 DIAGONAL_ELEMENTS = 1000
+COUNTED_ELEMENTS = 2000
+INDEX_ELEMENTS = 65_536
+"""A longer index is too much for a constant."""
 DOT_OPERATIONS = 300_000
 """From there on matmul and dot take the same time, and `@` reads better."""
 
@@ -158,6 +162,68 @@ def is_clipped_to_finite(match: Match) -> bool:
     """The bounds are the largest numbers of the dtype."""
     least, most = number_of(match["least"]), number_of(match["most"])
     return most == -least == _largest(match) if least is not None else False
+
+
+def is_known_index(match: Match) -> bool:
+    """All of the index is known, and some of it, and names places that are there."""
+    sizes = match.result.type.sizes or match["g"].type.sizes
+    if sizes is not None or not 0 < match["g"].type.size <= INDEX_ELEMENTS:
+        return False
+    if not all(isinstance(one, Constant) for one in match["at"]):
+        return False
+    try:
+        return bool(_places(match).size == match["g"].type.size)
+    except IndexError:
+        return False
+
+
+def _places(match: Match) -> Any:
+    """The numbers of the elements that those of g are added to."""
+    shape, at = match["shape"], [one.data for one in match["at"]]
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    return OPS["take_at"].evaluate(numbers, *at, index=match["index"], unique=False).reshape(-1)
+
+
+def _flat_index(match: Match) -> Value:
+    """The numbers as a constant; those of rows are computed from the numbers of the rows."""
+    (rows, *others), shape = match["at"], match["shape"]
+    if others or match["index"] != ("{1}",) or len(shape) == 1 or np.any(rows.data < 0):
+        return match.graph.constant(_places(match))
+    length = math.prod(shape[1:])
+    first = match.emit("multiply", rows, match.graph.constant(length))
+    column = match.emit("expand_dims", first, axis=(first.type.ndim,))
+    numbers = match.emit("add", column, match.graph.constant(np.arange(length)))
+    return match.emit("reshape", numbers, shape=match["flat"])
+
+
+PLACES: Let = {
+    "flat": lambda match: (match["g"].type.size,),
+    "places": _flat_index,
+    "size": lambda match: math.prod(match["shape"]),
+    "whole": lambda match: (match["size"],),
+    "first": lambda match: ("{1}",),
+}
+
+
+def is_double(match: Match) -> bool:
+    """np.bincount adds in double precision."""
+    return bool(match.result.type.dtype == np.float64 == match["g"].type.dtype)
+
+
+def is_double_vector(match: Match) -> bool:
+    """A vector is added to a vector."""
+    return is_double(match) and match.result.type.ndim == match["g"].type.ndim == 1
+
+
+def is_short(match: Match) -> bool:
+    """The call is what costs."""
+    size = match.result.type.size
+    return bool(match["g"].type.size <= COUNTED_ELEMENTS and size <= COUNTED_ELEMENTS)
+
+
+def is_of_several_axes(match: Match) -> bool:
+    """np.add.at goes through the general machinery of indexing otherwise."""
+    return match.result.type.ndim > 1 and is_real(match.result)
 
 
 def is_scattered(match: Match) -> bool:

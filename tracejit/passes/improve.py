@@ -18,6 +18,7 @@ from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
 from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.common_factors import take_out_factors
+from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.contract import contract
 from tracejit.passes.cse import share_exchanged
 from tracejit.passes.dce import drop_dead
@@ -70,6 +71,7 @@ IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
     select_calls,
     spread_once,
     lengthen_runs,
+    fold_constants,
 )
 ALONG_A_WAY = frozenset(
     (

@@ -231,6 +231,10 @@ class Match:
         """The value that is replaced."""
         return self.node.results[0]
 
+    def emit(self, op: str, *operands: Value, **params: Any) -> Value:
+        """The value of a new node in the place of the one that is replaced."""
+        return emit(self.graph, self.node, op, operands, **params)
+
     def build(self, part: Part) -> Value:
         """The value of an expression."""
         if isinstance(part, Number):
@@ -245,7 +249,7 @@ class Match:
             else:
                 operands.append(self.build(one))
         params = {name: self._param(value, operands[0]) for name, value in part.params}
-        value = emit(self.graph, self.node, part.op, tuple(operands), **params)
+        value = self.emit(part.op, *operands, **params)
         if part.name:
             self.bound[part.name] = value
         return value
