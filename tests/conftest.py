@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,10 @@ settings.load_profile("same")
 
 TABLES = Path(__file__).parent / "ops"
 
+# No run reads what another has left, or leaves anything in the user's cache.
+CACHE = Path(tempfile.mkdtemp(prefix="tracejit-tests.")).resolve()
+os.environ["TRACEJIT_CACHE_DIR"] = str(CACHE)
+
 # No fallback to Python hides a mistake of tracejit in a test; subprocesses inherit it.
 os.environ["TRACEJIT_STRICT"] = "1"
 
@@ -34,6 +40,22 @@ collect_ignore_glob = [
     "*marker_programs_by_tensorflow.py",
     "benchmarks/adapters/for_*.py",
 ]
+
+# Their asserts tell what they compared, as those of the tests do.
+for name in ("batched", "eager", "memory", "recorded"):
+    pytest.register_assert_rewrite(f"tests.ops.properties.{name}")
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Generate the nightly tests, tens of thousands, only where they are not deselected."""
+    marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
+    by_day = "not nightly" in collector.config.getoption("markexpr")
+    return [] if by_day and "nightly" in marks else None
+
+
+def pytest_unconfigure() -> None:
+    """Remove the kernels of this run."""
+    shutil.rmtree(CACHE, ignore_errors=True)
 
 
 @pytest.fixture

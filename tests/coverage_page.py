@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "ops"))  # where the tables find `table`
 
 from tests.interpret import run  # noqa: E402
+from tests.ops.cases import CASES, Case  # noqa: E402
 from tests.ops.program import quiet  # noqa: E402
-from tests.ops.test_table import CASES, Case  # noqa: E402
 from tracejit.ops import scipy as scipy_ops  # noqa: E402
 from tracejit.ops.op import COMPOSITES, DIRECT, HANDLERS, OPS, Op  # noqa: E402
 from tracejit.trace.tensor import Tensor  # noqa: E402

@@ -21,8 +21,8 @@ import pytest
 
 from tests.coverage_page import Call, known_names, observed, place
 from tests.interpret import Run, run
+from tests.ops.cases import CASES, Case
 from tests.ops.program import quiet
-from tests.ops.test_table import CASES, Case
 from tracejit.ir.types import type_of
 from tracejit.trace.tensor import Tensor
 from tracejit.trace.trees import flatten, map_tree

@@ -83,6 +83,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.ir.translation": "tests/ir/test_sizes.py",
     "tracejit.codegen.free_sizes": "tests/test_sizes.py",
     "tracejit.trace.free_dimensions": "tests/test_sizes.py",
+    "tracejit.support.code_costs": "tests/support/test_cost_model.py",
     "tracejit.support.exceptions": "tests/support/test_errors.py",
     "tracejit.support.gradient_errors": "tests/support/test_errors.py",
     "tracejit.compiler.tail_merging": "tests/test_branches.py",
@@ -121,6 +122,29 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.ops.methods": "tests/ops/test_ufunc_methods.py",
 }  # fmt: skip
 NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
+
+# The packages whose thresholds are figures of the cost model, and the numbers there that are none.
+OF_THE_COST_MODEL = {"passes", "autodiff", "schedule", "codegen", "runtime", "compiler"}
+NO_THRESHOLDS = {
+    "tracejit.autodiff.minimum_cut": {"UNCUT"},
+    "tracejit.codegen.constants": {"EXACT_INT", "LONGEST_NAME"},
+    "tracejit.codegen.header": {"INDENT", "MOST_NAMES"},
+    "tracejit.codegen.lines": {"WIDTH"},
+    "tracejit.codegen.parentheses": {"_TUPLE", "_COMPARISON", "_SIGN", "_CONSTANT", "_WHOLE"},
+    "tracejit.compiler.pipeline": {"IR_VERSION"},
+    "tracejit.runtime.allocator": {"M_TRIM_THRESHOLD"},
+    "tracejit.runtime.blas": {"_OWN_THREADS"},
+    "tracejit.runtime.workers": {"SECONDS_TO_END"},
+}
+# Passes with thresholds of their own, until they are rewritten.
+WITH_THRESHOLDS = {
+    f"tracejit.passes.{name}"
+    for name in (
+        "choices", "common_factors", "diagonals", "factors", "insets", "layout", "like_terms",
+        "long_axis", "reductions", "runs", "scaled_products", "softplus", "spread", "sums", "terms",
+        "triangles", "windows",
+    )
+}  # fmt: skip
 
 # Calls that import the module they name. At rank 10 that is how something optional is deferred.
 LOADERS = {"import_module", "__import__", "run_module"}
@@ -288,6 +312,54 @@ def test_files_stay_short() -> None:
             yield f"{module.at(MAX_LINES)} {module.name} has {module.lines} lines"
 
     check(rule)
+
+
+def test_thresholds_are_figures_of_the_cost_model() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        if module.layer not in OF_THE_COST_MODEL or module.name in WITH_THRESHOLDS:
+            return
+        for name, line in numbers_of(module):
+            if name not in NO_THRESHOLDS.get(module.name, ()):
+                yield f"{module.at(line)} {name} is a number: make it a figure of the cost model"
+
+    check(rule)
+
+
+def test_numbers_that_are_no_thresholds_are_there() -> None:
+    gone = [
+        f"{name}.{number}"
+        for name, numbers in NO_THRESHOLDS.items()
+        for number in numbers - {found for found, _ in numbers_of(MODULES[name])}
+    ]
+    assert not gone
+
+
+def numbers_of(module: Module) -> Iterator[tuple[str, int]]:
+    """The constants of a module that are numbers, or tuples or ranges of them, and their lines."""
+    for node in module.tree.body:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                pass
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        if is_number(value):
+            yield from [(name, node.lineno) for name in ast.unparse(target).strip("()").split(", ")]
+
+
+def is_number(value: ast.expr) -> bool:
+    """Whether an expression is arithmetic of numbers that it writes out, or several."""
+    match value:
+        case ast.Constant():
+            return type(value.value) in (int, float)
+        case ast.UnaryOp(operand=operand):
+            return is_number(operand)
+        case ast.BinOp(left=left, right=right):
+            return is_number(left) and is_number(right)
+        case ast.Tuple(elts=parts) | ast.Call(func=ast.Name(id="range"), args=parts):
+            return bool(parts) and all(map(is_number, parts))
+    return False
 
 
 def test_modules_public_classes_and_public_functions_have_docstrings() -> None:

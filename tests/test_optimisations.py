@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,10 @@ from tests.against_exact import KINDS, OF_INFINITE, all_alike, all_close
 from tests.programs import Kind, Program, arguments, programs
 from tests.test_programs import FEW
 from tracejit.autodiff import residuals
-from tracejit.codegen import constants, floats, module, release
+from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
-from tracejit.ops import triangles
 from tracejit.passes import (
     column_sums,
-    conditions,
     contract,
     improve,
     layout,
@@ -61,7 +60,8 @@ from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import buffer_pool, workers
-from tracejit.schedule import blas_policy, tiling
+from tracejit.schedule import tiling
+from tracejit.support.cost_model import assuming
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than memory_budget")
 
@@ -73,8 +73,9 @@ NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
 class Optimisation(NamedTuple):
-    """What stands in the place of it where it is off, the limits where it is on, options of
-    `function`, and the programs that it is for: operations, arguments, how many operations.
+    """What stands in the place of it where it is off, the limits where it is on, the figures of the
+    cost model where it is on and where it is off, options of `function`, and the programs that it
+    is for: operations, arguments, how many operations.
 
     `passes` are those of IMPROVEMENTS that belong to it, `rows` those of the table of rewrites. One
     of `least` programs is to change.
@@ -84,6 +85,8 @@ class Optimisation(NamedTuple):
     given: st.SearchStrategy[Any] = arguments()
     off: Sequence[tuple[Any, str, Any]] = ()
     limits: Sequence[tuple[Any, str, Any]] = ()
+    figures: dict[str, Any] = {}  # noqa: RUF012
+    figures_off: dict[str, Any] = {}  # noqa: RUF012
     passes: Sequence[Callable[..., Any]] = ()
     rows: Sequence[Pattern] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
@@ -99,14 +102,16 @@ def same(graph: Any) -> Any:
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
 MATRICES = patterns.some(patterns.SQUARES[:2], alike=True)
 ROWS = patterns.some(patterns.ROWS, alike=True)
-TILES = (
-    (tiling, "LEAST_BYTES", 0),
-    (tiling, "LEAST_COST", 0),
-    (tiling, "LEAST_OPERATIONS", 1),
-    (tiling, "TILE_BYTES", 320),
-    (tiling, "LEAST_TILE_BYTES", 0),
-    (tiling, "LEAST_RUN", 1),
-)
+TILES: dict[str, Any] = {
+    "tiled_bytes": 0,
+    "least_tiled_time": 0,
+    "least_tiled_operations": 1,
+    "tile_bytes": 320,
+    "least_tile_bytes": 0,
+    "halved_tile_bytes": 0,
+    "least_tile_run": 1,
+}
+NO_TILES = {"tiled_bytes": 1 << 60}
 TALL = patterns.some(patterns.TALL, alike=True)
 STACKS = patterns.some(patterns.STACKS, alike=True)
 TURNED = (
@@ -135,7 +140,7 @@ TABLES = {"STRENGTH": STRENGTH, "BEFORE_SUMS": BEFORE_SUMS, "CALLS": CALLS}
 OPTIMISATIONS: dict[str, Optimisation] = {
     "powers": Optimisation(
         (patterns.powers, patterns.powers, patterns.elementwise),
-        limits=[(conditions, "LOGADDEXP_ELEMENTS", 0)],
+        figures={"least_logaddexp_elements": 0},
         rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum"),
         passes=[share_exchanged],
     ),
@@ -154,13 +159,13 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "contract": Optimisation(
         with_elementwise(patterns.contracted),
         SQUARES,
-        limits=[(contract, "LEAST_PRODUCTS", 1), (contract, "LEAST_TERMS", 1)],
+        figures={"least_contracted_products": 1, "least_contracted_terms": 1},
         passes=[contract.contract],
     ),
     "sum_columns_first": Optimisation(
         with_elementwise(patterns.columns),
         SQUARES,
-        limits=[(column_sums, "LEAST_ELEMENTS", 1)],
+        figures={"least_column_sum_elements": 1},
         passes=[column_sums.sum_columns_first],
     ),
     "take_sums_apart": Optimisation(
@@ -173,7 +178,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "substitute_factors": Optimisation(
         with_elementwise(patterns.factored),
         SQUARES,
-        limits=[(triangles, "BLOCK_ROWS", 2), (triangles, "LEAST_BLOCKS", 0)],
+        figures={"triangle_rows": 2, "least_triangle_blocks": 0},
         rows=rows(BEFORE_SUMS, "solve solve_vector"),
     ),
     "take_factors_apart": Optimisation(
@@ -196,14 +201,14 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "lower in rows": Optimisation(
         (patterns.sums, patterns.elementwise),
         ROWS,
-        limits=[
-            (lower, "BLAS_ELEMENTS", 16),
-            (lower, "LONG_ROW", 2),
-            (lower, "SHORT_ROW", 2),
-            (lower, "LEAST_ROWS", 1),
-            (lower, "WIDE_ROW", 4),
-            (lower, "LEAST_EINSUM_ELEMENTS", 1),
-        ],
+        figures={
+            "blas_elements": 16,
+            "vecdot_row": 2,
+            "dense_row": 2,
+            "least_block_rows": 1,
+            "wide_row": 4,
+            "least_einsum_elements": 1,
+        },
         passes=[lower.lower],
     ),
     "dot_small": Optimisation(
@@ -214,7 +219,8 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "arrange_reductions": Optimisation(
         (patterns.sums, patterns.normalised, patterns.normalised),
         ROWS,
-        limits=[(reductions, "LEAST_ELEMENTS", 1), (reductions, "BLAS_ELEMENTS", 0)],
+        limits=[(reductions, "LEAST_ELEMENTS", 1)],
+        figures={"blas_elements": 0},
         passes=[arrange_reductions],
         least=14,
     ),
@@ -233,7 +239,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, rows=STEPS),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),
-        limits=[(conditions, "CHOICE_ELEMENTS", 1)],
+        figures={"least_choice_elements": 1},
         rows=[row for row in rows(CALLS, "where") if row not in STEPS],
         least=4,
     ),
@@ -247,7 +253,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "read_diagonals": Optimisation(
         (patterns.diagonals, patterns.diagonals, patterns.elementwise),
         SQUARES,
-        limits=[(conditions, "DIAGONAL_ELEMENTS", 1)],
+        figures={"least_diagonal_elements": 1},
         rows=rows(BEFORE_SUMS, "sum"),
     ),
     "spread_once": Optimisation(
@@ -285,39 +291,38 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "detach": Optimisation(
         with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
     ),
-    "tiles": Optimisation(BY_ROWS, ROWS, [(tiling, "LEAST_BYTES", 1 << 60)], TILES),
-    "products in tiles": Optimisation(
-        IN_PRODUCTS, SQUARES, [(tiling, "LEAST_BYTES", 1 << 60)], TILES
-    ),
+    "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
+    "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
         (patterns.spread, patterns.columns, patterns.diagonals, patterns.normalised),
         TALL,
-        [(tiling, "LEAST_BYTES", 1 << 60)],
-        TILES,
+        figures=TILES,
+        figures_off=NO_TILES,
     ),
     "lower in tiles": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (lower, "TILED_BYTES", 0)],
+        figures={**TILES, "left_to_tiles_bytes": 0},
         passes=[lower.lower],
     ),
     "threads": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        limits=[(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: bool(in_tiles))],
+        figures=TILES,
         options={"threads": 2},
     ),
     "recycle": Optimisation(
         BY_ROWS,
         ROWS,
-        limits=[*TILES, (buffer_pool, "LEAST_BYTES", 1)],
+        figures={**TILES, "pooled_bytes": 1},
         options={"recycle": True},
     ),
     "floats": Optimisation(
         (patterns.scalars,),
         patterns.numbers(),
         [(module, "pays", lambda plan: False)],
-        [(floats, "CALLED", 0), (floats, "TAKEN", 0), (floats, "RETURNED", 0)],
+        figures={"python_call": 0, "float_made": 0, "scalar_made": 0},
         lengths=(4, 16),
     ),
     "constants": Optimisation(
@@ -328,22 +333,22 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         (patterns.matrices, patterns.elementwise),
         SQUARES,
         [(tiling, "is_for_one_blas_thread", lambda nodes, in_tiles: False)],
-        [(blas_policy, "THREADED", 1), (blas_policy, "SMALL_WORK", 800)],
+        figures={"threaded_multiplications": 1, "repaid_time": 800 / 300},
     ),
     "cut": Optimisation(
         (patterns.factors, patterns.elementwise, patterns.sums),
         SQUARES,
         [(bodies, "choose", lambda part, gradients, budget: NOTHING)],
-        [(residuals, "LARGE_BYTES", 0), (residuals, "UNCACHED_BYTES", 0)],
+        figures={"least_recomputed_bytes": 0, "uncached_bytes": 0},
     ),
     "release": Optimisation(
         patterns.EVERY,
         SQUARES,
-        [(release, "WORTH", 1 << 60)],
-        [
-            *[(release, name, 0) for name in ("WORTH", "SMALL", "LARGE")],
-            *[(release, name, 1 << 60) for name in ("SLACK", "LITTLE", "PART")],
-        ],
+        figures_off={"released_body_bytes": 1 << 60},
+        figures={
+            **dict.fromkeys(("released_body_bytes", "unreleased_bytes", "held_bytes"), 0),
+            **dict.fromkeys(("held_part", "little_part", "released_part"), 1 << 60),
+        },
         least=4,
     ),
     "memory budget": Optimisation(
@@ -364,14 +369,16 @@ def only(*names: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         others = [each for name, each in OPTIMISATIONS.items() if name not in names]
         settled = [one for each in others for one in each.off]
+        figures = [each.figures_off for each in others] + [each.figures for each in chosen]
         for place, attribute, value in [*settled, *(one for each in chosen for one in each.limits)]:
             patch.setattr(place, attribute, value)
-        kept = tuple(one for one in improve.IMPROVEMENTS if one in (*passes, *BY_PATTERNS))
+        kept = tuple(one for one in improve.IMPROVEMENTS if one.run in (*passes, *BY_PATTERNS))
         patch.setattr(improve, "IMPROVEMENTS", kept)
         left = [row for each in chosen for row in each.rows]
         for name, table in TABLES.items():
             patch.setattr(rewrites, name, tuple(row for row in table if row in left))
-        yield
+        with assuming(**dict(chain.from_iterable(each.items() for each in figures))):
+            yield
 
 
 def differentiable(program: Program) -> Callable[..., Any]:
@@ -514,7 +521,7 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
 
 def test_every_improvement_is_here() -> None:
     passes = [one for each in OPTIMISATIONS.values() for one in each.passes]
-    assert set(improve.IMPROVEMENTS) == {*passes, *BY_PATTERNS}
+    assert {each.run for each in improve.IMPROVEMENTS} == {*passes, *BY_PATTERNS}
     found = {row for each in OPTIMISATIONS.values() for row in each.rows}
     assert found == {row for table in TABLES.values() for row in table}
 

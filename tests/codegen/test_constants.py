@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.graphs import assert_same
-from tracejit.codegen.constants import NUMBER_BELOW, Constants
+from tracejit.codegen.constants import Constants
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.op import OPS
 from tracejit.schedule.plan import plan_body
+from tracejit.support.cost_model import DEFAULT
 
 X = np.array([-1.5, -0.0, 0.0, 2.0, np.inf, np.nan, 1e300, 1e-300])
 
@@ -65,7 +66,7 @@ def test_it_is_of_the_dtype_of_the_array() -> None:
 
 
 UNNAMED = {
-    "a large array": (lambda x: x * 2.0, np.ones(NUMBER_BELOW)),
+    "a large array": (lambda x: x * 2.0, np.ones(DEFAULT.named_number_elements)),
     "a number": (lambda x: x * 2.0, np.float64(3.0)),
     "an array without dimensions": (lambda x: x * 2.0, np.array(3.0)),
     "integers": (lambda x: x * 2, np.arange(3)),

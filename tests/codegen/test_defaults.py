@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.compiler import bodies
+from tracejit.support.cost_model import assuming
 
 X = np.array([0.5, 1.5, 2.5])
 LOSSES: dict[str, Callable[[Any], Any]] = {
@@ -25,30 +25,25 @@ PLAIN = ("divided", "multiplied")
 
 @pytest.mark.parametrize("exact", [False, True], ids=["improved", "exact"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_backward_is_called_without_a_cotangent(
-    monkeypatch: pytest.MonkeyPatch, name: str, exact: bool
-) -> None:
+def test_backward_is_called_without_a_cotangent(name: str, exact: bool) -> None:
     in_one = tj.value_and_grad(tj.function(LOSSES[name], cache=False))
     in_turn = tj.value_and_grad(tj.function(LOSSES[name], cache=False, exact=exact))
     for x in (X, -X):
         with np.errstate(all="ignore"):
             expected = in_one(x)
-            monkeypatch.setattr(bodies, "MANY_NODES", 0)
-            found = in_turn(x)
-            monkeypatch.undo()
+            with assuming(many_nodes=0):
+                found = in_turn(x)
         np.testing.assert_allclose(found[1], expected[1])
     assert ("out_bar=1.0" in in_turn.kernel(X).source) == (name in PLAIN)
 
 
 @pytest.mark.parametrize("number", [np.float64(3.0), 3.0, np.float32(3.0)])
-def test_gradients_of_numbers_are_numbers_of_numpy(
-    monkeypatch: pytest.MonkeyPatch, number: Any
-) -> None:
+def test_gradients_of_numbers_are_numbers_of_numpy(number: Any) -> None:
     def f(s: Any) -> Any:
         return 2.0 * s
 
     expected = tj.value_and_grad(tj.function(f, cache=False))(number)
-    monkeypatch.setattr(bodies, "MANY_NODES", 0)
-    found = tj.value_and_grad(tj.function(f, cache=False))(number)
+    with assuming(many_nodes=0):
+        found = tj.value_and_grad(tj.function(f, cache=False))(number)
     assert found == expected
     assert list(map(type, found)) == list(map(type, expected))

@@ -630,7 +630,7 @@ def check_same(found: list[Any], expected: list[Any], bound: float) -> None:
     assert_same(*pairs, bound)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(programs())
 def test_random_programs_have_one_gradient(program: Program) -> None:
     """To a few ulp: each way is one reverse pass over the same operations, but products and sums
@@ -644,7 +644,7 @@ def test_random_programs_have_one_gradient(program: Program) -> None:
         check_same(way(f, args, moving), expected, 1e-13)
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(programs())
 def test_random_programs_have_one_second_derivative(program: Program) -> None:
     """The gradient of <gradient, c> for a constant c, in the same ways.

@@ -5,7 +5,7 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 (1200 bytes)
-    key          b49c31c76dd01f07614f0605a23c089ef84f7c949c89aae1727300a8e5f403a0
+    key          782919fd6b93168fac4c13c9e49fd04f6cc4339805702988a08cef47fc1a1498
     made for     numpy 2.4, ir 9
 """
 from numpy import add, array, fmax, maximum, ones, sign, where
@@ -56,6 +56,6 @@ def value_and_grad(w, x):
     # auxiliary:3  return loss, {"active": np.sum(y > 0.0, axis=0), "y": y}
     out_1_active = add.reduce(y > c0, axis=0)
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
-    w_bar = x.T.dot(c_1 * (fmax(sign(y_1), c_minus_1) + c1))
+    w_bar = c_1 * x.T.dot(fmax(sign(y_1), c_minus_1) + c1)
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 cf3201e3d38684d858ee2c08021e7c24690c16f8e4196b8c10ee7f80d3e8a4f7
+# tracejit sha256 b78d5622d663382af282a08648874343e88d3f7d02b5e5ad3aa3e8aa151bd4a0

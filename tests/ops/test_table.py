@@ -1,42 +1,19 @@
-"""Every property of every op, on every sample of the tables `samples_*.py`.
+"""Every property of every op, on every sample of the tables `samples_*.py`: one test per sample.
 
-NumPy decides: values, dtypes, shapes and Python types are compared with the plain call, bit for
-bit. Derivatives are compared with the plain call too, by dot products: by complex step where the
-sample says it is holomorphic, else by central differences. The second order is compared with
-differences of the first.
+The properties are the functions in tests/ops/properties.
 """
 
 from __future__ import annotations
 
-import importlib
-import zlib
-from collections import Counter
-from functools import cached_property
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 import pytest
-import table
-from table import Sample
 
-from tests.interpret import interpret
-from tests.ops.program import (
-    Program,
-    cast,
-    extrapolated,
-    inner,
-    is_floating,
-    magnitude,
-    quiet,
-)
-from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ir.printer import parse_graph, print_graph
-from tracejit.ir.types import type_of
-from tracejit.ir.verify import verify
+from tests.ops.cases import BROKEN, CASES, CASES_OF, Case
+from tests.ops.properties import batched, eager, memory, recorded  # noqa: F401
+from tests.ops.properties.registry import assert_properties, checked
 from tracejit.ops import sized  # noqa: F401
-from tracejit.ops.op import COMPOSITES, LIBRARIES, OPS
-from tracejit.trace.trees import flatten, unflatten
+from tracejit.ops.op import COMPOSITES, OPS
+
+pytestmark = pytest.mark.usefixtures("no_files")
 
 # Ops that no NumPy call records, and why that is so.
 WITHOUT_SAMPLES = {
@@ -66,112 +43,14 @@ WITHOUT_SAMPLES = {
         (name for name in OPS if name.startswith("python_")), "arithmetic of Python numbers"
     ),
 }
-SINGLE = {"f8": np.float32, "c16": np.complex64}
 
 
-class Case:
-    """A sample, with the programs made of it."""
-
-    def __init__(self, sample: Sample, number: int) -> None:
-        """Sample `number` of its op."""
-        self.sample = sample
-        self.name = f"{sample.op}-{number}"
-        self.seed = zlib.crc32(self.name.encode())
-
-    @cached_property
-    def program(self) -> Program:
-        """The sample on its arguments."""
-        return Program(self.sample.call, self.sample.args, self.seed)
-
-    @cached_property
-    def single(self) -> Program:
-        """The sample on its arguments in single precision."""
-        leaves, structure = flatten(self.sample.args)
-        args = unflatten(structure, [cast(leaf, SINGLE) for leaf in leaves])
-        return Program(self.sample.call, args, self.seed)
-
-    @cached_property
-    def empty(self) -> list[Program]:
-        """The sample on arguments with an axis of length zero."""
-        lists = self.sample.zero_size or ()
-        if not all(isinstance(args, tuple) for args in lists):
-            lists = (lists,)
-        return [Program(self.sample.call, args, self.seed) for args in lists]
-
-    @property
-    def order(self) -> int:
-        """The highest order of differentiation that is checked."""
-        if not self.sample.differentiable or not any(
-            map(is_floating, flatten(self.sample.args)[0])
-        ):
-            return 0
-        return self.sample.order
-
-    @property
-    def has_doubles(self) -> bool:
-        """Whether an argument is in double precision."""
-        return any(cast(leaf, SINGLE) is not leaf for leaf in flatten(self.sample.args)[0])
-
-
-def read_tables() -> tuple[list[Case], dict[str, Exception]]:
-    """The samples of all areas, each drawn from the same seed, and the tables that could not be
-    read."""
-    cases: list[Case] = []
-    broken: dict[str, Exception] = {}
-    numbers: Counter[str] = Counter()
-    for path in sorted(Path(__file__).parent.glob("samples_*.py")):
-        table._rng = np.random.default_rng(20)
-        try:
-            samples = importlib.import_module(path.stem).SAMPLES
-        except Exception as error:
-            broken[path.name] = error
-            continue
-        for sample in samples:
-            cases.append(Case(sample, numbers[sample.op]))
-            numbers[sample.op] += 1
-    return cases, broken
-
-
-CASES, BROKEN = read_tables()
-
-
-def each(cases: list[Case], every: int = 1) -> Any:
-    """The test once per case, under the case's name.
-
-    Of the cases of one op, after the first two, one of `every` so many is tried in every run, and
-    the others by night.
-    """
-    numbers: Counter[str] = Counter()
-    chosen = []
-    for case in cases:
-        number = numbers[case.sample.op]
-        numbers[case.sample.op] += 1
-        marks = [pytest.mark.nightly] if number >= 2 and number % every else []
-        chosen.append(pytest.param(case, id=case.name, marks=marks))
-    return pytest.mark.parametrize("case", chosen)
-
-
-def assert_same(actual: Any, expected: Any) -> None:
-    """The same type, and the same bits but for those inside nan."""
-    kind = type_of(expected)
-    if kind is None:
-        assert type(actual) is type(expected)
-        assert actual == expected
-        return
-    assert type_of(actual) is kind
-    for part in (np.real, np.imag) if kind.dtype.kind == "c" else (np.asarray,):
-        a, b = part(actual), part(expected)
-        floating = np.asarray(b).dtype.kind == "f"
-        assert np.array_equal(a, b, equal_nan=floating)
-        if floating:
-            numbers = ~np.isnan(b)
-            assert np.array_equal(np.signbit(a) & numbers, np.signbit(b) & numbers), "signs"
-
-
-def assert_close(actual: float, expected: float, scale: float, tolerance: float) -> None:
-    """Equal up to `tolerance` of the larger of `expected` and `scale`, the size of the summands."""
-    error = abs(actual - expected)
-    assert error <= tolerance * max(scale, abs(expected)) + 1e-12, (actual, expected)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test of each sample, under its name; by night of those with a property left over."""
+    if "case" in metafunc.fixturenames:
+        night = metafunc.function is test_nightly_properties_hold
+        cases = [case for case in CASES if not night or checked(case, night=True)]
+        metafunc.parametrize("case", cases, ids=lambda case: case.name)
 
 
 def test_every_table_can_be_read() -> None:
@@ -187,157 +66,24 @@ def test_every_op_has_samples() -> None:
 
 
 def test_samples_record_the_op_they_are_named_after() -> None:
-    recorded: dict[str, set[str]] = {}
-    for case in CASES:
-        if case.sample.op in OPS:
-            ops = recorded.setdefault(case.sample.op, set())
-            graphs = [case.program.recorded[0]]
-            graphs += [case.program.first[0]] if case.order >= 1 else []
-            graphs += [case.program.second[0]] if case.order >= 2 else []
-            ops.update(node.op.name for graph in graphs for node in graph.nodes)
-    assert sorted(name for name, ops in recorded.items() if name not in ops) == []
+    without = [op for op in CASES_OF if op in OPS and not any(map(records_its_op, CASES_OF[op]))]
+    assert without == []
 
 
-@each(CASES)
-def test_value_shape_dtype_and_type_are_numpys(case: Case) -> None:
-    expected, structure = case.program.expected
-    assert case.program.recorded[2] == structure
-    for actual, wanted in zip(case.program.value(), expected, strict=True):
-        assert_same(actual, wanted)
-
-
-@each(CASES, every=4)
-def test_only_views_share_memory_and_in_place_is_the_same(case: Case) -> None:
-    def observe(node: Node, operands: list[Any], results: tuple[Any, ...]) -> None:
-        arrays = [operand for operand in operands if type(operand) is np.ndarray]
-        for result in results:
-            if type(result) is np.ndarray and node.op.alias is None:
-                shared = [np.may_share_memory(result, operand) for operand in arrays]
-                assert not any(shared), f"{node.op.name} answers a view"
-        if node.op.inplace and type(results[0]) is np.ndarray:
-            assert_in_place(node, operands, results[0])
-
-    graphs = [(case.program.recorded[0], case.program.leaves)]
-    if case.order >= 1:
-        graphs.append((case.program.first[0], case.program.leaves + case.program.seeds))
-    for graph, inputs in graphs:
-        with quiet():
-            interpret(graph, *inputs, observe=observe)
-
-
-def assert_in_place(node: Node, operands: list[Any], result: Any) -> None:
-    """The in-place form answers the same, into a new buffer and into each operand that can hold
-    it."""
-    kinds = [value.type for value in node.operands]
-    text = node.op.inplace_template(kinds, node.params)
-    names = [f"_{number}" for number in range(len(operands))]
-    holders = [name for name, kind in zip(names, kinds, strict=True) if kind is type_of(result)]
-    # What has statements updates the buffer of its first operand.
-    for out in ["_new", *holders] if node.op.statements is None else ["_0"]:
-        space = (
-            LIBRARIES | {"_new": np.empty_like(result)} | dict(zip(names, operands, strict=True))
-        )
-        space[out] = space[out].copy()
-        exec(text.format(*names, out=out), space)
-        assert_same(space[out], result)
-
-
-@each(CASES, every=4)
-def test_graphs_are_valid_and_print_what_parses_back(case: Case) -> None:
-    graphs = [case.program.recorded[0]]
-    if case.order >= 1:
-        graphs.append(case.program.first[0])
-    for graph in graphs:
-        text = print_graph(verify(graph))
-        large = {constant.name: constant.data for constant in graph.constants()}
-        assert print_graph(verify(parse_graph(text, OPS, large))) == text
-
-
-@each([case for case in CASES if case.order >= 1])
-def test_gradient_is_the_derivative_of_plain_numpy(case: Case) -> None:
+def records_its_op(case: Case) -> bool:
+    """Whether the op of a sample is in the graph of its value or of a derivative."""
     program = case.program
-    found = program.gradient(program.leaves)
-    low = program.is_low_precision
-    for position, (grad, direction) in enumerate(zip(found, program.directions, strict=True)):
-        assert (grad.shape, grad.dtype) == (direction.shape, direction.dtype)
-        expected = program.complex_step(position) if case.sample.holomorphic and not low else None
-        tolerance = 1e-9
-        if expected is None:
-            expected = extrapolated(
-                lambda step, k=position: program.loss(program.moved(k, step)),
-                4e-2 if low else 2e-3,
-            )
-            tolerance = 2e-3 if low else 1e-6
-        assert_close(inner(grad, direction), expected, magnitude(grad, direction), tolerance)
+    makers = [lambda: program.recorded, lambda: program.first, lambda: program.second]
+    graphs = (make()[0] for make in makers[: case.order + 1])
+    found = any(node.op.name == case.sample.op for graph in graphs for node in graph.nodes)
+    case.forget()
+    return found
 
 
-@each([case for case in CASES if case.order >= 1])
-def test_forward_mode_is_the_transpose_of_reverse_mode(case: Case) -> None:
-    program = case.program
-    dots, grads = program.tangent(), program.gradient(program.leaves)
-    forward = sum(inner(seed, dot) for seed, dot in zip(program.seeds, dots, strict=True))
-    pairs = list(zip(grads, program.directions, strict=True))
-    reverse = sum(inner(grad, direction) for grad, direction in pairs)
-    scale = sum(magnitude(grad, direction) for grad, direction in pairs)
-    assert_close(forward, reverse, scale, 2e-3 if program.is_low_precision else 1e-10)
-    for dot, seed in zip(dots, program.seeds, strict=True):
-        assert (dot.shape, dot.dtype) == (seed.shape, seed.dtype)
+def test_every_property_holds(case: Case) -> None:
+    assert_properties(case, checked(case))
 
 
-@each([case for case in CASES if case.order >= 2], every=4)
-def test_second_order_is_the_derivative_of_the_first(case: Case) -> None:
-    program = case.program
-    if program.is_low_precision:
-        return  # differences of single-precision gradients show nothing
-    found = program.second_gradient()
-
-    def slope(position: int, step: float) -> float:
-        grads = program.gradient(program.moved(position, step))
-        return sum(inner(u, grad) for u, grad in zip(program.others, grads, strict=True))
-
-    for position, (grad, direction) in enumerate(zip(found, program.directions, strict=True)):
-        expected = extrapolated(lambda step, k=position: slope(k, step), 2e-3)
-        assert_close(inner(grad, direction), expected, magnitude(grad, direction), 1e-6)
-
-
-@each([case for case in CASES if case.has_doubles and case.sample.float32])
-def test_float32_stays_float32(case: Case) -> None:
-    program = case.single
-    expected, structure = program.expected
-    assert program.recorded[2] == structure
-    for actual, wanted in zip(program.value(), expected, strict=True):
-        assert_same(actual, wanted)
-    if case.order == 0:
-        return
-    grads = program.gradient(program.leaves)
-    doubles = case.program.gradient(case.program.leaves)
-    for number, grad, double in zip(program.moving, grads, doubles, strict=True):
-        assert grad.dtype == program.leaves[number].dtype
-        assert_near(grad, double)
-    if not doubles_in(program.recorded[0]):
-        assert doubles_in(program.first[0]) == [], "the reverse pass leaves single precision"
-
-
-def assert_near(actual: Any, expected: Any) -> None:
-    """Equal to 1e-3 of the largest element."""
-    finite = np.isfinite(expected)
-    size = float(np.max(np.abs(expected), initial=1e-3, where=finite))
-    assert np.allclose(actual, expected, rtol=1e-3, atol=1e-3 * size, equal_nan=True)
-
-
-def doubles_in(graph: Graph) -> list[Value]:
-    """The values computed in double precision."""
-    values = [value for value in graph.values() if value.type.form != "weak"]
-    return [value for value in values if value.type.dtype.name in ("float64", "complex128")]
-
-
-@each([case for case in CASES if case.sample.zero_size is not None])
-def test_arrays_of_no_elements(case: Case) -> None:
-    for program in case.empty:
-        for actual, wanted in zip(program.value(), program.expected[0], strict=True):
-            assert_same(actual, wanted)
-        if case.order >= 1:
-            grads = program.gradient(program.leaves)
-            for number, grad in zip(program.moving, grads, strict=True):
-                assert grad.shape == program.leaves[number].shape
-                assert grad.dtype == program.leaves[number].dtype
+@pytest.mark.nightly
+def test_nightly_properties_hold(case: Case) -> None:
+    assert_properties(case, checked(case, night=True))

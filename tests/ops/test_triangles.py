@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tracejit.ops.op import OPS
-from tracejit.ops.triangles import BLOCK_ROWS, LEAST_BLOCKS, pays_in_blocks
+from tracejit.ops.triangles import pays_in_blocks
+from tracejit.support.cost_model import costs
 
 substitute = OPS["substitute"]
 
@@ -47,7 +48,7 @@ def test_what_is_not_finite_is_left_to_numpy(value: float) -> None:
 
 
 def test_least_size() -> None:
-    least = LEAST_BLOCKS * BLOCK_ROWS
+    least = costs().least_triangle_blocks * costs().triangle_rows
     assert pays_in_blocks(least)
     assert not pays_in_blocks(least - 1)
 

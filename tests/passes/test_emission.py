@@ -6,8 +6,7 @@ import numpy as np
 
 from tests.rewrites import graph_of
 from tracejit.ir.graph import Constant
-from tracejit.ops.branches import DECIDE
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of
+from tracejit.passes.emission import emit, is_real, made_by, number_of
 
 
 def test_what_is_emitted_stands_in_the_place_of_a_node() -> None:
@@ -35,13 +34,3 @@ def test_real_values() -> None:
         "a: f8[3], b: f4, c: f8[], d: ~f8, e: i8[3], f: c16[3], g: f2[3]", "y f4 = exp b"
     )
     assert [is_real(value) for value in graph.inputs] == [True, True, *[False] * 5]
-
-
-def test_what_only_decisions_read() -> None:
-    graph = graph_of("x: f8[3]", "a f8[3] = exp x; b f8 = sum a axis=(0,); y f8[3] = multiply a x")
-    assert for_decisions(graph) == set()
-    total = graph.nodes[1].results
-    params = {"outcome": True}
-    types = DECIDE.result_types([value.type for value in total], params)
-    decision = graph.emit(DECIDE, total, params, types, None)
-    assert for_decisions(graph) == {graph.nodes[1], decision}

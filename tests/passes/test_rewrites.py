@@ -6,7 +6,7 @@ in float64 and float32, and on arrays without elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +24,11 @@ from tracejit.ir.verify import verify
 from tracejit.ops.choices import or_zero
 from tracejit.ops.indexing import add_at, put_at
 from tracejit.ops.op import OPS
-from tracejit.passes import conditions, patterns, rewrites
+from tracejit.passes import patterns, rewrites
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.patterns import Pattern, apply_patterns
 from tracejit.passes.simplify import simplify
+from tracejit.support.cost_model import assuming
 
 STAGES = (rewrites.STRENGTH, rewrites.BEFORE_SUMS, rewrites.CALLS)
 cholesky, solve, where = np.linalg.cholesky, np.linalg.solve, np.where
@@ -36,14 +37,14 @@ cholesky, solve, where = np.linalg.cholesky, np.linalg.solve, np.where
 class Example(NamedTuple):
     """A program, the shapes of its arguments, and the operations that it is rewritten to.
 
-    `limits` are patched. A program `of_indices` takes some as its last argument. One of a
-    `definite` matrix takes that first, and no special values.
+    `limits` are figures of the cost model. A program `of_indices` takes some as its last argument.
+    One of a `definite` matrix takes that first, and no special values.
     """
 
     program: Callable[..., Any] | str
     shapes: Sequence[tuple[int, ...]]
     after: str
-    limits: Sequence[str] = ()
+    limits: dict[str, Any] = {}  # noqa: RUF012
     of_indices: bool = False
     definite: bool = False
 
@@ -133,9 +134,9 @@ def step(is_above: bool, half: float, choose: Any = None) -> Any:
 
 
 X, XY = [(144,)], [(144,), (144,)]
-LOG = ("LOGADDEXP_ELEMENTS",)
-LONG = ("DIAGONAL_ELEMENTS",)
-CHOICE = ("CHOICE_ELEMENTS",)
+LOG = {"least_logaddexp_elements": 1}
+LONG = {"least_diagonal_elements": 1}
+CHOICE = {"least_choice_elements": 1}
 SUMS = "max maximum minimum subtract exp sum maximum log add"
 EXAMPLES = {
     "a square": Example(lambda x: x**2, X, "multiply"),
@@ -256,12 +257,11 @@ LEFT_ALONE = {
 
 
 @pytest.fixture
-def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Example:
+def limits(request: pytest.FixtureRequest) -> Iterator[Example]:
     """An example, with its limits lowered."""
     example = EXAMPLES[request.param]
-    for name in example.limits:
-        monkeypatch.setattr(conditions, name, 1)
-    return example
+    with assuming(**example.limits):
+        yield example
 
 
 @pytest.mark.parametrize("limits", EXAMPLES, indirect=True)
@@ -325,12 +325,9 @@ def test_every_row_has_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
         return value
 
     monkeypatch.setattr(patterns.Pattern, "__call__", noting)
-    for name in ("LOGADDEXP_ELEMENTS", "DIAGONAL_ELEMENTS", "CHOICE_ELEMENTS"):
-        monkeypatch.setattr(conditions, name, 1)
     for example in EXAMPLES.values():
-        graph = example.graph(example.arguments("f8", 0))
-        example.rewritten(graph)
-        example.rewritten(example.graph(example.arguments("f8", 0)), STAGES[::-1])
+        with assuming(**example.limits):
+            example.rewritten(example.graph(example.arguments("f8", 0)))
     for inputs, before, _ in test_simplify.REWRITTEN.values():
         simplify(test_simplify.graph_of(inputs, before))
     table = {row for stage in (*STAGES, rewrites.EXACT, rewrites.SIGN_OF_NAN) for row in stage}

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tracejit.support.cost_model import costs
+
 FAULTS = """
 import resource
 import sys
@@ -62,4 +64,4 @@ def test_it_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allocator.np, "empty", lambda size, dtype: made.append(size))
     allocator.keep_freed_memory()
     allocator.keep_freed_memory()
-    assert made == [allocator.LARGEST]
+    assert made == [costs().largest_freed_bytes]

@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.runtime import buffer_pool
+from tracejit.support.cost_model import assuming, costs
 
 ROWS = 4_200_000  # of 8 bytes: more than 32 MiB
 
@@ -24,9 +26,10 @@ def chain(x: Any) -> Any:
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small() -> Iterator[None]:
     """Arrays of 800 bytes are large."""
-    monkeypatch.setattr(buffer_pool, "LEAST_BYTES", 800)
+    with assuming(pooled_bytes=800):
+        yield
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def test_who_refers_to_an_array_weakly_sees_it_go(empty: Any) -> None:
     seen = weakref.ref(array)
     weakref.finalize(array, gone.append, 1)
     del array
-    arrays = [empty(100) for _ in range(buffer_pool.KEPT)]
+    arrays = [empty(100) for _ in range(costs().pooled_arrays)]
     assert all(array is not seen() for array in arrays)
     assert seen() is None and gone == [1]
 
@@ -112,10 +115,9 @@ def test_no_more_than_a_few_are_kept(empty: Any) -> None:
     assert len(addresses) == 10
     del arrays
     gc.collect()
-    again = [empty(100) for _ in range(buffer_pool.KEPT + 1)]
-    assert (
-        sum(address(array) in addresses for array in again[: buffer_pool.KEPT]) == buffer_pool.KEPT
-    )
+    again = [empty(100) for _ in range(costs().pooled_arrays + 1)]
+    kept = [address(array) in addresses for array in again[: costs().pooled_arrays]]
+    assert kept == [True] * costs().pooled_arrays
 
 
 def test_eight_threads_never_share(empty: Any) -> None:

@@ -14,8 +14,9 @@ from tracejit.ir.graph import Graph, Node
 from tracejit.ir.printer import parse_graph
 from tracejit.ops.op import OPS
 from tracejit.passes.dce import drop_dead
-from tracejit.schedule.inline import EXPRESSION_OPS, inlined_nodes
+from tracejit.schedule.inline import inlined_nodes
 from tracejit.schedule.plan import plan_body
+from tracejit.support.cost_model import costs
 
 
 def graph_of(head: str, *nodes: str, named: str = "") -> Graph:
@@ -170,7 +171,7 @@ def test_expressions_stay_short() -> None:
     nodes = [f"v{k + 1}  f8[3] = tanh v{k}" for k in range(20)]
     graph = graph_of("v0: f8[3]) -> v20: f8[3]", *nodes)
     statements = len(nodes) - len(inlined(graph))
-    assert statements == pytest.approx(len(nodes) / (EXPRESSION_OPS + 1), abs=1)
+    assert statements == pytest.approx(len(nodes) / (costs().expression_operations + 1), abs=1)
 
 
 def operations(node: Node, within: set[Node]) -> int:
@@ -188,4 +189,4 @@ def test_what_is_inlined_is_written_once_or_is_a_view(random: Random) -> None:
         (value,) = node.results
         assert not value.is_named and value not in graph.outputs
         assert plan.readers[value] == 1 or node.op.name == "transpose"
-        assert operations(node, plan.inlined) <= EXPRESSION_OPS
+        assert operations(node, plan.inlined) <= costs().expression_operations

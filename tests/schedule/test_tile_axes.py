@@ -65,6 +65,7 @@ TOTALS = {
     "vecdot a a": ("T[3,8]", "a"),
     "sum a axis=(2,)": ("T[3,8]", "a"),
     "max x axis=(0,)": ("T[8]", "x"),
+    "nanmin x axis=(0,)": ("T[8]", "x"),
     "prod x axis=(0,)": None,
     "any x axis=(0,)": None,
 }

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 import tracejit as tj
 from tests.programs import Program, programs
 from tests.test_programs import FEW, check_all, check_float32, check_second_order
-from tracejit.schedule import tiling
+from tracejit.support.cost_model import assuming, costs
 
 SIZE = 300_000
 SOME, FEWER = settings(FEW, max_examples=60), settings(FEW, max_examples=25)
@@ -23,11 +23,14 @@ SOME, FEWER = settings(FEW, max_examples=60), settings(FEW, max_examples=25)
 @pytest.fixture(scope="class")
 def tiny() -> Iterator[None]:
     """Everything is worth tiles of a few numbers."""
-    limits = {"LEAST_BYTES": 0, "LEAST_COST": 0, "LEAST_OPERATIONS": 1, "TILE_BYTES": 320}
-    limits["LEAST_TILE_BYTES"] = 0
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in limits.items():
-            patch.setattr(tiling, name, value)
+    with assuming(
+        tiled_bytes=0,
+        least_tiled_time=0,
+        least_tiled_operations=1,
+        tile_bytes=320,
+        least_tile_bytes=0,
+        halved_tile_bytes=0,
+    ):
         yield
 
 
@@ -209,14 +212,14 @@ def test_a_tile_has_the_rows_of_which_all_that_is_there_at_once_fits() -> None:
         source = tj.function(function, cache=False).kernel(x).source
         rows.append(rows_of_a_tile(source, "tile_1"))
     assert rows[1] < rows[0] < 1_000_000
-    assert rows[1] * 8 * 13 <= tiling.TILE_BYTES
+    assert rows[1] * 8 * 13 <= costs().tile_bytes
 
     def most(x: Any) -> Any:
         parts = [np.tanh(number * x) for number in range(1, 60)]
         return np.sum(sum(part * other for part, other in zip(parts, parts[::-1], strict=True)))
 
     source = tj.function(most, cache=False).kernel(x).source
-    assert tiling.LEAST_TILE_BYTES // 8 <= rows_of_a_tile(source, "tile_1") < rows[1]
+    assert costs().least_tile_bytes // 8 <= rows_of_a_tile(source, "tile_1") < rows[1]
 
 
 def test_sums_of_products_are_taken_in_rows_that_tiles_have_a_whole_number_of() -> None:

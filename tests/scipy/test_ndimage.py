@@ -36,7 +36,19 @@ def check_linear(name, size, *args, **keywords):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["correlate1d", "convolve1d"])
 def test_every_length_and_origin(name: str, mode: str) -> None:
-    for length in (1, 2, 3, 4, 7):
+    check_lengths(name, mode, (1, 2, 3, 4))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["correlate1d", "convolve1d"])
+def test_nightly_lengths(name: str, mode: str) -> None:
+    check_lengths(name, mode, (5, 7))
+
+
+def check_lengths(name: str, mode: str, lengths: tuple[int, ...]) -> None:
+    """Filters of these lengths, with every origin."""
+    for length in lengths:
         weights = RNG.normal(size=length)
         for origin in range(-(length // 2), (length + 1) // 2):
             try:

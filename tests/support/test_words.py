@@ -62,7 +62,7 @@ def test_nasty_words_change_nothing(number: int) -> None:
     assert sum(check(place, word) for word in words) > len(words) / 2
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.sampled_from(list(PLACES)), WORDS)
 def test_any_word_is_right_in_any_place(place: str, word: str) -> None:
     check(place, word)

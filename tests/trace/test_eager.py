@@ -1,4 +1,8 @@
-"""Eager Tensors: numbers that are computed at once, which tapes see."""
+"""Eager Tensors: numbers that are computed at once, which tapes see.
+
+That they answer NumPy's bits and a recording's gradients is a property of every sample:
+tests/ops/properties/eager.py.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,6 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.ops.program import is_input, quiet
-from tests.ops.test_table import CASES, Case, assert_same, each
-from tracejit.ir.types import type_of
 from tracejit.support.errors import (
     ArgumentError,
     InPlaceError,
@@ -29,7 +30,6 @@ from tracejit.support.errors import (
 from tracejit.trace import eager
 from tracejit.trace.eager import EAGER, nobody_watches
 from tracejit.trace.tensor import Tensor
-from tracejit.trace.trees import flatten, unflatten
 
 X = np.array([1.0, -2.0, 0.5])
 Y = np.array([3.0, 0.25, -1.0])
@@ -56,72 +56,6 @@ def refusal(kind: type[BaseException], f: Callable[[], Any]) -> Any:
     with pytest.raises(kind) as caught:
         f()
     return caught.value
-
-
-def is_strong(leaf: Any) -> bool:
-    """Whether a leaf is an array or a NumPy scalar."""
-    kind = type_of(leaf)
-    return kind is not None and kind.form != "weak"
-
-
-# Every operation on its samples
-
-
-def eager_cases() -> Any:
-    """The samples that have an array or NumPy scalar among their arguments."""
-    cases = [case for case in CASES if any(map(is_strong, flatten(case.sample.args)[0]))]
-    return each(cases, every=4)
-
-
-def run_eagerly(case: Case) -> tuple[list[Any], Any]:
-    """The leaves of the result for Tensors as arguments, and its structure."""
-    leaves, structure = flatten(case.sample.args)
-    given = [tj.constant(leaf) if is_strong(leaf) else leaf for leaf in leaves]
-    with quiet():
-        return flatten(case.sample.call(*unflatten(structure, given)))
-
-
-@eager_cases()
-def test_values_are_numpys_to_the_bit(case: Case) -> None:
-    # Copied, as tj.constant copies: a product of strided arrays may be summed in another order.
-    copies = [np.array(x) if type(x) is np.ndarray else x for x in case.program.leaves]
-    expected, structure = case.program.plain(copies)
-    found, found_structure = run_eagerly(case)
-    assert found_structure == structure
-    for actual, wanted in zip(found, expected, strict=True):
-        if isinstance(actual, Tensor):
-            actual = actual._value.data
-            assert type(actual) is not np.ndarray or not actual.flags.writeable
-        assert_same(actual, wanted)
-
-
-@eager_cases()
-def test_gradients_are_those_of_a_recording(case: Case) -> None:
-    program = case.program
-    if case.order == 0:
-        return
-    with tj.GradientTape(persistent=True) as tape:
-        leaves, structure = flatten(case.sample.args)
-        given = [tj.constant(leaf) if is_strong(leaf) else leaf for leaf in leaves]
-        inputs = [new for new, leaf in zip(given, leaves, strict=True) if is_input(leaf)]
-        moving = [inputs[number] for number in program.moving]
-        tape.watch(moving)
-        with quiet():
-            results = flatten(case.sample.call(*unflatten(structure, given)))[0]
-    dtypes = {np.asarray(value).dtype for value in (*leaves, *program.seeds)}
-    is_single = any(dtype in ("f4", "c8") for dtype in dtypes)
-    targets = [y for y in results if isinstance(y, Tensor) and y.type.is_inexact]
-    with quiet():
-        found = tape.gradient(targets, moving, output_gradients=list(program.seeds))
-        expected = program.gradient(program.leaves)
-    for gradient, wanted, connected in zip(found, expected, program.first[1], strict=True):
-        assert (gradient is not None) == connected
-        if gradient is not None:
-            array = gradient.numpy()
-            assert (array.shape, array.dtype) == (np.shape(wanted), wanted.dtype)
-            scale = float(np.max(np.abs(wanted), initial=1.0, where=np.isfinite(wanted)))
-            exact = 1e-5 if is_single else 1e-12
-            np.testing.assert_allclose(array, wanted, rtol=exact, atol=exact * scale)
 
 
 # What it is

@@ -2,7 +2,7 @@
 index arrays, with reads between; compiled and eager, they are what NumPy computes, they leave their
 arguments as NumPy does, and their gradients are right.
 
-60 programs in every run, thousands with `-m nightly`. A program that fails is printed as Python.
+30 programs in every run, thousands with `-m nightly`. A program that fails is printed as Python.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tracejit.support.errors import InPlaceError
 pytestmark = pytest.mark.usefixtures("no_files")
 
 FEW = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     database=None,
@@ -416,7 +416,7 @@ def test_programs_that_write_are_numpys_and_their_gradients_are_right(made: Writ
     check(made)
 
 
-@settings(FEW, max_examples=20)
+@settings(FEW, max_examples=8)
 @given(writings(8))
 def test_second_derivatives_of_programs_that_write(made: Writing) -> None:
     check(made, 2)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.shift_invariance import EXTREMA, followers_of, has_no_effect
+from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
@@ -31,7 +31,8 @@ from tracejit.ops.choices import where as WHERE
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
-from tracejit.ops.op import OPS, Applied, Joint
+from tracejit.ops.op import Applied, Joint
+from tracejit.ops.shapes import astype
 from tracejit.passes.rematerialise import RECOMPUTED
 from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.trace import places
@@ -64,9 +65,6 @@ def gradients(
         if g is not None:
             reverse.cotangents[x._value] = conjugate(g)
     return reverse.run(ys, grad_ys)
-
-
-ELEMENT_BY_ELEMENT = frozenset(("as_array", "as_element", "as_scalar", "astype", "identity"))
 
 
 class MaskedCotangent(NamedTuple):
@@ -144,7 +142,7 @@ class ReversePass:
         cotangents = [self._take(result) for result in node.results]
         if self._returned(node, cotangents, active):
             return
-        if node.op.name in EXTREMA and self._is_shift(node):
+        if node.op.reduces and node.op.elements == "taken" and self._is_shift(node):
             return
         self._clone_region(node.region)
         if node.op is OVERRIDE:
@@ -227,7 +225,7 @@ class ReversePass:
         g = cotangents[0]
         if g is None or len(cotangents) > 1:
             return None
-        if node.op.batch != "elementwise" and node.op.name not in ELEMENT_BY_ELEMENT:
+        if not node.op.elementwise and node.op.elements != "same":
             return None
         return self.choices.get(g._value)
 
@@ -395,7 +393,7 @@ def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
     if cotangent.shape != type.shape:
         cotangent = unbroadcast(cotangent, type.shape)
     if cotangent.dtype != type.dtype:
-        cotangent = OPS["astype"](cotangent, dtype=type.dtype)
+        cotangent = astype(cotangent, dtype=type.dtype)
     return cotangent  # type: ignore[no-any-return]
 
 

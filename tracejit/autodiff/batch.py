@@ -31,7 +31,7 @@ from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
 from tracejit.ops.branches import DECIDE
-from tracejit.ops.creation import filled
+from tracejit.ops.creation import filled, full
 from tracejit.ops.infer import promote
 from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Applied, Each, Joint, Op
@@ -59,7 +59,7 @@ class Batch:
         kind = ArrayType(whole.shape[1:], whole.dtype, "array" if whole.ndim > 1 else "scalar")
         if kind.shape:
             params = {"shape": kind.shape, "fill": 0, "dtype": kind.dtype}
-            zeros = recording.record(OPS["full"], (), params)
+            zeros = recording.record(full, (), params)
         else:
             zeros = Tensor(recording.graph.constant(kind.dtype.type(0)), recording)
         element = recording.distinct(zeros)
@@ -137,7 +137,7 @@ class Batch:
         if op.effect:
             return self._effect(node, moved, operands)
         operands = _strong(node, moved, operands)
-        if op.batch == "elementwise":
+        if op.elementwise:
             rank = node.results[0].type.ndim
             return op(*aligned(moved, operands, rank), **node.params)
         if op.batch == "leading":

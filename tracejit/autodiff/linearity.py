@@ -5,9 +5,9 @@ The gradient rule of a custom function takes the cotangents of its results to th
 Forward mode needs it the other way round, and only a linear map has a transpose. What proves that
 a map is linear is its nodes, never its values:
 
-- an op whose jvp is "linear" is, in all of its operands together: each must depend on the xs, or
-  be zeros that are known, lest a constant be added;
-- an op whose jvp is "bilinear" is linear in each operand by itself: exactly one may depend;
+- an op that is `linear_in` its operands "jointly": each must depend on the xs, or be zeros that are
+  known, lest a constant be added;
+- an op that is linear in "each" operand by itself, or in some: exactly one may depend;
 - an op with rules is linear in an operand if that operand, taken for its own tangent, has the
   op itself for a tangent: a rule is linear in the tangent;
 - an override is its values. What flows through it when the map is transposed is what flowed in
@@ -39,18 +39,9 @@ from tracejit.ops.marker_ops import (
     inputs_of,
     values_of,
 )
-from tracejit.ops.op import Op
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
-
-# What the rules of these ops do not show: those of a sum leave out the operands that stand still
-# instead of putting zeros for them, that of +x answers with the tangent itself, and those of a
-# product write its factors in another order.
-WORDS = {
-    **dict.fromkeys(("add", "subtract", "where", "linspace", "positive"), "linear"),
-    "multiply": "bilinear",
-}
 
 
 class LinearMap:
@@ -148,19 +139,14 @@ def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterato
     differentiable = all(op.vjp_rule(place) is not None for place in places)
     if not differentiable or not all(result.type.is_inexact for result in node.results):
         yield f"it goes into {op.name}"
-    elif word_for(op) == "linear":
+    elif op.linear_in == "jointly":
         others = [o for k, o in enumerate(node.operands) if k not in places and op.vjp_rule(k)]
         if not all(map(origins.is_zero, others)):
             yield f"{op.name} joins it with what does not depend on it"
     elif len(places) > 1:
         yield f"it goes into {op.name} more than once"
-    elif word_for(op) != "bilinear" and not is_own_tangent(node, places[0]):
+    elif not op.is_linear_in(places[0]) and not is_own_tangent(node, places[0]):
         yield f"it goes into {op.name}"
-
-
-def word_for(op: Op) -> Any:
-    """What the op says of its tangents, or is known of it: "linear", "bilinear", or rules."""
-    return WORDS.get(op.name, op.jvp)
 
 
 def is_own_tangent(node: Node, place: int) -> bool:
@@ -215,9 +201,9 @@ class Origins:
             return None if node.params["fill"] else []
         if node.op is OVERRIDE and node.params["grad"].linear is None:
             return [values_of(node)[node.results.index(value)]]
-        if word_for(node.op) == "linear":
+        if node.op.linear_in == "jointly":
             return [o for k, o in enumerate(node.operands) if node.op.vjp_rule(k)]
-        if word_for(node.op) == "bilinear":
+        if node.op.linear_in == "each":
             return [] if any(map(self._is_constant_zero, node.operands)) else None
         return None
 

@@ -17,11 +17,12 @@ from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import ArrayType
+from tracejit.ops.arithmetic import add
+from tracejit.ops.indexing import add_slice, getitem, put_slice
+from tracejit.ops.joining import stack
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.loop_products import (
-    JOINED_BYTES,
-    MATRIX_PRODUCTS,
     LoopStep,
     bytes_of,
     flattened,
@@ -30,13 +31,11 @@ from tracejit.passes.loop_products import (
     steps_from,
 )
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 from tracejit.trace.record import Recording
 
-COPIES = 3
-PART_OPERATIONS = 8_000_000
-DEPTH = 150
-UPDATES = ("put_slice", "put_at", "put_diagonal", "add_at", "add_slice")
-JOINED_ELSEWHERE = (*MATRIX_PRODUCTS, "outer")
+JOINED_ELSEWHERE = ("matrices", "outer")
+"""Products of which sums are one product."""
 
 
 class LoopInvariant(NamedTuple):
@@ -72,8 +71,8 @@ def roll_up(graph: Graph) -> Graph:
 
 def _may_have_copies(graph: Graph) -> bool:
     """Tell if several parts are taken of one array."""
-    taken = Counter(node.operands[0] for node in graph.nodes if node.op.name == "getitem")
-    return any(count >= COPIES for count in taken.values())
+    taken = Counter(node.operands[0] for node in graph.nodes if node.op is getitem)
+    return any(count >= costs().least_copies for count in taken.values())
 
 
 class _Rolling:
@@ -117,13 +116,13 @@ class _Rolling:
 
     def _rolled(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """The result of a node in which copies meet, made for all of them at once."""
-        if node.op.name == "stack":
+        if node.op is stack:
             return self._stack(node, operands)
         if self.within.isdisjoint(operands):
             return None
-        if node.op.name == "add":
+        if node.op is add:
             return self._sum(node, operands)
-        return self._gradient(node, operands) if node.op.name == "add_slice" else None
+        return self._gradient(node, operands) if node.op is add_slice else None
 
     def _stack(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
         whole = self._whole(node, operands)
@@ -137,11 +136,11 @@ class _Rolling:
     def _sum(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A sum to which each copy adds: most of its terms along the first axis of a whole."""
         terms = flattened(operands, self.within)
-        kinds = Counter(value.node.op.name for value in terms if value.node is not None)
-        kind = max(kinds, key=kinds.__getitem__, default="")
-        if kind in JOINED_ELSEWHERE:
+        kinds = Counter(value.node.op for value in terms if value.node is not None)
+        kind = max(kinds, key=kinds.__getitem__, default=None)
+        if kind is not None and kind.product in JOINED_ELSEWHERE:
             return None
-        alike = [v for v in terms if v.node is not None and v.node.op.name == kind]
+        alike = [v for v in terms if v.node is not None and v.node.op is kind]
         whole = self._whole(node, alike) or self._whole(node, alike[::-1])
         if whole is None:
             return None
@@ -173,7 +172,7 @@ class _Rolling:
 
     def _whole(self, like: Node, values: Sequence[Value]) -> Value | None:
         """`values`, along a first axis, made at once."""
-        part = self._part(tuple(values)) if len(values) >= COPIES else None
+        part = self._part(tuple(values)) if len(values) >= costs().least_copies else None
         if part is None or isinstance(part, LoopInvariant):
             return None
         return self._made(like, part, len(values))
@@ -192,7 +191,9 @@ class _Rolling:
             steps = [step._replace(number=step.number + k) for k in range(len(values))]
             if [self._step(value) for value in values] == steps:
                 return Steps(step)
-        if depth > DEPTH or len(set(values)) < len(values) or not self.pending.isdisjoint(values):
+        if depth > costs().vectorised_depth or len(set(values)) < len(values):
+            return None
+        if not self.pending.isdisjoint(values):
             return None
         nodes = tuple([value.node for value in values if value.node is not None])
         if len(nodes) < len(values) or not _are_alike(nodes, values):
@@ -260,13 +261,13 @@ def _are_alike(nodes: Sequence[Node], values: Sequence[Value]) -> bool:
 
 def _is_worth_it(node: Node, types: Sequence[ArrayType], copies: int) -> bool:
     op = node.op
-    if op.batch is None or op.effect or (op.statements is not None and op.name not in UPDATES):
+    if op.batch is None or op.effect or (op.statements is not None and op.update is None):
         return False
     if any(value.type.form == "weak" for value in node.results):
         return False
-    if copies * bytes_of(*node.results) > JOINED_BYTES:
+    if copies * bytes_of(*node.results) > costs().joined_bytes:
         return False
-    return bool(op.cost(*types, **node.params) <= PART_OPERATIONS)
+    return bool(op.cost(*types, **node.params) <= costs().vectorised_operations)
 
 
 def _row_of(node: Node) -> int | None:
@@ -282,15 +283,15 @@ def _partial_updates(graph: Graph, uses: Counter[Value]) -> set[Node]:
     updates = {
         node
         for node in graph.nodes
-        if node.op.name in ("put_slice", "add_slice")
+        if node.op in (put_slice, add_slice)
         and _row_of(node) is not None
         and node.operands[-1].type.shape == node.results[0].type.shape[1:]
-        and len(node.operands) == 1 + (node.op.name == "add_slice")
+        and len(node.operands) == 1 + (node.op is add_slice)
     }
     return {
         node.operands[0].node
         for node in updates
-        if node.op.name == "add_slice"
+        if node.op is add_slice
         and node.operands[0].node in updates
         and uses[node.operands[0]] == 1
         and node.operands[0].node.region == node.region

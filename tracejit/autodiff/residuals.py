@@ -34,13 +34,10 @@ from tracejit.autodiff.partition import Partition
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import ArrayType
-from tracejit.ops.op import OPS
+from tracejit.ops.op import OPS, Op
 from tracejit.ops.weak import SIZE
 from tracejit.passes.rematerialise import Late, computed_before
-
-LARGE_BYTES = 1 << 16
-UNCACHED_BYTES = 30_000_000
-OPERATIONS_PER_BYTE = (1, 4, 32, 1 << 40)
+from tracejit.support.cost_model import costs
 
 Weight = Callable[[Node], int | None]
 
@@ -64,7 +61,7 @@ def choose(part: Partition, gradients: Iterable[Value], budget: int | None) -> R
     if budget is None or best.bytes <= budget:
         return best
     tried: set[Node] = set()
-    for price in OPERATIONS_PER_BYTE:
+    for price in costs().recomputing_prices:
         nodes = choice.cut(operations, price)
         if nodes == tried:
             continue
@@ -74,7 +71,7 @@ def choose(part: Partition, gradients: Iterable[Value], budget: int | None) -> R
             if plan.bytes <= budget:
                 return choice.filled(plan, budget)
             best = min(best, plan, key=lambda plan: plan.bytes)
-            if fewest is not None and plan.bytes > 1.5 * fewest:
+            if fewest is not None and plan.bytes > costs().worse_parts * fewest:
                 break
             fewest = plan.bytes if fewest is None else min(fewest, plan.bytes)
     return best
@@ -280,16 +277,22 @@ def _cheap(node: Node) -> int | None:
     """For what costs nearly nothing, as many bytes as it makes: it is computed again if that saves
     keeping more."""
     result = node.results[0].type
-    if result.estimated_bytes < LARGE_BYTES:
+    if result.estimated_bytes < costs().least_recomputed_bytes:
         return None
-    is_cheap = node.op.name in ("negative", "positive", "astype")
-    if node.op.name == "multiply":
-        is_cheap = any(
-            isinstance(value, Constant) and not value.type.shape for value in node.operands
-        )
-    if node.op.batch == "elementwise" and result.estimated_bytes > UNCACHED_BYTES:
-        is_cheap |= operations(node) <= result.estimated_size
+    is_cheap = node.op.elements == "same"
+    if node.op.elementwise and operations(node) <= result.estimated_size:
+        is_uncached = result.estimated_bytes > costs().uncached_bytes
+        is_cheap |= _is_multiple(node) or is_uncached
     return result.estimated_bytes // 2 + 1 if is_cheap else None
+
+
+def _is_multiple(node: Node) -> bool:
+    """Tell if `node` makes a multiple of one array."""
+    op: Op = node.op
+    places = [k for k, v in enumerate(node.operands) if not isinstance(v, Constant) or v.type.shape]
+    if len(node.operands) == 1:
+        return op.linear_in == "jointly"
+    return len(places) == 1 and op.is_linear_in(places[0])
 
 
 def _is_repeatable(node: Node) -> bool:

@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Node, Value
-from tracejit.ops.indexing import FULL
-from tracejit.ops.op import Joint
-
-EXTREMA = frozenset(("max", "min"))
-LONGEST = 64
-"""How many operations are looked at; a log-softmax has six."""
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
+from tracejit.ops.exponential import exp, log
+from tracejit.ops.indexing import FULL, getitem
+from tracejit.ops.op import Joint, Op
+from tracejit.ops.shapes import broadcast_to, transpose
+from tracejit.support.cost_model import costs
 
 Axes = tuple[Any, ...]
 
@@ -68,8 +69,8 @@ def has_no_effect(
         done, steps = number, steps + 1
         if node.op.vjp == ():
             continue
-        move = MOVES.get(node.op.name)
-        if move is None or steps > LONGEST or isinstance(node.op.vjp, Joint):
+        move = _move_of(node)
+        if move is None or steps > costs().shifted_operations or isinstance(node.op.vjp, Joint):
             return False
         try:
             note(node.results[0], move(node, tuple(map(motions.get, node.operands))))
@@ -123,7 +124,7 @@ def _both(node: Node, moved: Moved) -> list[Motion | None]:
 def _sum(node: Node, moved: Moved) -> Motion | None:
     """What shifts by both shifts; what scales, as both scale."""
     first, second = _both(node, moved)
-    sign = 1.0 if node.op.name == "add" else -1.0
+    sign = 1.0 if node.op is add else -1.0
     some = first or second
     assert some is not None
     if some.scales:
@@ -147,12 +148,12 @@ def _product(node: Node, moved: Moved) -> Motion | None:
             raise Effect
         if other.type.shape or other.type.dtype.kind not in "fi":
             raise Effect
-        if node.op.name == "multiply":
+        if node.op is multiply:
             return some._replace(rate=some.rate * float(other.data))
         if first is None or not other.data:
             raise Effect
         return some._replace(rate=some.rate / float(other.data))
-    sign = 1.0 if node.op.name == "multiply" else -1.0
+    sign = 1.0 if node.op is multiply else -1.0
     rates = [0.0 if motion is None else motion.rate for motion in (first, second)]
     return some._replace(rate=rates[0] + sign * rates[1])
 
@@ -228,19 +229,23 @@ def _axes_of_one(node: Node, moved: Moved) -> Motion | None:
     return motion._replace(axes=axes)
 
 
-MOVES: dict[str, Move] = {
-    "add": _sum,
-    "subtract": _sum,
-    "multiply": _product,
-    "divide": _product,
-    "negative": _negative,
-    "exp": _exp,
-    "log": _log,
-    "sum": _sum_along,
-    "as_array": _same_shape,
-    "as_element": _same_shape,
-    "copy": _same_shape,
-    "broadcast_to": _broadcast,
-    "transpose": _transpose,
-    **dict.fromkeys(("reshape", "expand_dims", "squeeze", "getitem"), _axes_of_one),
+MOVES: dict[Op, Move] = {
+    add: _sum,
+    subtract: _sum,
+    multiply: _product,
+    divide: _product,
+    negative: _negative,
+    exp: _exp,
+    log: _log,
+    reductions.sum: _sum_along,
+    broadcast_to: _broadcast,
+    transpose: _transpose,
+    getitem: _axes_of_one,
 }
+
+
+def _move_of(node: Node) -> Move | None:
+    """What `node` does to what moves; None where that is not known."""
+    if node.op.elements == "same":
+        return _same_shape if node.results[0].type.is_inexact else None
+    return _axes_of_one if node.op.elements == "reshaped" else MOVES.get(node.op)

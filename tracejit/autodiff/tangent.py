@@ -30,7 +30,8 @@ from tracejit.ir.location import Location
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import IDENTITY, OVERRIDE, Marker, inputs_of
-from tracejit.ops.op import OPS, Applied, Joint, Missing
+from tracejit.ops.op import Applied, Joint, Missing
+from tracejit.ops.shapes import astype
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.trace import places
 from tracejit.trace.recorder import Recorder
@@ -249,7 +250,7 @@ def fit(tangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
     if tangent.dtype.kind == "c" and type.dtype.kind != "c":
         tangent = np.real(tangent)
     if tangent.dtype != type.dtype:
-        tangent = OPS["astype"](tangent, dtype=type.dtype)
+        tangent = astype(tangent, dtype=type.dtype)
     if tangent.shape != type.shape:
         tangent = np.broadcast_to(tangent, type.shape)
     return tangent  # type: ignore[no-any-return]

@@ -16,21 +16,14 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ops.choices import where
 from tracejit.schedule.plan import Plan
+from tracejit.support.cost_model import costs
 
-NUMBER_BELOW = 16_384
-"""Elements of an array below which a number in front of it is worth a name."""
 EXACT_INT = 2**24
 LARGEST = {2: 65504.0, 4: 3.4028234663852886e38, 8: sys.float_info.max}
 """The largest number of a floating dtype, by the bytes it takes."""
 LONGEST_NAME = 8
-
-# Ufuncs that compute in the dtype of their array, and choices. Powers take a number by another way.
-TAKE_NUMBERS = frozenset(
-    """add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin copysign
-    arctan2 hypot logaddexp logaddexp2 less less_equal greater greater_equal equal not_equal where
-    clip clip_min clip_max""".split()
-)
 
 
 class Constants:
@@ -185,14 +178,14 @@ def dtype_at(node: Node, position: int) -> np.dtype[Any] | None:
     constant = node.operands[position]
     if not isinstance(constant, Constant) or constant.type.form not in ("scalar", "weak"):
         return None
-    if node.op.name not in TAKE_NUMBERS or len(node.results) != 1 or not _is_small(node):
+    if not node.op.uniform or len(node.results) != 1 or not _is_small(node):
         return None
     if constant.type.form == "scalar":
         return constant.type.dtype if _is_floating(constant.type.dtype) else None
     if constant.type.dtype.kind not in "if":
         return None
     others = [value for value in node.operands if value is not constant]
-    if node.op.name == "where":
+    if node.op is where:
         others = [value for value in node.operands[1:] if value is not constant]
         dtypes = {node.results[0].type.dtype, *(value.type.dtype for value in others)}
     else:
@@ -216,7 +209,8 @@ def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
 
 def _is_small(node: Node) -> bool:
     types = [value.type for value in (*node.operands, *node.results) if value.type.shape]
-    return bool(types) and all(type.estimated_size < NUMBER_BELOW for type in types)
+    most = costs().named_number_elements
+    return bool(types) and all(type.estimated_size < most for type in types)
 
 
 def _reads_constants(node: Node) -> bool:

@@ -12,11 +12,11 @@ from collections import defaultdict
 import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ops.arithmetic import divide
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.op import Op
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tile_loops import TILES
-
-ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 
 
 def may_be_python(plan: Plan, value: Value) -> bool:
@@ -33,7 +33,7 @@ def may_be_python(plan: Plan, value: Value) -> bool:
             is_number = all(one in numbers or _is_number(one) for one in node.operands)
             if not _takes_python(node, is_number):
                 return False
-            if is_number and node.op.name in ARITHMETIC and node.results[0] not in numbers:
+            if is_number and node.op.arithmetic and node.results[0] not in numbers:
                 numbers.add(node.results[0])
                 pending.append(node.results[0])
     return numbers.isdisjoint((*plan.results, *plan.kept))
@@ -45,11 +45,12 @@ def _takes_python(node: Node, is_number: bool) -> bool:
         return True
     if node.op is LEAVE or node.op.statements is not None or not node.op.source:
         return False
-    if node.op.name == "divide" and is_number:
+    if node.op is divide and is_number:
         below = node.operands[1]
         return isinstance(below, Constant) and bool(np.all(below.data != 0.0))
+    op: Op = node.op
     types = [value.type for value in node.operands]
-    return node.op.name in ARITHMETIC or node.op.template(types, node.params).startswith("np.")
+    return op.arithmetic or op.template(types, node.params).startswith("np.")
 
 
 def _is_number(value: Value) -> bool:

@@ -21,10 +21,11 @@ from tracejit.codegen.constants import diagonal_of, is_identity
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import INLINE_ELEMENTS
 from tracejit.ir.types import ArrayType
+from tracejit.ops.creation import full
 from tracejit.ops.op import literal
+from tracejit.ops.shapes import broadcast_to
 
 _LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+)\.(\w+)")
-_ASSIGNING = ("put_slice", "put_at", "put_along_axis")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -66,16 +67,18 @@ class Expressions:
         strong = not _numbers_suffice(node)
         return [
             (isinstance(value, Constant) and self.number_name(node, position))
-            or self.operand(self._assigned(node, value), strong)
+            or self.operand(self._assigned(node, position, value), strong)
             for position, value in enumerate(node.operands)
         ]
 
-    def _assigned(self, node: Node, value: Value) -> Value:
+    def _assigned(self, node: Node, position: int, value: Value) -> Value:
         """`value`, or what it is spread of where an assignment spreads it."""
         spread = value.node
-        if node.op.name not in _ASSIGNING or spread not in self.inlined:
+        if node.op.update != "put" or spread not in self.inlined:
             return value
-        return spread.operands[0] if spread.op.name == "broadcast_to" else value
+        written = len(node.operands) - 1 if node.op.inplace else 0
+        is_spread = position == written and spread.op is broadcast_to
+        return spread.operands[0] if is_spread else value
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""
@@ -97,7 +100,7 @@ class Expressions:
         types = [value.type for value in node.operands]
         lines = node.op.statement_lines(types, node.params)
         made = node.operands[0].node if node.operands and node.op.inplace else None
-        if made is not None and made.op.name == "full":  # made again, it need not be copied
+        if made is not None and made.op is full:  # made again, it need not be copied
             lines = [f"{{out}} = {self._template(made)}", *lines[1:]]
         return [self.bind(line).format(*self.operands(node), out=target) for line in lines]
 
@@ -255,7 +258,7 @@ def _numbers_suffice(node: Node) -> bool:
     ]
     if node.op.result_types(types, node.params) != tuple(v.type for v in node.results):
         return False
-    if node.op.batch != "elementwise":
+    if not node.op.elementwise:
         return all(np.dtype(type(v.data.item())) == v.type.dtype for v in scalars)
     if all(type.form == "weak" for type in types):
         return False

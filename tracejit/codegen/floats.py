@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracejit.codegen.defaults import ARITHMETIC
 from tracejit.codegen.expressions import Expressions
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.op import Op
 from tracejit.schedule.plan import Plan
+from tracejit.support.cost_model import costs
 
 FLOAT64 = ArrayType((), np.dtype("f8"), "scalar")
-
-# Nanoseconds: an operation on scalars and what floats gain, a call and what they gain; what it
-# takes to make a float of an argument, a scalar of a result, and to call another function.
-OPERATION, OPERATION_GAIN = 65, 35
-CALL, CALL_GAIN = 220, 15
-TAKEN, RETURNED, CALLED = 40, 110, 80
 
 
 class FloatExpressions(Expressions):
@@ -36,7 +31,7 @@ class FloatExpressions(Expressions):
     def expression(self, node: Node) -> str:
         """The node's right-hand side, a Python float."""
         text = super().expression(node)
-        return text if node.op.name in ARITHMETIC else f"float({text})"
+        return text if node.op.arithmetic else f"float({text})"
 
     def result(self, value: Value) -> str:
         """A value as it is returned."""
@@ -44,7 +39,7 @@ class FloatExpressions(Expressions):
 
 
 def pays(plan: Plan) -> bool:
-    """Tell if a function runs faster on Python floats, by 5 % or more."""
+    """Tell if a function runs faster on Python floats, by enough."""
     if plan.branches.decisions or any(value.type is not FLOAT64 for value in plan.inputs):
         return False
     nodes = [node for node in (*plan.statements, *plan.inlined) if node.op is not LEAVE]
@@ -53,23 +48,27 @@ def pays(plan: Plan) -> bool:
     returned = [value for end in plan.leaves for value in end.operands] or plan.results
     if not returned or any(value.type is not FLOAT64 for value in returned):
         return False
-    operations = sum(node.op.name in ARITHMETIC for node in nodes)
+    operations = sum(bool(node.op.arithmetic) for node in nodes)
     calls = len(nodes) - operations
-    gain = OPERATION_GAIN * operations + CALL_GAIN * calls
-    gain -= CALLED + TAKEN * len(plan.inputs) + RETURNED * len(returned)
-    return 20 * gain >= OPERATION * operations + CALL * calls
+    model = costs()
+    gain = model.float_operation_gain * operations + model.float_call_gain * calls
+    gain -= model.python_call
+    gain -= model.float_made * len(plan.inputs) + model.scalar_made * len(returned)
+    time = model.scalar_operation * operations + model.scalar_call * calls
+    return gain >= model.least_float_gain * time
 
 
 def _may_be_float(node: Node) -> bool:
     """Tell if Python floats give the same bits, in an expression of this module."""
-    if [value.type for value in node.results] != [FLOAT64] or node.op.batch != "elementwise":
+    if [value.type for value in node.results] != [FLOAT64] or not node.op.elementwise:
         return False
     if not all(value.type is FLOAT64 or _is_number(value) for value in node.operands):
         return False
     if all(isinstance(value, Constant) for value in node.operands) or node.op.effect:
         return False
+    op: Op = node.op
     types = [value.type for value in node.operands]
-    return node.op.name in ARITHMETIC or node.op.template(types, node.params).startswith("np.")
+    return op.arithmetic or op.template(types, node.params).startswith("np.")
 
 
 def _is_number(value: Value) -> bool:

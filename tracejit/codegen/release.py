@@ -16,19 +16,7 @@ from tracejit.ir.graph import Value
 from tracejit.schedule.buffers import Storages
 from tracejit.schedule.liveness import read_values
 from tracejit.schedule.plan import Plan
-
-SMALL = 1 << 12
-"""Arrays of up to so many bytes stay: letting them go takes as long as they do."""
-WORTH = 1 << 14
-"""Bytes that a body allocates in all, from which on it is looked at."""
-SLACK = 10
-"""Such a part of what is needed may be held besides, up to LARGE."""
-LITTLE = 32
-PART = 4
-"""It may be no more than a LITTLE-th where arrays each larger than that hold a PART-th."""
-LARGE = 1 << 20
-LINES = 16
-"""Where less than LARGE is needed, more may be held rather than a `del` in so many statements."""
+from tracejit.support.cost_model import costs
 
 
 class _Step(NamedTuple):
@@ -90,17 +78,20 @@ def releases(plan: Plan, names: Mapping[Value, str]) -> dict[int, list[str]]:
     storages = plan.storages
     nodes = (*plan.statements, *plan.inlined)
     sizes = [value.type.estimated_bytes for node in nodes for value in node.results]
-    if sum(sizes) <= WORTH or max(sizes, default=0) <= SMALL:
+    model = costs()
+    small = model.unreleased_bytes
+    if sum(sizes) <= model.released_body_bytes or max(sizes, default=0) <= small:
         return {}
     steps = list(_steps(plan, storages))
-    if sum(step.new + step.passing for step in steps) <= WORTH:
+    if sum(step.new + step.passing for step in steps) <= model.released_body_bytes:
         return {}
     fullest = _fullest(plan, steps, storages)
-    slack = max(SMALL, min(fullest // SLACK, LARGE))
-    little = max(SMALL, fullest // LITTLE)
+    slack = max(small, min(fullest // model.held_part, model.held_bytes))
+    little = max(small, fullest // model.little_part)
     while True:
         deleted = _deleted(plan, names, steps, fullest, slack, little)
-        if fullest >= LARGE or len(deleted) * LINES <= len(steps):
+        is_large = fullest >= model.held_bytes
+        if is_large or len(deleted) * model.statements_per_release <= len(steps):
             return deleted
         little = slack = 2 * slack
 
@@ -114,6 +105,7 @@ def _deleted(
     little: int,
 ) -> dict[int, list[str]]:
     """The names to delete where no more than `slack` may be held besides what is needed."""
+    model = costs()
     limit = little
     holders = _Holders(plan.storages)
     deleted: dict[int, list[str]] = {}
@@ -129,8 +121,8 @@ def _deleted(
         if besides > limit:
             limit = besides + little
             is_much = besides > slack
-            worth = slack if is_much else fullest // PART
-            for least in (little, SMALL) if is_much else (little,):
+            worth = slack if is_much else fullest // model.released_part
+            for least in (little, model.unreleased_bytes) if is_much else (little,):
                 dead = holders.dead(plan.last_use, number, least)
                 if sum(root.type.estimated_bytes for root in set(dead.values())) >= worth:
                     deleted[number] = list(dead)

@@ -23,8 +23,7 @@ from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.plan import plan_body, plan_tile
 from tracejit.schedule.tile_loops import TileLoop
 from tracejit.schedule.tiling import Tiling
-
-MANY_NODES = 8_000
+from tracejit.support.cost_model import costs
 
 
 class Branch(NamedTuple):
@@ -139,7 +138,7 @@ def is_for_halves(graph: Graph, tiling: Tiling) -> bool:
     statements that is a few hundredths of a call at most, and generating and compiling it would be
     a third of the first call. Not so where tiles go through both halves at once.
     """
-    return len(graph.nodes) > MANY_NODES and not tiling.sweeps
+    return len(graph.nodes) > costs().many_nodes and not tiling.sweeps
 
 
 def forward_and_backward(

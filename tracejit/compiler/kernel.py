@@ -22,6 +22,7 @@ from tracejit.runtime.blas import on_one_blas_thread
 from tracejit.runtime.buffer_pool import recycled_empty
 from tracejit.runtime.processors import threads_of
 from tracejit.runtime.workers import in_turn_on
+from tracejit.support.cost_model import costs
 from tracejit.support.errors import TracejitError, TracejitWarning, without_frames
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
@@ -29,7 +30,6 @@ from tracejit.trace import places
 from tracejit.trace.places import PACKAGE
 
 ENTRIES = ("forward", "backward", "value_and_grad")
-SHARED_BYTES = 4096
 
 
 class Kernel:
@@ -225,7 +225,7 @@ def share_constants(module: ModuleType, graph: Graph) -> None:
 
 def is_shared(data: Any) -> bool:
     """Tell if it is a large array of numbers in C order."""
-    if not isinstance(data, np.ndarray) or data.nbytes < SHARED_BYTES:
+    if not isinstance(data, np.ndarray) or data.nbytes < costs().shared_bytes:
         return False
     return bool(data.flags.c_contiguous and data.dtype.kind in "biufc")
 

@@ -32,26 +32,32 @@ from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
-from tracejit.ir.verify import verify
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share, share_decompositions
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.detach import detach
+from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
+from tracejit.support.cost_model import costs
 from tracejit.version import __version__
 
 IR_VERSION = 9
-PASSES: tuple[Callable[[Graph], Graph], ...] = (
-    erase_markers,
-    simplify,
-    share,
-    share_decompositions,
-    drop_dead,
+EXACT_PASSES = tuple(
+    Pass(each, is_exact=True)
+    for each in (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
 )
-EXACT_PASSES = (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
+PASSES = (
+    *(
+        Pass(each, is_exact=True)
+        for each in (erase_markers, simplify, share, share_decompositions, drop_dead)
+    ),
+    Pass(roll_up),
+    Pass(improve),
+    Pass(detach, is_exact=True),
+)
 
 
 class Recorded(NamedTuple):
@@ -81,15 +87,15 @@ def dump(stage: str, text: Callable[[], str]) -> None:
 
 
 def key_of(recorded: Recorded, options: str) -> str:
-    """The content key: the graph before any pass, what text depends on besides, and every
-    version."""
+    """The content key: the graph before any pass, what text depends on besides, every version,
+    and the cost model."""
     graph = print_graph(recorded.graph)
     dump("adjoint" if recorded.seed else "trace", lambda: graph)
     versions = f"tracejit {__version__} {made_for(recorded.graph)}"
     outputs = recorded.ways or recorded.outputs
     shape = f"{outputs} {recorded.seed is not None}"
     origin = recorded.origin
-    return digest(graph, origin.name, origin.file, shape, options, versions)
+    return digest(graph, origin.name, origin.file, shape, options, versions, costs().digest)
 
 
 def made_for(graph: Graph) -> str:
@@ -125,10 +131,7 @@ def one_of(type: ArrayType) -> Any:
 def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
-    for each in EXACT_PASSES if exact else (*PASSES, roll_up, improve, detach):
-        graph = each(graph)
-        if os.environ.get("TRACEJIT_VERIFY") == "1":
-            verify(graph)
+    graph = run_in_turn(graph, EXACT_PASSES if exact else PASSES)
     dump("plan", lambda: print_graph(graph))
     return graph
 

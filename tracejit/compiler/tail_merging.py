@@ -22,14 +22,13 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES
 from tracejit.ops.branches import DECIDE, KEEP, LEAVE, MOVE
 from tracejit.schedule.plan import plan_body
-
-FEW_NODES = 400
+from tracejit.support.cost_model import costs
 
 
 def is_long(parts: Mapping[int, Partition]) -> bool:
     """Tell if the reverse passes are better written as one."""
     lengths = [len(part.backward) for part in parts.values()]
-    return len(lengths) > 1 and sum(lengths) > max(FEW_NODES, 2 * max(lengths))
+    return len(lengths) > 1 and sum(lengths) > max(costs().few_nodes, 2 * max(lengths))
 
 
 class TailMerging:

@@ -212,12 +212,13 @@ class Graph:
     function each segment of the nodes is on, where there are several. `sizes` knows the free
     dimensions, if there are any. Of a graph that `is_passing` nobody but the next pass holds
     anything: nodes that this leaves are those of the next graph, too, which `takes_nodes`, with
-    their operands there.
+    their operands there. Nodes that are `protected` are left alone by the pass that runs.
     """
 
     def __init__(self, name: str) -> None:
         """An empty graph of the function `name`, which may be called anything."""
         self.is_passing = self.takes_nodes = False
+        self.protected: frozenset[Node] = frozenset()
         self.branches = STRAIGHT
         self.name = identifier(name)
         self.inputs: list[Value] = []

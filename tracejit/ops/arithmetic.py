@@ -22,33 +22,77 @@ from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise, operands_of
 
-add = elementwise(np.add, infix="+", vjp=(lambda g, z, x, y: g, lambda g, z, x, y: g))
-subtract = elementwise(np.subtract, infix="-", vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g))
-multiply = elementwise(np.multiply, infix="*", deriv=(lambda z, x, y: y, lambda z, x, y: x))
+add = elementwise(
+    np.add,
+    infix="+",
+    vjp=(lambda g, z, x, y: g, lambda g, z, x, y: g),
+    linear_in="jointly",
+    commutative=True,
+    sign="kept",
+    uniform=True,
+    arithmetic=True,
+)
+subtract = elementwise(
+    np.subtract,
+    infix="-",
+    vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g),
+    linear_in="jointly",
+    uniform=True,
+    arithmetic=True,
+)
+multiply = elementwise(
+    np.multiply,
+    infix="*",
+    deriv=(lambda z, x, y: y, lambda z, x, y: x),
+    linear_in="each",
+    commutative=True,
+    sign="kept",
+    uniform=True,
+    arithmetic=True,
+)
 divide = elementwise(
     np.divide,
     infix="/",
     vjp=(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y),
     cost=4,
+    linear_in=(0,),
+    sign="kept",
+    uniform=True,
+    arithmetic=True,
 )
-negative = elementwise(np.negative, source="-{0}", vjp=(lambda g, y, x: -g,))
-positive = elementwise(np.positive, source="+{0}", vjp=(lambda g, y, x: g,))
-reciprocal = elementwise(np.reciprocal, vjp=(lambda g, y, x: -g * y * y,), cost=4)
+negative = elementwise(
+    np.negative,
+    source="-{0}",
+    vjp=(lambda g, y, x: -g,),
+    linear_in="jointly",
+    arithmetic=True,
+)
+positive = elementwise(
+    np.positive,
+    source="+{0}",
+    vjp=(lambda g, y, x: g,),
+    linear_in="jointly",
+    sign="kept",
+    arithmetic=True,
+)
+reciprocal = elementwise(np.reciprocal, vjp=(lambda g, y, x: -g * y * y,), cost=4, sign="kept")
 
 
 # Quotients and remainders
 
-floor_divide = elementwise(np.floor_divide, infix="//", vjp=(), cost=10)
+floor_divide = elementwise(np.floor_divide, infix="//", vjp=(), cost=10, uniform=True)
 remainder = elementwise(
     np.remainder,
     infix="%",
     vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g * np.floor_divide(x, y)),
     cost=10,
+    uniform=True,
 )
 fmod = elementwise(
     np.fmod,
     vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g * np.rint((x - z) / y)),
     cost=10,
+    uniform=True,
 )
 
 
@@ -87,16 +131,18 @@ frexp = defop(
     batch="elementwise",
     source="np.frexp({0})",
 )
-ldexp = elementwise(np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4)
+ldexp = elementwise(
+    np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4, linear_in="jointly"
+)
 nextafter = elementwise(np.nextafter, vjp=(lambda g, z, x, y: g, None), cost=4)
 spacing = elementwise(np.spacing, vjp=(), cost=4)
 
 
 # Roots, squares and lengths
 
-square = elementwise(np.square, deriv=lambda y, x: 2.0 * x)
-sqrt = elementwise(np.sqrt, vjp=(lambda g, y, x: 0.5 * g / y,), cost=6)
-cbrt = elementwise(np.cbrt, vjp=(lambda g, y, x: g / (3.0 * y * y),), cost=20)
+square = elementwise(np.square, deriv=lambda y, x: 2.0 * x, sign="nonnegative")
+sqrt = elementwise(np.sqrt, vjp=(lambda g, y, x: 0.5 * g / y,), cost=6, sign="kept")
+cbrt = elementwise(np.cbrt, vjp=(lambda g, y, x: g / (3.0 * y * y),), cost=20, sign="kept")
 
 
 def length_to_divide_by(z: Any) -> Any:
@@ -108,8 +154,13 @@ hypot = elementwise(
     np.hypot,
     deriv=(lambda z, x, y: x / length_to_divide_by(z), lambda z, x, y: y / length_to_divide_by(z)),
     cost=20,
+    sign="nonnegative",
+    commutative=True,
+    uniform=True,
 )
-copysign = elementwise(np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.sign(z), None), cost=2)
+copysign = elementwise(
+    np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.sign(z), None), cost=2, uniform=True
+)
 
 
 # Powers

@@ -85,6 +85,8 @@ contiguous = defop(
     batch="leading",
     source="np.ascontiguousarray({0})",
     alias=0,
+    elements="same",
+    order="C",
 )
 
 

@@ -38,6 +38,8 @@ where = defop(
     jvp=_WHERE,
     batch="elementwise",
     source="np.where({0}, {1}, {2})",
+    linear_in="jointly",
+    uniform=True,
 )
 
 
@@ -76,6 +78,7 @@ or_zero = defop(
     jvp=(None, _or_zero_rule),
     batch="elementwise",
     source=_or_zero_source,
+    linear_in="jointly",
 )
 """x where the condition is true, or where it is not, if not `chosen`; elsewhere 0.0. By the bits of
 both, without a branch for each element: the condition has to be an array that is made by comparing.
@@ -102,10 +105,10 @@ _CHOSEN: tuple[Rule, ...] = (
     lambda g, z, x, y: np.where(x == z, _share(g, z, x, y), 0.0),
     lambda g, z, x, y: np.where(y == z, _share(g, z, x, y), 0.0),
 )
-maximum = elementwise(np.maximum, vjp=_LARGER, out="out={out}", cost=3)
-minimum = elementwise(np.minimum, vjp=_SMALLER, out="out={out}", cost=3)
-fmax = elementwise(np.fmax, vjp=_CHOSEN, cost=3)
-fmin = elementwise(np.fmin, vjp=_CHOSEN, cost=3)
+maximum = elementwise(np.maximum, vjp=_LARGER, out="out={out}", cost=3, sign="kept", uniform=True)
+minimum = elementwise(np.minimum, vjp=_SMALLER, out="out={out}", cost=3, sign="kept", uniform=True)
+fmax = elementwise(np.fmax, vjp=_CHOSEN, cost=3, sign="kept", uniform=True)
+fmin = elementwise(np.fmin, vjp=_CHOSEN, cost=3, sign="kept", uniform=True)
 heaviside = elementwise(
     np.heaviside, vjp=(None, lambda g, z, x, y: np.where(x == 0, g, 0.0)), cost=3
 )
@@ -149,6 +152,7 @@ clip = defop(
     batch="elementwise",
     source="np.clip({0}, {1}, {2})",
     cost=_cost,
+    uniform=True,
 )
 clip_min = defop(
     name="clip_min",
@@ -158,6 +162,7 @@ clip_min = defop(
     batch="elementwise",
     source=_bound_source("np.maximum({0}, {1})", "np.clip({0}, {1}, None)"),
     cost=_cost,
+    uniform=True,
 )
 clip_max = defop(
     name="clip_max",
@@ -167,6 +172,7 @@ clip_max = defop(
     batch="elementwise",
     source=_bound_source("np.minimum({0}, {1})", "np.clip({0}, None, {1})"),
     cost=_cost,
+    uniform=True,
 )
 
 

@@ -13,35 +13,35 @@ from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
-less = elementwise(np.less, infix="<", vjp=())
-less_equal = elementwise(np.less_equal, infix="<=", vjp=())
-greater = elementwise(np.greater, infix=">", vjp=())
-greater_equal = elementwise(np.greater_equal, infix=">=", vjp=())
-equal = elementwise(np.equal, infix="==", vjp=())
-not_equal = elementwise(np.not_equal, infix="!=", vjp=())
+less = elementwise(np.less, infix="<", vjp=(), uniform=True)
+less_equal = elementwise(np.less_equal, infix="<=", vjp=(), uniform=True)
+greater = elementwise(np.greater, infix=">", vjp=(), uniform=True)
+greater_equal = elementwise(np.greater_equal, infix=">=", vjp=(), uniform=True)
+equal = elementwise(np.equal, infix="==", vjp=(), commutative=True, uniform=True)
+not_equal = elementwise(np.not_equal, infix="!=", vjp=(), commutative=True, uniform=True)
 
-logical_and = elementwise(np.logical_and, vjp=())
-logical_or = elementwise(np.logical_or, vjp=())
-logical_xor = elementwise(np.logical_xor, vjp=())
+logical_and = elementwise(np.logical_and, vjp=(), commutative=True)
+logical_or = elementwise(np.logical_or, vjp=(), commutative=True)
+logical_xor = elementwise(np.logical_xor, vjp=(), commutative=True)
 logical_not = elementwise(np.logical_not, vjp=())
 
-bitwise_and = elementwise(np.bitwise_and, infix="&", vjp=())
-bitwise_or = elementwise(np.bitwise_or, infix="|", vjp=())
-bitwise_xor = elementwise(np.bitwise_xor, infix="^", vjp=())
+bitwise_and = elementwise(np.bitwise_and, infix="&", vjp=(), commutative=True)
+bitwise_or = elementwise(np.bitwise_or, infix="|", vjp=(), commutative=True)
+bitwise_xor = elementwise(np.bitwise_xor, infix="^", vjp=(), commutative=True)
 invert = elementwise(np.invert, source="~{0}", vjp=())
 left_shift = elementwise(np.left_shift, infix="<<", vjp=())
 right_shift = elementwise(np.right_shift, infix=">>", vjp=())
 bitwise_count = elementwise(np.bitwise_count, vjp=())
-gcd = elementwise(np.gcd, vjp=(), cost=20)
-lcm = elementwise(np.lcm, vjp=(), cost=20)
+gcd = elementwise(np.gcd, vjp=(), cost=20, commutative=True)
+lcm = elementwise(np.lcm, vjp=(), cost=20, commutative=True)
 
 
 # Rounding
 
-floor = elementwise(np.floor, vjp=())
-ceil = elementwise(np.ceil, vjp=())
-trunc = elementwise(np.trunc, vjp=())
-rint = elementwise(np.rint, vjp=())
+floor = elementwise(np.floor, vjp=(), sign="kept")
+ceil = elementwise(np.ceil, vjp=(), sign="kept")
+trunc = elementwise(np.trunc, vjp=(), sign="kept")
+rint = elementwise(np.rint, vjp=(), sign="kept")
 
 
 @composite(np.fix)

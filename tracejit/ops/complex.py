@@ -39,6 +39,7 @@ real = defop(
     batch="elementwise",
     source="{0}.real",
     alias=0,
+    view="parts",
 )
 imag = defop(
     name="imag",
@@ -48,6 +49,7 @@ imag = defop(
     batch="elementwise",
     source="{0}.imag",
     alias=0,
+    view="parts",
 )
 real_imag = defop(
     name="real_imag",
@@ -91,6 +93,8 @@ sign = defop(
     batch="elementwise",
     source="np.sign({0})",
     inplace="np.sign({0}, {out})",
+    bound=1.0,
+    sign="kept",
 )
 complex_sign = defop(
     name="complex_sign",
@@ -110,6 +114,7 @@ absolute = defop(
     batch="elementwise",
     source="np.absolute({0})",
     inplace="np.absolute({0}, {out})",
+    sign="nonnegative",
 )
 complex_absolute = defop(
     name="complex_absolute",
@@ -119,8 +124,9 @@ complex_absolute = defop(
     batch="elementwise",
     source="np.absolute({0})",
     cost=lambda x: 20 * x.size,
+    sign="nonnegative",
 )
-fabs = elementwise(np.fabs, deriv=lambda y, x: np.sign(x))
+fabs = elementwise(np.fabs, deriv=lambda y, x: np.sign(x), sign="nonnegative")
 
 
 def _by_kind(ufunc: np.ufunc, of_real: Op, of_complex: Op) -> None:

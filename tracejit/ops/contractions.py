@@ -21,17 +21,9 @@ import numpy as np
 
 from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.types import Shape
+from tracejit.support.cost_model import CostModel, costs
 
 Do = Callable[..., Any]
-
-CALL, COPY, TRANSPOSED, STACKED = 100, 1000, 0.5, 40
-"""Nanoseconds: of a view, of a copy besides one for each element, of each element of a result that
-does not lie in order, of each matrix of a stack."""
-SHORT_ROW, FEW_ROWS, LONGEST_ROW = 8, 64, 8192
-SMALL_MATRIX, FEW_MATRICES = 100, 8
-FEW_FACTORS = 6
-"""Of so many the best order of all is looked for."""
-LARGE_RESULT = 1 << 20
 
 
 class Factor(NamedTuple):
@@ -72,7 +64,7 @@ def contracted(do: Do, x: Factor, y: Factor, target: str) -> Any | None:
     if len(common) == len(x.letters) == len(y.letters):
         return _dotted(do, x, y, target)
     expected = tuple([(letter, estimated((size,))) for letter, size in sizes.items()])
-    layout = _layout(x.letters, y.letters, target, expected)
+    layout = _layout(x.letters, y.letters, target, expected, costs())
     return None if layout is None else _multiplied(do, x, y, target, layout, sizes)
 
 
@@ -112,9 +104,9 @@ def _dotted(do: Do, x: Factor, y: Factor, target: str) -> Any | None:
     )
     sizes = dict(zip(x.letters, x.shape, strict=True))
     length, rows = (estimated([sizes[k] for k in letters]) for letters in (summed, target))
-    if not summed or "c" in (x.dtype.kind, y.dtype.kind) or length > LONGEST_ROW:
+    if not summed or "c" in (x.dtype.kind, y.dtype.kind) or length > costs().blas_elements:
         return None  # vecdot takes the conjugate of what is complex
-    if length < SHORT_ROW and rows > FEW_ROWS:
+    if length < costs().least_vecdot_row and rows > costs().few_vecdot_rows:
         return None
     if not (x.letters.endswith(summed) and y.letters.endswith(summed)):
         return None
@@ -122,12 +114,15 @@ def _dotted(do: Do, x: Factor, y: Factor, target: str) -> Any | None:
 
 
 @cache
-def _layout(x: str, y: str, target: str, expected: tuple[tuple[str, int], ...]) -> Layout | None:
+def _layout(
+    x: str, y: str, target: str, expected: tuple[tuple[str, int], ...], model: CostModel
+) -> Layout | None:
     """The cheapest layout; None where einsum is faster, for many small matrices and vectors."""
     sizes = dict(expected)
-    layout = min(_layouts(x, y, target), key=lambda one: _cost(one, x, y, target, sizes))
+    layout = min(_layouts(x, y, target), key=lambda one: _cost(one, x, y, target, sizes, model))
     count, *sides = (_size(letters, sizes) for letters in layout[:4])
-    if count > FEW_MATRICES and 1 in (sides[0], sides[2]) and math.prod(sides) < SMALL_MATRIX:
+    is_small = 1 in (sides[0], sides[2]) and math.prod(sides) < model.small_product
+    if is_small and count > model.few_products:
         return None
     return layout
 
@@ -156,25 +151,27 @@ def _leading(letters: str) -> list[str]:
     return [letters[:count] for count in range(max(len(letters), 1))]
 
 
-def _cost(layout: Layout, x: str, y: str, target: str, sizes: Mapping[str, int]) -> float:
+def _cost(
+    layout: Layout, x: str, y: str, target: str, sizes: Mapping[str, int], model: CostModel
+) -> float:
     """About how many nanoseconds what is not arithmetic takes."""
     stack, rows, summed, columns, is_swapped = layout
-    total = float(STACKED * _size(stack, sizes))
+    total = model.stacked_matrix * _size(stack, sizes)
     for letters, matrix in (
         (y if is_swapped else x, (rows, summed)),
         (x if is_swapped else y, (summed, columns)),
     ):
         groups = [k for k in stack if k in letters] + [run for run in matrix if run]
         if not all(run in letters for run in groups):
-            total += COPY + _size(letters, sizes)
+            total += model.copy_call + _size(letters, sizes)
         elif not any(run and letters.endswith(run) for run in matrix):
             total += 2 * _size(letters, sizes)
         if "".join(groups) != letters:
-            total += CALL
-        total += CALL * any(len(run) > 1 for run in groups)
+            total += model.view_call
+        total += model.view_call * any(len(run) > 1 for run in groups)
     if stack + rows + columns != target:
-        total += CALL + TRANSPOSED * _size(target, sizes)
-    return total + CALL * (len(rows) > 1 or len(columns) > 1)
+        total += model.view_call + model.strided_element * _size(target, sizes)
+    return total + model.view_call * (len(rows) > 1 or len(columns) > 1)
 
 
 def _size(letters: str, sizes: Mapping[str, int]) -> int:
@@ -287,8 +284,8 @@ def steps_along(
 
 def best_steps(labels: tuple[str, ...], output: str, shapes: tuple[Shape, ...]) -> tuple[Step, ...]:
     """The cheapest steps, without ones that would take much memory."""
-    largest = max(LARGE_RESULT, *map(estimated, shapes))
-    how = "optimal" if len(labels) <= FEW_FACTORS else "greedy"
+    largest = max(costs().large_step, *map(estimated, shapes))
+    how = "optimal" if len(labels) <= costs().few_factors else "greedy"
     return steps_along(labels, output, shapes, (how, largest))
 
 

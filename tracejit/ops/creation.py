@@ -137,6 +137,7 @@ full = defop(
     vjp=(),
     source=lambda types, shape, fill, dtype: filled(shape, fill, dtype),
     cost=lambda shape, fill, dtype: estimated(shape),
+    order="C",
 )
 
 
@@ -163,6 +164,8 @@ full_of: Op = defop(
     batch=_full_of_batch,
     source=_full_of_source,
     cost=lambda fill, shape, dtype: estimated(shape),
+    elements="spread",
+    order="C",
 )
 
 

@@ -77,6 +77,8 @@ diagonal: Op = defop(
     batch=_diagonal_batch,
     source=_diagonal_source,
     alias=0,
+    elements="taken",
+    view="read-only",
 )
 put_diagonal: Op = defop(
     name="put_diagonal",
@@ -85,6 +87,7 @@ put_diagonal: Op = defop(
     jvp="linear",
     batch=_put_batch,
     statements=_on_diagonal,
+    update="put",
 )
 diag = defop(
     name="diag",

@@ -85,6 +85,7 @@ eig = defop(
     batch="leading",
     source="np.linalg.eig({0})",
     cost=_costs,
+    factorization="blocked",
 )
 
 
@@ -122,6 +123,7 @@ eigvals = defop(
     batch="leading",
     source="np.linalg.eigvals({0})",
     cost=_costs,
+    factorization="blocked",
 )
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
 answer(np.linalg.eig, lambda a: EigResult(*eig(a)))

@@ -14,13 +14,13 @@ from tracejit.ops.ufuncs import elementwise
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
 
-exp = elementwise(np.exp, deriv=lambda y, x: y, cost=20)
-exp2 = elementwise(np.exp2, deriv=lambda y, x: LN2 * y, cost=20)
-expm1 = elementwise(np.expm1, deriv=lambda y, x: y + 1.0, cost=20)
+exp = elementwise(np.exp, deriv=lambda y, x: y, cost=20, sign="nonnegative")
+exp2 = elementwise(np.exp2, deriv=lambda y, x: LN2 * y, cost=20, sign="nonnegative")
+expm1 = elementwise(np.expm1, deriv=lambda y, x: y + 1.0, cost=20, sign="kept")
 log = elementwise(np.log, vjp=(lambda g, y, x: g / x,), cost=20)
 log2 = elementwise(np.log2, vjp=(lambda g, y, x: g / (LN2 * x),), cost=20)
 log10 = elementwise(np.log10, vjp=(lambda g, y, x: g / (LN10 * x),), cost=20)
-log1p = elementwise(np.log1p, vjp=(lambda g, y, x: g / (x + 1.0),), cost=20)
+log1p = elementwise(np.log1p, vjp=(lambda g, y, x: g / (x + 1.0),), cost=20, sign="kept")
 
 
 # The share of x in the sum whose logarithm is z is exp(x - z). Where the sum is zero, the lowest
@@ -42,6 +42,8 @@ logaddexp = elementwise(
         lambda z, x, y: np.exp(y - above_minus_infinity(z)),
     ),
     cost=60,
+    commutative=True,
+    uniform=True,
 )
 logaddexp2 = elementwise(
     np.logaddexp2,
@@ -50,6 +52,8 @@ logaddexp2 = elementwise(
         lambda z, x, y: np.exp2(y - above_minus_infinity(z)),
     ),
     cost=60,
+    commutative=True,
+    uniform=True,
 )
 
 
@@ -84,4 +88,5 @@ i0 = defop(
     batch="elementwise",
     source="np.i0({0})",
     cost=lambda x: 60 * x.size,
+    sign="nonnegative",
 )

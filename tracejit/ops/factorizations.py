@@ -81,6 +81,7 @@ cholesky = defop(
     batch="leading",
     source="np.linalg.cholesky({0})",
     cost=cubic,
+    factorization="blocked",
 )
 cholesky_upper = defop(
     name="cholesky_upper",
@@ -90,6 +91,7 @@ cholesky_upper = defop(
     batch="leading",
     source="np.linalg.cholesky({0}, upper=True)",
     cost=cubic,
+    factorization="blocked",
 )
 answer(np.linalg.cholesky, lambda a, /, *, upper=False: (cholesky_upper if upper else cholesky)(a))
 
@@ -163,6 +165,7 @@ eigh = defop(
     batch="leading",
     source=_eigh_source("eigh"),
     cost=_costs(9),
+    factorization="blocked",
 )
 eigvalsh = defop(
     np.linalg.eigvalsh,
@@ -175,6 +178,7 @@ eigvalsh = defop(
     batch="leading",
     source=_eigh_source("eigvalsh"),
     cost=_costs(4),
+    factorization="blocked",
 )
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 answer(np.linalg.eigh, lambda *args, **keywords: EighResult(*eigh.record_call(*args, **keywords)))
@@ -311,6 +315,7 @@ svd = defop(
         "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
     ),
     cost=_costs(10),
+    factorization="svd",
 )
 svdvals = defop(
     name="svdvals",
@@ -320,6 +325,7 @@ svdvals = defop(
     batch="leading",
     source="np.linalg.svd({0}, compute_uv=False)",
     cost=_costs(4),
+    factorization="svd",
 )
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 

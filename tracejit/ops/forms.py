@@ -11,6 +11,7 @@ as_scalar = defop(
     jvp="linear",
     batch=lambda moved, x, dtype: x if x.dtype == dtype else x.astype(dtype),
     source="{dtype}({0})",
+    elements="same",
 )
 as_element = defop(
     name="as_element",
@@ -19,6 +20,7 @@ as_element = defop(
     jvp="linear",
     batch=lambda moved, x: x,
     source="{0}[()]",
+    elements="same",
 )
 as_array = defop(
     name="as_array",
@@ -27,4 +29,5 @@ as_array = defop(
     jvp="linear",
     batch=lambda moved, x: x,
     source="np.asarray({0})",
+    elements="same",
 )

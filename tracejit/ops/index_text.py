@@ -15,13 +15,9 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import filled
+from tracejit.support.cost_model import costs
 
 Index = tuple[Any, ...]
-
-FEW_COLUMNS = 8
-"""Up to as many columns are added one by one."""
-MANY_ELEMENTS = 512
-"""From as many elements on the general machinery is what costs."""
 
 
 def index_text(index: Index) -> str:
@@ -96,7 +92,7 @@ def is_added_flat(value: ArrayType, rows: ArrayType, shape: Shape, index: Index)
     """Tell if many rows are added up in an array made flat, which zeros alone are sure to be."""
     if index != ("{1}",) or not all(type(size) is int for size in shape[1:]):
         return False
-    is_slow = math.prod(shape[1:]) > 1 and value.estimated_size >= MANY_ELEMENTS
+    is_slow = math.prod(shape[1:]) > 1 and value.estimated_size >= costs().many_indexed_elements
     by_columns = _columns(value, rows, shape, index)
     return bool(is_slow and not by_columns and np.can_cast(rows.dtype, np.int64))
 
@@ -131,9 +127,9 @@ def _columns(value: ArrayType, rows: ArrayType, shape: Shape, index: Index) -> r
     if chosen[0] != "slice" or not all(type(one) is int for one in (shape[1], value.shape[1])):
         return range(0)
     columns = range(*slice(*chosen[1:]).indices(shape[1]))
-    if columns.step != 1 or len(columns) != value.shape[1] or len(columns) > FEW_COLUMNS:
+    if columns.step != 1 or len(columns) != value.shape[1] or len(columns) > costs().added_columns:
         return range(0)
-    are_many = value.estimated_size >= MANY_ELEMENTS and rows.dtype.kind in "iu"
+    are_many = value.estimated_size >= costs().many_indexed_elements and rows.dtype.kind in "iu"
     return columns if are_many else range(0)
 
 

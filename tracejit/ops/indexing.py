@@ -222,6 +222,8 @@ getitem = defop(
     batch=batched_indices.getitem,
     source=lambda types, index: f"{{0}}[{index_text(index)}]",
     alias=0,
+    elements="taken",
+    view="always",
 )
 take_at = defop(
     name="take_at",
@@ -230,6 +232,7 @@ take_at = defop(
     jvp="linear",
     batch=batched_indices.take_at,
     source=lambda types, index, unique: taken(types, index),
+    elements="taken",
 )
 answer(operator.getitem, _index_call)
 
@@ -253,6 +256,7 @@ add_slice: Op = defop(
     batch=batched_indices.add_slice,
     statements=lambda types, index: ("{out} = {0}.copy()", slice_update(types, index)),
     inplace=lambda types, index: slice_update(types, index),
+    update="add",
 )
 put_slice: Op = defop(
     name="put_slice",
@@ -261,6 +265,7 @@ put_slice: Op = defop(
     jvp="linear",
     batch=batched_indices.placing("put_slice"),
     statements=assigned,
+    update="put",
 )
 put_at: Op = defop(
     name="put_at",
@@ -269,6 +274,7 @@ put_at: Op = defop(
     jvp="linear",
     batch=batched_indices.placing("put_at"),
     statements=assigned,
+    update="put",
 )
 add_at: Op = defop(
     name="add_at",
@@ -277,6 +283,7 @@ add_at: Op = defop(
     jvp="linear",
     batch=batched_indices.placing("add_at"),
     statements=added,
+    update="add",
 )
 
 
@@ -324,6 +331,7 @@ take = defop(
     source=lambda types, axis, unique: (
         "{0}.take({1})" if types[0].ndim == 1 else "{0}.take({1}, axis={axis})"
     ),
+    elements="taken",
 )
 
 
@@ -371,6 +379,7 @@ take_along_axis = defop(
     jvp="linear",
     batch=batched_indices.take_along_axis,
     source="np.take_along_axis({0}, {1}, axis={axis})",
+    elements="taken",
 )
 
 
@@ -395,6 +404,7 @@ put_along_axis: Op = defop(
     jvp="linear",
     batch=batched_indices.along_axis("put_along_axis"),
     statements=_assigned_along,
+    update="put",
 )
 add_along_axis: Op = defop(
     name="add_along_axis",
@@ -403,4 +413,5 @@ add_along_axis: Op = defop(
     jvp="linear",
     batch=batched_indices.along_axis("add_along_axis"),
     statements=_added_along,
+    update="add",
 )

@@ -123,6 +123,7 @@ concatenate = defop(
     batch=_join_batch("concatenate"),
     source=lambda types, axis: _of_several("np.concatenate", types, axis),
     cost=lambda *types, axis: sum(type.size for type in types),
+    sign="kept",
 )
 
 
@@ -176,6 +177,7 @@ stack = defop(
         "np.stack" if types[0].shape else "np.array", types, axis
     ),
     cost=lambda *types, axis: sum(type.size for type in types),
+    sign="kept",
 )
 
 

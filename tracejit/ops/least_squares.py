@@ -109,6 +109,7 @@ pinv = defop(
     batch="leading",
     source=_pinv_source,
     cost=_costs,
+    factorization="svd",
 )
 
 
@@ -216,6 +217,7 @@ lstsq: Op = defop(
         "np.linalg.lstsq({0}, {1})" if rcond is None else "np.linalg.lstsq({0}, {1}, {rcond})"
     ),
     cost=_costs,
+    factorization="svd",
 )
 of_full_rank = defop(
     name="residuals_of_full_rank",
@@ -269,6 +271,7 @@ matrix_rank = defop(
     batch="leading",
     source=_rank_source,
     cost=_costs,
+    factorization="svd",
 )
 
 
@@ -343,6 +346,7 @@ cond = defop(
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"
     ),
     cost=_costs,
+    factorization="svd",
 )
 
 

@@ -22,6 +22,7 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.products import array_or_scalar, check_sizes, conj, without_out
+from tracejit.support.cost_model import costs
 
 
 def linalg_dtype(*types: ArrayType) -> np.dtype[Any]:
@@ -124,6 +125,7 @@ solve = defop(
     batch=_batched_solve,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
+    factorization="blocked",
 )
 solve_vector = defop(
     name="solve_vector",
@@ -139,6 +141,7 @@ solve_vector = defop(
     batch=_batched_solve_vector,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
+    factorization="blocked",
 )
 
 
@@ -162,22 +165,22 @@ inv = defop(
     batch="leading",
     source="np.linalg.inv({0})",
     cost=cubic,
+    factorization="blocked",
 )
-
-INVERSE_ROWS = 32
 
 
 def _lower_inverse_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
     """The inverse by blocks of rows: each is the inverse of its last block times what the rows
     before it leave."""
     size, rest = types[0].shape[-1], "..., " if types[0].ndim > 2 else ""
-    if size <= INVERSE_ROWS:
+    block_rows = costs().inverse_rows
+    if size <= block_rows:
         return ("{out} = np.linalg.inv({0})",)
     block = f"[{rest}rows, rows]"
     return (
         "{out} = np.zeros_like({0})",
-        f"for start in range(0, {size}, {INVERSE_ROWS}):",
-        f"    rows = slice(start, start + {INVERSE_ROWS})",
+        f"for start in range(0, {size}, {block_rows}):",
+        f"    rows = slice(start, start + {block_rows})",
         f"    {{out}}{block} = np.linalg.inv({{0}}{block})",
         f"    above = {{0}}[{rest}rows, :start] @ {{out}}[{rest}:start, :start]",
         f"    {{out}}[{rest}rows, :start] = -{{out}}{block} @ above",
@@ -192,6 +195,7 @@ lower_inverse = defop(
     batch="leading",
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
+    factorization="blocked",
 )
 """The inverse of lower triangular matrices, of which zeros above the diagonal are taken for
 granted: in derivatives only, as NumPy computes an inverse by other steps."""
@@ -373,6 +377,7 @@ det = defop(
     batch="leading",
     source="np.linalg.det({0})",
     cost=cubic,
+    factorization="blocked",
 )
 slogdet = defop(
     name="slogdet",
@@ -382,6 +387,7 @@ slogdet = defop(
     batch="leading",
     source="np.linalg.slogdet({0})",
     cost=cubic,
+    factorization="blocked",
 )
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))

@@ -93,6 +93,8 @@ IDENTITY = defop(
     source="{0}",
     alias=0,
     cost=lambda *types, **params: 0,
+    elements="same",
+    order="kept",
 )
 OVERRIDE = defop(
     name="override",

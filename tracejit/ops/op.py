@@ -27,6 +27,36 @@ single expression can: a function (types, **params) that returns lines which wri
 statement that updates the buffer of operand 0. What stands there is called by the name of its
 library in `LIBRARIES`: `np`, and `scipy` once an op of its has been declared (`library`).
 
+Traits say what an op is, and passes ask for them, never for names: an op that declares what it is
+is treated right by every pass. None claims anything by default, and `tests/ops/test_traits.py`
+checks each against NumPy.
+
+    elementwise  an element of the result depends on the elements at its place, operands being
+                 broadcast: what `batch` of that name says
+    linear_in    "jointly" in all operands that have a derivative: f(ax + by) is af(x) + bf(y)
+                 where all of them move; "each": in each of these by itself; or the numbers of
+                 operands, in each of which by itself. A `jvp` that is a word says it, too
+    commutative  the two operands can be exchanged; no bit but those inside nan depends on it
+    sign         "nonnegative": no element is below zero, nor -0.0; "kept": none is where none is
+                 in any operand. It may be nan
+    bound        no element is larger, whatever its sign, but by rounding
+    elements     the elements of the result are elements of operand 0, at most cast: the "same" in
+                 the same places; "reshaped", in the same order; "permuted"; "spread", some more
+                 than once; or those "taken"
+    alias        the operand whose memory the result may share
+    view         what is known of that: the result is a view whatever the layout of memory
+                 ("always", or "read-only"), or shows "parts" of numbers
+    order        "C" where the result lies in memory in C order; "kept" where it does if operand 0
+                 does
+    uniform      all operands are computed with in one dtype: an array of one element gives what
+                 the Python number in it gives, to the bit
+    arithmetic   the operator that spells it gives the same bits on Python floats, or raises
+    reduces      the ufunc that takes elements along `axis` together, and what it makes of parts
+    product      what is multiplied along the last axis of the first and the last but one of the
+                 second operand: "matrices", "matrix_vector", "vector_matrix"; "vectors"; "outer"
+    update       operands are written at places in operand 0, or in zeros: "put", "add", "subtract"
+    factorization  "blocked" where LAPACK hands blocks of columns to the BLAS, or "svd"
+
 `assumes_shape` says that the shape of the result depends on data. The op is for the usual shape;
 its code raises ValueError for data that give another, and the call is left to Python.
 """
@@ -34,7 +64,7 @@ its code raises ValueError for data that give another, and the call is left to P
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -125,6 +155,26 @@ class Op:
     effect: bool = False
     assumes_shape: bool = False
     library: str = "np"
+    elementwise: bool = field(init=False)
+    linear_in: Literal["jointly", "each"] | tuple[int, ...] = ()
+    commutative: bool = False
+    sign: Literal["nonnegative", "kept"] | None = None
+    bound: float | None = None
+    elements: Literal["same", "reshaped", "permuted", "spread", "taken"] | None = None
+    view: Literal["always", "read-only", "parts"] | None = None
+    order: Literal["C", "kept"] | None = None
+    uniform: bool = False
+    arithmetic: bool = False
+    reduces: str | None = None
+    product: Literal["matrices", "matrix_vector", "vector_matrix", "vectors", "outer"] | None = None
+    update: Literal["put", "add", "subtract"] | None = None
+    factorization: Literal["blocked", "svd"] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "elementwise", self.batch == "elementwise")
+        if isinstance(self.jvp, str):
+            linear_in = "jointly" if self.jvp == "linear" else "each"
+            object.__setattr__(self, "linear_in", linear_in)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -189,7 +239,14 @@ class Op:
         """By name where it is in the table: there is one of it in a process."""
         if OPS.get(self.name) is self:
             return _named, (self.name,)
-        return _unpickled, ({one.name: getattr(self, one.name) for one in fields(self)},)
+        return _unpickled, (
+            {one.name: getattr(self, one.name) for one in fields(self) if one.init},
+        )
+
+    def is_linear_in(self, operand: int) -> bool:
+        """Tell if the op declares that it is linear in operand number `operand` by itself."""
+        linear_in = self.linear_in
+        return linear_in == "each" or (type(linear_in) is tuple and operand in linear_in)
 
     def vjp_rule(self, operand: int) -> Rule | None:
         """The rule for operand number `operand`; None where it has no derivative."""

@@ -97,6 +97,7 @@ qr = defop(
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
     ),
     cost=_costs,
+    factorization="blocked",
 )
 qr_r = defop(
     name="qr_r",
@@ -106,6 +107,7 @@ qr_r = defop(
     batch="leading",
     source="np.linalg.qr({0}, 'r')",
     cost=_costs,
+    factorization="blocked",
 )
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
 

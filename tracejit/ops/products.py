@@ -30,6 +30,7 @@ from tracejit.ops.infer import broadcast_shapes, normalize_axis, strict_axis
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, Rules, answer, composite, defop
 from tracejit.ops.ufuncs import operands_of
+from tracejit.support.cost_model import costs
 
 
 def conj(x: Any) -> Any:
@@ -94,31 +95,41 @@ def _outer(x: Any, y: Any) -> Any:
     return np.expand_dims(x, -1) * np.expand_dims(y, -2)
 
 
-MATRICES: Rules = (lambda g, c, a, b: g @ b.mT, _second_of_matrices)
-MATRIX_VECTOR: Rules = (
-    lambda g, y, a, x: _outer(g, x),
-    lambda g, y, a, x: flatten_rows(a).T @ flatten_rows(g, 0),
-)
-VECTOR_MATRIX: Rules = (lambda g, y, x, b: _columns(b, g), lambda g, y, x, b: _outer(x, g))
-VECTORS: Rules = (lambda g, s, x, y: g * y, lambda g, s, x, y: g * x)
+RULES: dict[str, Rules] = {
+    "matrices": (lambda g, c, a, b: g @ b.mT, _second_of_matrices),
+    "matrix_vector": (
+        lambda g, y, a, x: _outer(g, x),
+        lambda g, y, a, x: flatten_rows(a).T @ flatten_rows(g, 0),
+    ),
+    "vector_matrix": (lambda g, y, x, b: _columns(b, g), lambda g, y, x, b: _outer(x, g)),
+    "vectors": (lambda g, s, x, y: g * y, lambda g, s, x, y: g * x),
+}
+"""The rules of products of matrices and vectors."""
 
 
-def _bilinear(*numpy: Any, name: str = "", infer: Any, vjp: Rules, source: Any, **more: Any) -> Op:
+def _bilinear(*numpy: Any, infer: Any, **more: Any) -> Op:
     """A product: linear in each operand; two operations for each pair of elements multiplied."""
     more.setdefault("cost", lambda a, b: 2 * infer(a, b).size * max(a.shape[-1:], default=1))
-    return defop(*numpy, name=name, infer=infer, vjp=vjp, jvp="bilinear", source=source, **more)
+    more.setdefault("sign", "kept")
+    if "vjp" not in more:
+        more["vjp"] = RULES[more["product"]]
+    return defop(*numpy, infer=infer, jvp="bilinear", **more)
 
 
 _at = partial(_bilinear, infer=_matmul_type, source="{0} @ {1}")
 _dot = partial(_bilinear, infer=_dot_type, source="{0}.dot({1})")
-matmul = _at(name="matmul", vjp=MATRICES, batch=broadcasting("matmul"))
-matmul_vector = _at(name="matmul_vector", vjp=MATRIX_VECTOR, batch=batched_products.matrix_vector)
-vector_matmul = _at(name="vector_matmul", vjp=VECTOR_MATRIX, batch=batched_products.vector_matrix)
-vectors_matmul = _at(name="vectors_matmul", vjp=VECTORS, batch=batched_products.vectors)
-dot = _dot(name="dot", vjp=VECTORS, batch=batched_products.vectors)
-dot_matrix = _dot(name="dot_matrix", vjp=MATRICES, batch=batched_products.dot_matrix)
-dot_vector = _dot(name="dot_vector", vjp=MATRIX_VECTOR, batch=batched_products.matrix_vector)
-vector_dot = _dot(name="vector_dot", vjp=VECTOR_MATRIX, batch=batched_products.vector_matrix)
+matmul = _at(name="matmul", product="matrices", batch=broadcasting("matmul"))
+matmul_vector = _at(
+    name="matmul_vector", product="matrix_vector", batch=batched_products.matrix_vector
+)
+vector_matmul = _at(
+    name="vector_matmul", product="vector_matrix", batch=batched_products.vector_matrix
+)
+vectors_matmul = _at(name="vectors_matmul", product="vectors", batch=batched_products.vectors)
+dot = _dot(name="dot", product="vectors", batch=batched_products.vectors)
+dot_matrix = _dot(name="dot_matrix", product="matrices", batch=batched_products.dot_matrix)
+dot_vector = _dot(name="dot_vector", product="matrix_vector", batch=batched_products.matrix_vector)
+vector_dot = _dot(name="vector_dot", product="vector_matrix", batch=batched_products.vector_matrix)
 dot_stacks = _dot(
     name="dot_stacks",
     batch=batched_products.dot_stacks,
@@ -134,7 +145,7 @@ dot_stacks = _dot(
 dot_number = _bilinear(
     name="dot_number",
     infer=lambda a, b: array_or_scalar(a.shape or b.shape, common_dtype(a, b)),
-    vjp=VECTORS,
+    vjp=RULES["vectors"],
     batch=batched_products.dot_number,
     source="np.dot({0}, {1})",
 )
@@ -236,10 +247,10 @@ vecdot = _bilinear(
     ),
     batch=broadcasting("vecdot"),
     source="np.vecdot({0}, {1})",
+    product="vectors",
 )
 
 
-LONG_ROW, LONGEST_ROW = 64, 8192
 dot_in_rows = _bilinear(
     name="dot_in_rows",
     infer=lambda a, b, rows: array_or_scalar((), common_dtype(a, b)),
@@ -258,7 +269,8 @@ number of threads."""
 
 def _rows_as_they_are(type: ArrayType) -> str:
     """The source of the sum for operands of unknown rows, which may be long enough as they are."""
-    fits = type.ndim > 1 and type.sizes is None and LONG_ROW <= type.shape[-1] <= LONGEST_ROW
+    least, most = costs().vecdot_row, costs().blas_elements
+    fits = type.ndim > 1 and type.sizes is None and least <= type.shape[-1] <= most
     products = "np.vecdot({0}, {1})" if fits else "{0} * {1}"
     return f"np.add.reduce({products}, axis=None)"
 
@@ -333,6 +345,7 @@ outer = _bilinear(
     batch=batched_products.outer,
     source="np.outer({0}, {1})",
     cost=lambda a, b: a.size * b.size,
+    product="outer",
 )
 
 
@@ -401,6 +414,7 @@ cross3 = _bilinear(
     batch=broadcasting("cross"),
     source="np.cross({0}, {1})",
     cost=lambda a, b: 3 * max(a.size, b.size),
+    sign=None,
 )
 
 

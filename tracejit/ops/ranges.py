@@ -55,6 +55,7 @@ linspace: Op = defop(
     source=lambda types, num, endpoint: (
         "np.linspace({0}, {1}, {num}" + (")" if endpoint else ", endpoint=False)")
     ),
+    linear_in="jointly",
 )
 
 

@@ -50,6 +50,7 @@ tile = defop(
     source=lambda types, reps: (
         f"np.tile({{0}}, {reps[0]})" if len(reps) == 1 else "np.tile({0}, {reps})"
     ),
+    elements="spread",
 )
 
 
@@ -76,6 +77,7 @@ repeat: Op = defop(
     source=lambda types, repeats, axis: (
         "{0}.repeat({repeats}, axis={axis})" if types[0].ndim > 1 else "{0}.repeat({repeats})"
     ),
+    elements="spread",
 )
 
 
@@ -179,6 +181,7 @@ roll = defop(
     source=lambda types, shift, axis: (
         "np.roll({0}, {shift})" if axis is None else "np.roll({0}, {shift}, axis={axis})"
     ),
+    elements="permuted",
 )
 
 

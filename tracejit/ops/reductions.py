@@ -102,6 +102,7 @@ def _reduction(ufunc: np.ufunc, *numpy: Any, **fields: Any) -> Op:
         infer=infer,
         batch=along_axis(numpy[0].__name__),
         source=source,
+        reduces=ufunc.__name__,
         **fields,
     )
 
@@ -194,12 +195,19 @@ sum = _reduction(
         expand(g, axis, keepdims), x.shape
     ),
     jvp="linear",
+    sign="kept",
 )
-prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp)
-max = _reduction(np.maximum, np.max, np.amax, vjp=_share, jvp=_mean_of_chosen)
-min = _reduction(np.minimum, np.min, np.amin, vjp=_share, jvp=_mean_of_chosen)
-nanmax = _reduction(np.fmax, np.nanmax, vjp=_share, jvp=_mean_of_chosen)
-nanmin = _reduction(np.fmin, np.nanmin, vjp=_share, jvp=_mean_of_chosen)
+_EXTREMUM: dict[str, Any] = {
+    "vjp": _share,
+    "jvp": _mean_of_chosen,
+    "sign": "kept",
+    "elements": "taken",
+}
+prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp, sign="kept")
+max = _reduction(np.maximum, np.max, np.amax, **_EXTREMUM)
+min = _reduction(np.minimum, np.min, np.amin, **_EXTREMUM)
+nanmax = _reduction(np.fmax, np.nanmax, **_EXTREMUM)
+nanmin = _reduction(np.fmin, np.nanmin, **_EXTREMUM)
 any = _reduction(np.logical_or, np.any, vjp=())
 all = _reduction(np.logical_and, np.all, vjp=())
 
@@ -330,8 +338,9 @@ cumsum = _scan(
         np.cumsum(np.flip(with_room(g), axis), axis), axis
     ),
     jvp="linear",
+    sign="kept",
 )
-cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, jvp=_cumprod_jvp)
+cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, jvp=_cumprod_jvp, sign="kept")
 
 
 @composite(np.trace)

@@ -99,6 +99,8 @@ reshape: Op = _view(
     vjp=lambda g, y, x, shape: np.reshape(g, x.shape),
     batch=lambda moved, x, shape: reshape(x, shape=(x.shape[0], *shape)),
     source=_method("reshape"),
+    elements="reshaped",
+    order="kept",
 )
 
 
@@ -123,6 +125,8 @@ ravel = _view(
     vjp=lambda g, y, x: np.reshape(g, x.shape),
     batch=lambda moved, x: rows(x),
     source=_method("ravel"),
+    elements="reshaped",
+    order="C",
 )
 
 
@@ -151,6 +155,8 @@ broadcast_to = _view(
         spread(x, True, len(shape)), (x.shape[0], *shape)
     ),
     source="np.broadcast_to({0}, {shape})",
+    elements="spread",
+    view="read-only",
 )
 
 
@@ -189,6 +195,9 @@ expand_dims = _view(
     vjp=lambda g, y, x, axis: np.squeeze(g, axis),
     batch=along_axis("expand_dims"),
     source=_expand_source,
+    elements="reshaped",
+    view="always",
+    order="kept",
 )
 
 
@@ -211,6 +220,9 @@ squeeze = _view(
     vjp=lambda g, y, x, axis: np.expand_dims(g, axis),
     batch=along_axis("squeeze"),
     source=_method("squeeze"),
+    elements="reshaped",
+    view="always",
+    order="kept",
 )
 
 
@@ -249,6 +261,8 @@ transpose = _view(
     vjp=lambda g, y, x, axes: np.transpose(g, _inverse(axes)),
     batch=lambda moved, x, axes: np.transpose(x, (0, *behind(axes))),
     source=_transpose_source,
+    elements="permuted",
+    view="always",
 )
 
 
@@ -351,6 +365,8 @@ astype = defop(
     source=lambda types, dtype: (
         "{dtype}({0})" if types[0].form == "weak" else "{0}.astype({dtype})"
     ),
+    elements="same",
+    order="kept",
 )
 
 
@@ -386,6 +402,8 @@ copy = defop(
     jvp="linear",
     batch="leading",
     source=_copy_source,
+    elements="same",
+    order="kept",
 )
 copy_fortran = defop(
     name="copy_fortran",
@@ -394,6 +412,7 @@ copy_fortran = defop(
     jvp="linear",
     batch="leading",
     source="np.array({0}, order='F')",
+    elements="same",
 )
 answer(np.copy, _copy)
 answer(np.ndarray.copy, lambda a: copy(a, order="C"))

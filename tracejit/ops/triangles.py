@@ -12,14 +12,12 @@ from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.linalg import check_square, cubic, linalg_dtype, square_type
 from tracejit.ops.op import Op, defop
 from tracejit.ops.products import common_dtype
-
-BLOCK_ROWS = 32
-LEAST_BLOCKS = 3
+from tracejit.support.cost_model import costs
 
 
 def pays_in_blocks(size: int) -> bool:
     """Tell if a matrix of so many rows is gone through by blocks."""
-    return size >= LEAST_BLOCKS * BLOCK_ROWS
+    return size >= costs().least_triangle_blocks * costs().triangle_rows
 
 
 # The lower half
@@ -47,13 +45,14 @@ def _product_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
     above the last block."""
     rest = "..., " if max(type.ndim for type in types) > 2 else ""
     size, turned = types[0].shape[-1], "mT" if rest else "T"
+    block_rows = costs().triangle_rows
     diagonal = f"{{out}}[{rest}np.arange({size}), np.arange({size})] *= 0.5"
     if types[0] is not types[1] or not pays_in_blocks(size):
         return f"{{out}} = np.tril({{0}}.{turned} @ {{1}})", diagonal
     return (
         "{out} = np.zeros_like({0})",
-        f"for start in range(0, {size}, {BLOCK_ROWS}):",
-        f"    stop = start + {BLOCK_ROWS}",
+        f"for start in range(0, {size}, {block_rows}):",
+        f"    stop = start + {block_rows}",
         "    rows = slice(start, stop)",
         f"    block = {{0}}[{rest}start:, rows]",
         f"    {{out}}[{rest}rows, :stop] = block.{turned} @ {{1}}[{rest}start:, :stop]",
@@ -96,13 +95,14 @@ def _substitution_lines(types: Sequence[ArrayType], upper: bool, turned: bool) -
     forward = upper == turned
     others = ":start" if forward else "stop:"
     block = f"{{0}}[{others}, rows].T" if turned else f"{{0}}[rows, {others}]"
-    last = (size - 1) // BLOCK_ROWS * BLOCK_ROWS
-    starts = f"0, {size}, {BLOCK_ROWS}" if forward else f"{last}, -1, -{BLOCK_ROWS}"
+    block_rows = costs().triangle_rows
+    last = (size - 1) // block_rows * block_rows
+    starts = f"0, {size}, {block_rows}" if forward else f"{last}, -1, -{block_rows}"
     return (
         "{out} = np.array({1})" if side.ndim == 1 else '{out} = np.array({1}, order="C")',
         'with np.errstate(all="ignore"):',
         f"    for start in range({starts}):",
-        f"        stop = start + {BLOCK_ROWS}",
+        f"        stop = start + {block_rows}",
         "        rows = slice(start, stop)",
         f"        left = {{out}}[rows] - {block} @ {{out}}[{others}]",
         f"        {{out}}[rows] = np.linalg.solve({{0}}[rows, rows]{turn}, left)",

@@ -17,26 +17,47 @@ from tracejit.ops.infer import promote
 from tracejit.ops.op import defop
 from tracejit.ops.ufuncs import elementwise
 
-sin = elementwise(np.sin, deriv=lambda y, x: np.cos(x), cost=20)
-cos = elementwise(np.cos, vjp=(lambda g, y, x: -g * np.sin(x),), cost=20)
+sin = elementwise(np.sin, deriv=lambda y, x: np.cos(x), cost=20, bound=1.0)
+cos = elementwise(np.cos, vjp=(lambda g, y, x: -g * np.sin(x),), cost=20, bound=1.0)
 tan = elementwise(np.tan, deriv=lambda y, x: 1.0 + y * y, cost=20)
-arcsin = elementwise(np.arcsin, vjp=(lambda g, y, x: g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20)
-arccos = elementwise(np.arccos, vjp=(lambda g, y, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),), cost=20)
-arctan = elementwise(np.arctan, vjp=(lambda g, y, x: g / (1.0 + x * x),), cost=20)
-
-sinh = elementwise(np.sinh, deriv=lambda y, x: np.cosh(x), cost=20)
-cosh = elementwise(np.cosh, deriv=lambda y, x: np.sinh(x), cost=20)
-tanh = elementwise(np.tanh, deriv=lambda y, x: 1.0 - y * y, cost=20)
-arcsinh = elementwise(np.arcsinh, vjp=(lambda g, y, x: g / np.sqrt(1.0 + x * x),), cost=20)
-arccosh = elementwise(
-    np.arccosh, vjp=(lambda g, y, x: g / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)),), cost=20
+arcsin = elementwise(
+    np.arcsin,
+    vjp=(lambda g, y, x: g / np.sqrt((1.0 - x) * (1.0 + x)),),
+    cost=20,
+    bound=np.pi / 2,
+    sign="kept",
 )
-arctanh = elementwise(np.arctanh, vjp=(lambda g, y, x: g / ((1.0 - x) * (1.0 + x)),), cost=20)
+arccos = elementwise(
+    np.arccos,
+    vjp=(lambda g, y, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),),
+    cost=20,
+    bound=np.pi,
+    sign="nonnegative",
+)
+arctan = elementwise(
+    np.arctan, vjp=(lambda g, y, x: g / (1.0 + x * x),), cost=20, bound=np.pi / 2, sign="kept"
+)
 
-deg2rad = elementwise(np.deg2rad, vjp=(lambda g, y, x: np.deg2rad(g),))
-radians = elementwise(np.radians, vjp=(lambda g, y, x: np.radians(g),))
-rad2deg = elementwise(np.rad2deg, vjp=(lambda g, y, x: np.rad2deg(g),))
-degrees = elementwise(np.degrees, vjp=(lambda g, y, x: np.degrees(g),))
+sinh = elementwise(np.sinh, deriv=lambda y, x: np.cosh(x), cost=20, sign="kept")
+cosh = elementwise(np.cosh, deriv=lambda y, x: np.sinh(x), cost=20, sign="nonnegative")
+tanh = elementwise(np.tanh, deriv=lambda y, x: 1.0 - y * y, cost=20, bound=1.0, sign="kept")
+arcsinh = elementwise(
+    np.arcsinh, vjp=(lambda g, y, x: g / np.sqrt(1.0 + x * x),), cost=20, sign="kept"
+)
+arccosh = elementwise(
+    np.arccosh,
+    vjp=(lambda g, y, x: g / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)),),
+    cost=20,
+    sign="nonnegative",
+)
+arctanh = elementwise(
+    np.arctanh, vjp=(lambda g, y, x: g / ((1.0 - x) * (1.0 + x)),), cost=20, sign="kept"
+)
+
+deg2rad = elementwise(np.deg2rad, vjp=(lambda g, y, x: np.deg2rad(g),), linear_in="jointly")
+radians = elementwise(np.radians, vjp=(lambda g, y, x: np.radians(g),), linear_in="jointly")
+rad2deg = elementwise(np.rad2deg, vjp=(lambda g, y, x: np.rad2deg(g),), linear_in="jointly")
+degrees = elementwise(np.degrees, vjp=(lambda g, y, x: np.degrees(g),), linear_in="jointly")
 
 
 def _square_length(z: Any, y: Any, x: Any) -> Any:
@@ -53,6 +74,8 @@ arctan2 = elementwise(
         lambda g, z, y, x: -g * y / _square_length(z, y, x),
     ),
     cost=40,
+    uniform=True,
+    bound=np.pi,
 )
 
 
@@ -82,4 +105,5 @@ sinc = defop(
     batch="elementwise",
     source="np.sinc({0})",
     cost=lambda x: 30 * x.size,
+    bound=1.0,
 )

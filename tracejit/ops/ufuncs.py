@@ -26,6 +26,7 @@ def elementwise(
     numpy: tuple[Any, ...] = (),
     module: str = "np",
     name: str = "",
+    **traits: Any,
 ) -> Op:
     """The op of a ufunc with one result.
 
@@ -34,7 +35,7 @@ def elementwise(
     g times the derivative, so that it serves as the JVP too; an op that is not holomorphic gives
     `jvp` as well. `infix` is the operator the user may have written; `out` is "out={out}" where
     NumPy wants the keyword. `module` is where the ufunc is found: `np`, or `scipy.special`;
-    `name` what the op is called if not as the ufunc.
+    `name` what the op is called if not as the ufunc. `traits` are those of the record.
     """
     places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
     call = f"{module}.{ufunc.__name__}({places})"
@@ -56,6 +57,7 @@ def elementwise(
         inplace=f"{module}.{ufunc.__name__}({places}, {out})",
         library=module.partition(".")[0],
         cost=lambda *types, **params: cost * max(type.size for type in types),
+        **traits,
     )
     DIRECT[ufunc] = op
     return op

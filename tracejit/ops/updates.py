@@ -10,7 +10,7 @@ the whole derivative.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -114,6 +114,8 @@ set_item: Op = defop(
     batch=batched_indices.updating("set_item"),
     statements=lambda types, **params: ("{out} = np.array({0})", _assignment(types, **params)),
     inplace=_assignment,
+    update="put",
+    order="kept",
 )
 take_under: Op = defop(
     name="take_under",
@@ -177,7 +179,9 @@ def replaced(x: Any, v: Any) -> Any:
 # Adding and subtracting
 
 
-def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -> Op:
+def _updating(
+    name: str, symbol: str, ufunc: Literal["add", "subtract"], share: Callable[[Any], Any]
+) -> Op:
     """The op of `x[index] += v` or `-=`, every place counted as often as it occurs; `share` makes
     the cotangent of v of that of what was updated."""
 
@@ -205,6 +209,8 @@ def _updating(name: str, symbol: str, ufunc: str, share: Callable[[Any], Any]) -
         batch=batched_indices.updating(name),
         statements=lambda types, **params: ("{out} = np.array({0})", *update(types, **params)),
         inplace=lambda types, **params: "\n".join(update(types, **params)),
+        update=ufunc,
+        order="kept",
     )
 
 

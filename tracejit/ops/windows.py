@@ -66,6 +66,8 @@ windows = defop(
     source=_windows_source,
     alias=0,
     cost=lambda *types, **params: 0,
+    elements="spread",
+    view="read-only",
 )
 
 

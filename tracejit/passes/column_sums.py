@@ -35,12 +35,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
+from tracejit.passes.emission import emit, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sums import is_plain
+from tracejit.support.cost_model import costs
 
-LEAST_ELEMENTS = 256
-MOST_DEPTH = 12
 LINEAR = ("add", "subtract", "negative", "multiply", "divide", "matmul", "transpose")
 SPREADING = frozenset(
     (
@@ -70,7 +69,6 @@ def sum_columns_first(graph: Graph) -> Graph:
     """`graph` with sums of linear expressions as expressions of sums."""
     if not any(node.op.name == "sum" and _is_linear(node.operands[0]) for node in graph.nodes):
         return graph
-    kept = for_decisions(graph)
     before = readers_of(graph)
     told = _told_apart(graph)
     shared: set[Value] = set()
@@ -79,7 +77,7 @@ def sum_columns_first(graph: Graph) -> Graph:
         for old, value in zip(node.operands, operands, strict=True):
             if before[old] > 1:
                 shared.add(value)
-        if node.op.name != "sum" or node in kept or node.results[0] in told:
+        if node.op.name != "sum" or node.results[0] in told:
             return None
         if not _may_change(node, operands[0]):
             return None
@@ -116,7 +114,7 @@ def _may_change(node: Node, value: Value) -> bool:
         is_plain(node)
         and _is_linear(value)
         and value.type.sizes is None
-        and value.type.size >= LEAST_ELEMENTS
+        and value.type.size >= costs().least_column_sum_elements
     )
 
 
@@ -138,7 +136,7 @@ class _Sums:
     def of(self, value: Value, axes: Axes, depth: int) -> Summed:
         """The sum of `value` over `axes`, which are not in the result."""
         made = value.node
-        if made is not None and depth < MOST_DEPTH and self._is_inner(value, made):
+        if made is not None and depth < costs().column_sum_depth and self._is_inner(value, made):
             rule = RULES[made.op.name]
             found = rule(self, made, axes, depth + 1)
             if found is not None:
@@ -148,13 +146,13 @@ class _Sums:
 
     def _is_inner(self, value: Value, made: Node) -> bool:
         """Tell if nothing but the sum needs a value that is linear in others."""
-        place = made.region, made.segment, made.tapes
+        place = made.region, made.segment
         return (
             made.op.name in LINEAR
             and not value.label
             and value not in self.shared
             and is_real(value)
-            and place == (self.node.region, self.node.segment, self.node.tapes)
+            and place == (self.node.region, self.node.segment)
             and all(one.type.dtype == value.type.dtype for one in made.operands)
         )
 

@@ -19,17 +19,7 @@ from tracejit.ops.triangles import pays_in_blocks
 from tracejit.passes.emission import is_nonnegative, is_real, number_of
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.patterns import Guard, Let, Match
-
-LOGADDEXP_ELEMENTS = 512
-MASK_ELEMENTS = 4096
-SOFTPLUS_ELEMENTS = 1024
-CHOICE_ELEMENTS = 2000
-DIAGONAL_ELEMENTS = 1000
-COUNTED_ELEMENTS = 2000
-INDEX_ELEMENTS = 65_536
-"""A longer index is too much for a constant."""
-DOT_OPERATIONS = 300_000
-"""From there on matmul and dot take the same time, and `@` reads better."""
+from tracejit.support.cost_model import costs
 
 
 def real(*names: str) -> Guard:
@@ -89,7 +79,7 @@ DTYPE: Let = {"dtype": lambda match: match.result.type.dtype}
 
 def is_long_logaddexp(match: Match) -> bool:
     """exp and log1p of arrays are not those of numbers, so the arrays are to be long."""
-    return match.result.type.estimated_size >= LOGADDEXP_ELEMENTS
+    return match.result.type.estimated_size >= costs().least_logaddexp_elements
 
 
 def are_of_one_dtype(match: Match) -> bool:
@@ -100,13 +90,13 @@ def are_of_one_dtype(match: Match) -> bool:
 
 def is_small_array(match: Match) -> bool:
     """Up to there expm1 takes less than a sum and a quotient."""
-    return is_array(match) and match.result.type.estimated_size <= SOFTPLUS_ELEMENTS
+    return is_array(match) and match.result.type.estimated_size <= costs().most_softplus_elements
 
 
 def has_small_mask(match: Match) -> bool:
     """The result has a fixed size, for which a mask takes longer to make than to choose by."""
     type = match.result.type
-    return type.sizes is None and 0 < math.prod(type.shape[-2:]) <= MASK_ELEMENTS
+    return type.sizes is None and 0 < math.prod(type.shape[-2:]) <= costs().most_mask_elements
 
 
 def mask_up_to(shift: int) -> Let:
@@ -167,7 +157,7 @@ def is_clipped_to_finite(match: Match) -> bool:
 def is_known_index(match: Match) -> bool:
     """All of the index is known, and some of it, and names places that are there."""
     sizes = match.result.type.sizes or match["g"].type.sizes
-    if sizes is not None or not 0 < match["g"].type.size <= INDEX_ELEMENTS:
+    if sizes is not None or not 0 < match["g"].type.size <= costs().most_known_index:
         return False
     if not all(isinstance(one, Constant) for one in match["at"]):
         return False
@@ -218,7 +208,10 @@ def is_double_vector(match: Match) -> bool:
 def is_short(match: Match) -> bool:
     """The call is what costs."""
     size = match.result.type.size
-    return bool(match["g"].type.size <= COUNTED_ELEMENTS and size <= COUNTED_ELEMENTS)
+    return bool(
+        match["g"].type.size <= costs().most_counted_elements
+        and size <= costs().most_counted_elements
+    )
 
 
 def is_of_several_axes(match: Match) -> bool:
@@ -257,7 +250,7 @@ def sums_along(axis: int) -> Guard:
 def are_long_products(match: Match) -> bool:
     """A product of matrices is read rather than computed again."""
     type = match["p"].type
-    return type.sizes is None and type.size >= DIAGONAL_ELEMENTS
+    return type.sizes is None and type.size >= costs().least_diagonal_elements
 
 
 MATRIX: Let = {"i": lambda match: match["p"].type.ndim - 2, "j": lambda m: m["p"].type.ndim - 1}
@@ -294,7 +287,7 @@ def is_small_product(match: Match) -> bool:
     """For a column times a row of any size matmul has no BLAS, and takes five times as long."""
     types = [value.type for value in match.operands]
     is_outer = types[0].ndim == 2 and types[0].shape[1] == 1
-    return bool(is_outer or match.node.op.cost(*types) <= DOT_OPERATIONS)
+    return bool(is_outer or match.node.op.cost(*types) <= costs().dot_operations)
 
 
 def is_step(match: Match) -> bool:
@@ -326,4 +319,4 @@ def _is_truth(value: Value, depth: int = 6) -> bool:
 
 def is_long_choice(match: Match) -> bool:
     """From there on a choice takes longer than the calls of two views."""
-    return match.result.type.estimated_size >= CHOICE_ELEMENTS
+    return match.result.type.estimated_size >= costs().least_choice_elements

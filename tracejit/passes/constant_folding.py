@@ -27,9 +27,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.rebuild import rebuild
-
-MOST_ELEMENTS = 1 << 20
-"""Larger arrays are not kept from call to call."""
+from tracejit.support.cost_model import costs
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -61,6 +59,10 @@ def _is_constant(node: Node, operands: Sequence[Value]) -> bool:
     if node.op.effect or node.op.statements is not None or len(node.results) != 1:
         return False
     type = node.results[0].type
-    if type.form != "array" or type.sizes is not None or not 0 < type.size <= MOST_ELEMENTS:
+    if (
+        type.form != "array"
+        or type.sizes is not None
+        or not 0 < type.size <= costs().most_folded_elements
+    ):
         return False
     return bool(operands) and all(isinstance(value, Constant) for value in operands)

@@ -43,22 +43,18 @@ from tracejit.ops.contractions import (
     work_of,
 )
 from tracejit.ops.einsum import split_subscripts
-from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.emission import emit
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.simplify import simplify
-
-LEAST_PRODUCTS, LEAST_TERMS = 1000, 4
-"""From so many products of numbers on, and so many for each number of the result, factors at once
-take longer than steps and a look at the result."""
+from tracejit.support.cost_model import costs
 
 
 def contract(graph: Graph) -> Graph:
     """`graph` with einsum as products of matrices and sums."""
-    kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name != "einsum" or node in kept or not _is_open(node, operands):
+        if node.op.name != "einsum" or not _is_open(node, operands):
             return None
         value = _contracted(new, node, operands)
         return None if value is None else (value,)
@@ -128,7 +124,8 @@ def _in_steps(
             return _stepped(do, factors, steps, is_numpys=True)
     steps = best_steps(labels, output, shapes)
     at_once, in_steps = work_of(labels, shapes, steps)
-    if at_once < max(LEAST_PRODUCTS, LEAST_TERMS * size, in_steps // 2):
+    least = max(costs().least_contracted_products, costs().least_contracted_terms * size)
+    if at_once < max(least, in_steps // 2):
         return None
     operands = [_stepped(do, factors, steps), *[one.value for one in factors]]
     subscripts = f"{','.join(labels)}->{output}"

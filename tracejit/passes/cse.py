@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, is_real
+from tracejit.passes.emission import emit, is_real
 from tracejit.passes.rebuild import rebuild
 
 EXCHANGEABLE = ("add", "multiply")
@@ -75,11 +75,10 @@ def share_exchanged(graph: Graph) -> Graph:
     found = [(n.op.name, frozenset(n.operands)) for n in graph.nodes if n.op.name in EXCHANGEABLE]
     if len(set(found)) == len(found):
         return graph
-    kept = for_decisions(graph)
     pairs: dict[tuple[object, ...], Node] = {}
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept or not is_real(node.results[0]):
+        if not is_real(node.results[0]):
             return None
         pair = node.op.name, frozenset(operands), node.region
         known = pairs.get(pair)

@@ -16,8 +16,8 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.branches import DECIDE
 from tracejit.ops.op import OPS, Op
+from tracejit.support.cost_model import costs
 
 
 class OutOfRange(Exception):
@@ -25,7 +25,6 @@ class OutOfRange(Exception):
 
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
-FOLD_ELEMENTS = 16
 VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
 
 
@@ -67,7 +66,7 @@ def fold(
     for value in operands:
         if not isinstance(value, Constant):
             return None
-    if not operands or type.sizes is not None or type.size > FOLD_ELEMENTS or op.effect:
+    if not operands or type.sizes is not None or type.size > costs().folded_elements or op.effect:
         return None
     numbers = [value.data for value in operands]
     with np.errstate(all="ignore"):
@@ -144,17 +143,9 @@ def readers_of(graph: Graph) -> Counter[Value]:
     return Counter(chain(read, graph.outputs))
 
 
-def for_decisions(graph: Graph) -> set[Node]:
+def for_decisions(graph: Graph) -> frozenset[Node]:
     """The nodes that nothing but a decision reads: they stay as NumPy computes them."""
-    decided = [node for node in graph.nodes if node.op is DECIDE]
-    if not decided:
-        return set()
-    wanted = {output.node for output in graph.outputs}
-    for node in reversed(graph.nodes):
-        if node in wanted or (node.op.effect and node.op is not DECIDE):
-            wanted.add(node)
-            wanted.update(value.node for value in node.operands)
-    return set(graph.nodes) - wanted
+    return graph.protected
 
 
 def is_nonnegative(value: Value, depth: int = 6) -> bool:

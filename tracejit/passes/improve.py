@@ -3,16 +3,10 @@
 A rewritten statement stays within 4 ulp of its largest term, with the same inf and nan (one for the
 other where nothing tells them apart), dtype, shape and form. Kernels made with `exact=True` do
 without. The passes run on the graph of a function, and again where its cotangent has become a
-number. What nothing but a decision reads is left as NumPy computes it: a decision falls in the
-kernel as it would in Python.
-
-Where ways part, nothing is gathered along a way: what a way computes does not change when another
-is joined to it, and ways that end alike stay alike.
+number.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Collection
 
 from tracejit.ir.graph import Graph
 from tracejit.passes.addends import SUMS
@@ -20,8 +14,8 @@ from tracejit.passes.column_sums import sum_columns_first
 from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.contract import contract
-from tracejit.passes.cse import share_exchanged
-from tracejit.passes.dce import drop_dead
+from tracejit.passes.cse import EXCHANGEABLE, share_exchanged
+from tracejit.passes.driver import Pass, run_to_fixed_point
 from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
@@ -46,87 +40,35 @@ from tracejit.passes.triangles import FACTORS, take_factors_apart
 from tracejit.passes.weighted_squares import share_weights
 from tracejit.passes.windows import show_windows
 
-IMPROVEMENTS: tuple[Callable[[Graph], Graph], ...] = (
-    contract,
-    reduce_strength,
-    share_exchanged,
-    collect_like_terms,
-    sum_columns_first,
-    take_out_factors,
-    gather_factors,
-    share_weights,
-    take_sums_apart,
-    keep_edges,
-    solve_together,
-    take_factors_apart,
-    hoist_products,
-    join_sums,
-    lay_in_stretches,
-    show_windows,
-    put_long_axis_last,
-    scale_once,
-    reuse_results,
-    arrange_reductions,
-    lower,
-    select_calls,
-    spread_once,
-    lengthen_runs,
-    fold_constants,
+IMPROVEMENTS: tuple[Pass, ...] = (
+    Pass(contract, needs=("einsum",)),
+    Pass(reduce_strength),
+    Pass(share_exchanged, needs=EXCHANGEABLE),
+    Pass(collect_like_terms, needs=SUMS, along_decisions=False),
+    Pass(sum_columns_first, needs=("sum",), along_decisions=False),
+    Pass(take_out_factors, needs=SUMS, along_decisions=False),
+    Pass(gather_factors, along_decisions=False),
+    Pass(share_weights, along_decisions=False),
+    Pass(take_sums_apart, needs=("sum",), along_decisions=False),
+    Pass(keep_edges, needs=("concatenate", "add_slice"), along_decisions=False),
+    Pass(solve_together, needs=SOLVES, along_decisions=False),
+    Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
+    Pass(hoist_products, needs=(*MATRIX_PRODUCTS, *VECTOR_PRODUCTS), along_decisions=False),
+    Pass(join_sums, needs=SUMMANDS, along_decisions=False),
+    Pass(lay_in_stretches, needs=("getitem",), along_decisions=False),
+    Pass(show_windows, needs=("concatenate",), along_decisions=False),
+    Pass(put_long_axis_last, along_decisions=False),
+    Pass(scale_once, needs=("matmul",), along_decisions=False),
+    Pass(reuse_results),
+    Pass(arrange_reductions, needs=REDUCTIONS),
+    Pass(lower, needs=("sum",)),
+    Pass(select_calls),
+    Pass(spread_once, along_decisions=False),
+    Pass(lengthen_runs, along_decisions=False),
+    Pass(fold_constants),
 )
-ALONG_A_WAY = frozenset(
-    (
-        collect_like_terms,
-        sum_columns_first,
-        take_out_factors,
-        gather_factors,
-        share_weights,
-        take_sums_apart,
-        keep_edges,
-        solve_together,
-        take_factors_apart,
-        hoist_products,
-        join_sums,
-        lay_in_stretches,
-        show_windows,
-        put_long_axis_last,
-        scale_once,
-        spread_once,
-        lengthen_runs,
-    )
-)
-NEEDED: dict[Callable[[Graph], Graph], Collection[str]] = {
-    contract: ("einsum",),
-    collect_like_terms: SUMS,
-    sum_columns_first: ("sum",),
-    take_out_factors: SUMS,
-    take_sums_apart: ("sum",),
-    keep_edges: ("concatenate", "add_slice"),
-    solve_together: SOLVES,
-    take_factors_apart: FACTORS,
-    hoist_products: (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS),
-    join_sums: SUMMANDS,
-    lay_in_stretches: ("getitem",),
-    show_windows: ("concatenate",),
-    scale_once: ("matmul",),
-    arrange_reductions: REDUCTIONS,
-    lower: ("sum",),
-}
-"""Operations without any of which a pass has nothing to do."""
 
 
 def improve(graph: Graph) -> Graph:
     """`graph`, of which nobody else holds anything, after every improvement."""
-    graph.is_passing = True
-    names = {node.op.name for node in graph.nodes}
-    for each in IMPROVEMENTS:
-        if graph.branches.decisions and each in ALONG_A_WAY:
-            continue
-        if each in NEEDED and names.isdisjoint(NEEDED[each]):
-            continue
-        better = each(graph)
-        if better is not graph:
-            graph = drop_dead(better)
-            graph.is_passing = True
-            names = {node.op.name for node in graph.nodes}
-    graph.is_passing = False
-    return graph
+    return run_to_fixed_point(graph, IMPROVEMENTS)

@@ -132,7 +132,7 @@ def _is_matrix_product(node: Node) -> bool:
     return node.op.name == "matmul" and min(ndims) > 1
 
 
-def _only_read_turned(graph: Graph, kept: set[Node]) -> set[Value]:
+def _only_read_turned(graph: Graph, kept: frozenset[Node]) -> set[Value]:
     """The products of matrices that nothing reads but to swap their last two axes."""
     read = set(graph.outputs)
     turned: set[Value] = set()

@@ -11,6 +11,7 @@ IR in -> IR out:
 >>> from tracejit.ir.printer import parse_graph, print_graph
 >>> from tracejit.ops.op import OPS
 >>> from tracejit.passes.dce import drop_dead
+>>> from tracejit.support.cost_model import assuming
 >>> graph = parse_graph('''graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
 ...   a  f8[3,4] = getitem x  index=(0,)
 ...   p  f8[3,5] = matmul a w
@@ -18,7 +19,8 @@ IR in -> IR out:
 ...   q  f8[3,5] = matmul b w
 ...   z  f8[3,5] = multiply p q
 ... ''', OPS)
->>> print(print_graph(drop_dead(hoist_products(graph, steps=2))), end="")
+>>> with assuming(least_steps=2):
+...     print(print_graph(drop_dead(hoist_products(graph))), end="")
 graph f(x: f8[2,3,4], w: f8[4,5]) -> z: f8[3,5]
   p_1  f8[6,4]   = reshape x  shape=(6, 4)
   p_2  f8[6,5]   = matmul p_1 w
@@ -37,14 +39,10 @@ from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, made_by, readers_of
+from tracejit.passes.emission import emit, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 
-STEPS = 4
-STEP_OPERATIONS = 2_000_000
-JOINED_BYTES = 2**23
-COPIED = 8
-"""So many elements are copied at most to save the addition of one."""
 MATRIX_PRODUCTS = ("matmul", "dot_matrix")
 VECTOR_PRODUCTS = ("vector_matmul", "vector_dot")
 SUMMANDS = ("outer", "sum", *MATRIX_PRODUCTS)
@@ -106,18 +104,18 @@ def _is_small(node: Node) -> bool:
         return False
     if len({type.dtype for type in types}) > 1:
         return False
-    return bool(node.op.cost(*types[: len(node.operands)], **node.params) <= STEP_OPERATIONS)
+    work = node.op.cost(*types[: len(node.operands)], **node.params)
+    return bool(work <= costs().step_operations)
 
 
 # Products before the loop
 
 
-def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
+def hoist_products(graph: Graph) -> Graph:
     """`graph` with products of the steps of an array and one matrix made before the first."""
     products: dict[Hashable, dict[int, Node]] = {}
-    kept = for_decisions(graph)
     for node in graph.nodes:
-        group = _product_group(node) if node not in kept else None
+        group = _product_group(node)
         if group is not None:
             step = step_of(node.operands[0])
             assert step is not None
@@ -126,7 +124,7 @@ def hoist_products(graph: Graph, steps: int = STEPS) -> Graph:
         node
         for group in products.values()
         for node in group.values()
-        if len(group) >= steps and _is_worth_it(node, len(group))
+        if len(group) >= costs().least_steps and _is_worth_it(node, len(group))
     }
     if not hoisted:
         return graph
@@ -149,7 +147,7 @@ def _product_group(node: Node) -> Hashable:
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
         return None
     step = step_of(node.operands[0])
-    return step and (node.op.name, step.whole, step.axis, matrix, node.region, node.tapes)
+    return step and (node.op.name, step.whole, step.axis, matrix, node.region)
 
 
 def _is_worth_it(node: Node, count: int) -> bool:
@@ -157,7 +155,7 @@ def _is_worth_it(node: Node, count: int) -> bool:
     step = step_of(node.operands[0])
     assert step is not None
     length = step.whole.type.shape[step.axis]
-    return 2 * count >= length and length * bytes_of(node.results[0]) <= JOINED_BYTES
+    return 2 * count >= length and length * bytes_of(node.results[0]) <= costs().joined_bytes
 
 
 def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Value:
@@ -184,14 +182,14 @@ class LoopTerm(NamedTuple):
     axis: int = 0
 
 
-def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
+def join_sums(graph: Graph) -> Graph:
     """`graph` with sums over steps of small products, or of column sums, as one for all steps.
 
     What the steps add up is kept to the last: not where the user has something computed again so
     that less is kept.
     """
     summands = sum([node.op.name in SUMMANDS for node in graph.nodes])
-    if summands < steps or any([node.region for node in graph.nodes]):
+    if summands < costs().least_steps or any([node.region for node in graph.nodes]):
         return graph
     uses = readers_of(graph)
     partial = partial_sums(graph, uses)
@@ -203,7 +201,7 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         if node.op.name == "add" and node not in partial and not within.isdisjoint(operands):
             terms = flattened(operands, within)
-            sums = _joined_sum(new, node, [v for v in terms if v in once], steps)
+            sums = _joined_sum(new, node, [v for v in terms if v in once])
             if sums is not None:
                 total, done = sums
                 for value in terms:
@@ -221,12 +219,10 @@ def join_sums(graph: Graph, steps: int = STEPS) -> Graph:
 
 def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     """The sums of two arrays of one type that nothing reads but another such sum."""
-    kept = for_decisions(graph)
     sums = {
         node
         for node in graph.nodes
         if node.op.name == "add"
-        and node not in kept
         and all(
             value.type is node.results[0].type or isinstance(value, Constant)
             for value in node.operands
@@ -254,7 +250,7 @@ def flattened(operands: Sequence[Value], within: set[Value]) -> list[Value]:
 
 
 def _joined_sum(
-    graph: Graph, like: Node, values: Sequence[Value], steps: int
+    graph: Graph, like: Node, values: Sequence[Value]
 ) -> tuple[Value, set[Value]] | None:
     """The sum of those of `values` that are small products of the same kind, made at once, and
     which these are. The reverse pass adds what the last step gives first."""
@@ -266,7 +262,7 @@ def _joined_sum(
             groups.setdefault(kind, {})[value] = term
     found = max(groups.values(), key=len, default={})
     parts = [part for term in found.values() for part in term[:2] if part is not None]
-    if len(found) < steps or bytes_of(*parts) > JOINED_BYTES:
+    if len(found) < costs().least_steps or bytes_of(*parts) > costs().joined_bytes:
         return None
     rights = [term.right for term in found.values()]
     lefts = [term.left for term in found.values() if term.left is not None]
@@ -297,7 +293,8 @@ def _term(value: Value, region: int) -> LoopTerm | None:
         if turned is not None:
             return LoopTerm(turned.operands[0], right)
         turned = made_by(right, "transpose")
-        if turned is not None and left.type.size + right.type.size <= COPIED * value.type.size:
+        most = costs().copied_for_one * value.type.size
+        if turned is not None and left.type.size + right.type.size <= most:
             return LoopTerm(left, turned.operands[0], axis=1)
     return None
 

@@ -3,7 +3,7 @@
 `x.dot(ones)` takes a sixth of the time of `add.reduce(x)` for a few elements and half of it for
 thousands; a sum of products that nothing else reads needs no array of products at all. BLAS adds
 in another order than NumPy. It must not use threads meanwhile, for their number would show in the
-last bits: it does not up to BLAS_ELEMENTS, and above that sums are taken row by row (`vecdot`) or,
+last bits: it does not up to blas_elements, and above that sums are taken row by row (`vecdot`) or,
 where rows are short, in blocks of that many elements. What tiles go through is left to them.
 
 Products of long rows that are added up row by row, over the last axis but one, are for `einsum`,
@@ -40,34 +40,19 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions, readers_of
+from tracejit.passes.emission import emit, readers_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 
-BLAS_ELEMENTS = 8192
-"""Up to as many elements OpenBLAS adds up what it is given on one thread."""
-TILED_BYTES = 3 << 18
-"""From as many bytes on an array is gone through tile by tile, and all with as many rows."""
-STACK_ELEMENTS = 65_536
-SHORT_ROW = 32
-MANY_ROWS = 64
-LONG_ROW = 64
-WIDE_ROW = 128
-LEAST_ROWS = 32
-LEAST_PRODUCT_ROWS = 8
-LEAST_PRODUCT_ELEMENTS = 1000
-LEAST_EINSUM_ELEMENTS = 8192
 FLOATING = frozenset((np.dtype("f4"), np.dtype("f8")))
 
 
 def lower(graph: Graph) -> Graph:
     """`graph` with its sums lowered."""
     readers = readers_of(graph)
-    kept = for_decisions(graph)
     tiled = tiled_rows(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept:
-            return None
         value = _Sum(new, node, operands[0], readers[node.operands[0]] == 1, tiled).lowered()
         return None if value is None else (value,)
 
@@ -85,7 +70,7 @@ def is_tiled(value: Value) -> bool:
     type = value.type
     if type.sizes is not None or not type.shape:
         return False
-    return type.size * type.dtype.itemsize >= TILED_BYTES
+    return type.size * type.dtype.itemsize >= costs().left_to_tiles_bytes
 
 
 class _Sum:
@@ -100,6 +85,7 @@ class _Sum:
     def __init__(
         self, graph: Graph, node: Node, x: Value, is_only: bool, tiled: Container[Any]
     ) -> None:
+        self.model = costs()
         self.graph = graph
         self.node = node
         self.x = x
@@ -124,9 +110,9 @@ class _Sum:
             value = None if self.keeps else self._of_all()
         elif self.axis == (type.ndim - 1,):
             value = self._of_rows()
-        elif self.axis == (0,) and type.ndim == 2 and type.size <= BLAS_ELEMENTS:
+        elif self.axis == (0,) and type.ndim == 2 and type.size <= self.model.blas_elements:
             value = self._of_columns()
-        elif self.axis == (0,) and type.size <= BLAS_ELEMENTS:
+        elif self.axis == (0,) and type.size <= self.model.blas_elements:
             value = self._of_stack()
         elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
             value = self._of_multiples() or self._of_many_columns() or self._of_long_rows()
@@ -135,7 +121,7 @@ class _Sum:
 
     def _of_all(self) -> Value | None:
         x, size = self.x, self.x.type.size
-        if size > BLAS_ELEMENTS:
+        if size > self.model.blas_elements:
             rows = _rows_of(size)
             if self.factors is None or rows is None or not self.is_only:
                 return None
@@ -148,21 +134,22 @@ class _Sum:
     def _of_rows(self) -> Value | None:
         x, length = self.x, self.x.type.shape[-1]
         rows = x.type.size // length
-        fits = x.type.size <= BLAS_ELEMENTS
-        if length > BLAS_ELEMENTS:
+        fits = x.type.size <= self.model.blas_elements
+        if length > self.model.blas_elements:
             return None
         if self.is_only and self.spread and self._reach(-1, length):
             by_one = self._of_rows_by_one()
             return by_one or self._kept(self._emit("vecdot", *self.spread))
         block = None if fits else self._rows_at_once(rows, length)
-        is_dense = (fits or block is not None) and length < SHORT_ROW and rows > MANY_ROWS
+        is_dense = length < self.model.dense_row and rows > self.model.dense_rows
+        is_dense = is_dense and (fits or block is not None)
         if self.is_only and self.factors and not is_dense:
             return self._kept(self._emit("vecdot", *self.factors))
         if fits and x.type.ndim == 2 and self.keeps:
             return self._emit("dot_matrix", x, self._ones(length, 1))
         if fits:
             return self._kept(self._emit("dot_vector", x, self._ones(length)))
-        if length >= LONG_ROW:
+        if length >= self.model.vecdot_row:
             return self._kept(self._emit("vecdot", x, self._ones(length)))
         if block is None:
             return None
@@ -176,7 +163,8 @@ class _Sum:
         x, (rows, _) = self.x, self.x.type.shape[-2:]
         if not self._is_small_stack():
             return None
-        is_long = rows >= LEAST_PRODUCT_ROWS and x.type.size >= LEAST_PRODUCT_ELEMENTS
+        is_long = rows >= self.model.least_product_rows
+        is_long = is_long and x.type.size >= self.model.least_product_elements
         for matrix, row in (self.spread, self.spread[::-1]):
             if matrix.type.shape[-2:] != x.type.shape[-2:]:
                 continue
@@ -210,7 +198,7 @@ class _Sum:
         """Blocks of rows are added up one by one, and then their sums."""
         *stack, rows, length = self.x.type.shape
         block = self._rows_at_once(rows, length)
-        if stack and self._is_small_stack() and length < WIDE_ROW:
+        if stack and self._is_small_stack() and length < self.model.wide_row:
             block = rows
         if block is None:
             return None
@@ -243,7 +231,7 @@ class _Sum:
         type = self.x.type
         if not (self.is_only and self.factors) or type.shape[0] in self.tiled or is_tiled(self.x):
             return None
-        if type.size < LEAST_EINSUM_ELEMENTS or type.shape[-1] < WIDE_ROW:
+        if type.size < self.model.least_einsum_elements or type.shape[-1] < self.model.wide_row:
             return None
         letters = string.ascii_lowercase[: type.ndim]
         left = letters[:-2] + letters[-1]
@@ -254,9 +242,9 @@ class _Sum:
     def _is_small_stack(self) -> bool:
         """Tell if what is summed are matrices for one thread of the BLAS, without tiles."""
         type = self.x.type
-        if type.size > STACK_ELEMENTS or type.shape[0] in self.tiled:
+        if type.size > self.model.summed_stack_elements or type.shape[0] in self.tiled:
             return False
-        return type.shape[-2] * type.shape[-1] <= BLAS_ELEMENTS
+        return type.shape[-2] * type.shape[-1] <= self.model.blas_elements
 
     def _reach(self, axis: int, length: int) -> bool:
         """Tell if both factors have so many elements along an axis."""
@@ -265,15 +253,17 @@ class _Sum:
         return all(len(shape) >= -axis and shape[axis] == length for shape in shapes)
 
     def _rows_at_once(self, rows: int, length: int) -> int | None:
-        """The most of `rows` that divide them into blocks of up to BLAS_ELEMENTS; None where the
+        """The most of `rows` that divide them into blocks of up to blas_elements; None where the
         blocks would be of few rows, or nothing is gained."""
         type = self.x.type
         if type.ndim < 2 or type.shape[0] in self.tiled or is_tiled(self.x):
             return None
-        if not 1 < length < WIDE_ROW:
+        if not 1 < length < self.model.wide_row:
             return None
-        most = min(rows, BLAS_ELEMENTS // length)
-        candidates = range(most, max(LEAST_ROWS, most // 16) - 1, -1)
+        most = min(rows, self.model.blas_elements // length)
+        candidates = range(
+            most, max(self.model.least_block_rows, most // self.model.block_divisors) - 1, -1
+        )
         return next((block for block in candidates if not rows % block), None)
 
     def _kept(self, value: Value) -> Value:
@@ -283,7 +273,7 @@ class _Sum:
     def _factors(self) -> tuple[Value, Value] | None:
         """The arrays whose product is summed, made in the same part of the function."""
         made, node = self.x.node, self.node
-        if made is None or made.region != node.region or made.tapes != node.tapes:
+        if made is None or made.region != node.region:
             return None
         if made.segment != node.segment:
             return None
@@ -311,11 +301,12 @@ class _Sum:
 
 
 def _rows_of(size: int) -> tuple[int, int] | None:
-    """The shape with the longest rows up to BLAS_ELEMENTS that `size` elements have; None where
+    """The shape with the longest rows up to blas_elements that `size` elements have; None where
     there are no long ones.
 
     >>> _rows_of(1_000_000), _rows_of(10_007)
     ((125, 8000), None)
     """
-    lengths = range(BLAS_ELEMENTS, BLAS_ELEMENTS // 16, -1)
+    most = costs().blas_elements
+    lengths = range(most, most // costs().block_divisors, -1)
     return next(((size // length, length) for length in lengths if not size % length), None)

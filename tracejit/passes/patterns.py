@@ -34,7 +34,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, number_of, readers_of
+from tracejit.passes.emission import emit, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 
 OPERATORS = {
@@ -433,11 +433,8 @@ def apply_patterns(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
             by_root[pattern.root].append(pattern)
     if not by_root:
         return graph
-    kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node in kept:
-            return None
         for pattern in by_root[node.op.name]:
             value = pattern(new, node, operands, around)
             if value is not None:

@@ -63,7 +63,8 @@ def rebuild(
         operands = node.operands
         if known and not known.keys().isdisjoint(operands):
             operands = replace_values(operands, known)
-        results = rewrite(new, node, operands) if ops is None or node.op.name in ops else None
+        is_open = (ops is None or node.op.name in ops) and node not in graph.protected
+        results = rewrite(new, node, operands) if is_open else None
         if results is None:
             results = new.take(node, operands).results
         elif results is not node.results:

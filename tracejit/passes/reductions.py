@@ -31,8 +31,9 @@ from collections.abc import Sequence
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import Shape
 from tracejit.passes.emission import emit, for_decisions
-from tracejit.passes.lower import BLAS_ELEMENTS, FLOATING, TILED_BYTES, is_tiled
+from tracejit.passes.lower import FLOATING, is_tiled
 from tracejit.passes.rebuild import rebuild
+from tracejit.support.cost_model import costs
 
 REDUCTIONS = ("sum", "max", "min")
 SHORT_ROW = 20
@@ -68,7 +69,7 @@ def _is_open(node: Node, x: Value) -> bool:
     type = x.type
     if type.sizes is not None or not type.shape or type.dtype not in FLOATING:
         return False
-    if type.size < LEAST_ELEMENTS or type.estimated_bytes >= TILED_BYTES:
+    if type.size < LEAST_ELEMENTS or type.estimated_bytes >= costs().left_to_tiles_bytes:
         return False
     if x.node is not None and x.node.op.alias is not None and x.node.op.name != "reshape":
         return False
@@ -78,7 +79,7 @@ def _is_open(node: Node, x: Value) -> bool:
 def _over_one_axis(graph: Graph, node: Node, x: Value) -> Value | None:
     """A sum over several neighbouring axes as one over a single axis."""
     axis, shape = sorted(node.params["axis"]), x.type.shape
-    if not 1 < len(axis) < len(shape) or x.type.size <= BLAS_ELEMENTS:
+    if not 1 < len(axis) < len(shape) or x.type.size <= costs().blas_elements:
         return None
     first, last = axis[0], axis[-1] + 1
     if axis != list(range(first, last)):

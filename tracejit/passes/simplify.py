@@ -33,9 +33,10 @@ from typing import Any
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import FOLD_ELEMENTS, Rule, emit, fold, made_by
+from tracejit.passes.emission import Rule, emit, fold, made_by
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.rewrites import EXACT, SIGN_OF_NAN
+from tracejit.support.cost_model import costs
 
 PRODUCTS = (
     "matmul",
@@ -122,7 +123,7 @@ def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
 def _one_number_of(graph: Graph, constant: Constant) -> Value | None:
     """The number that a small constant array holds everywhere."""
     data = constant.data
-    if constant.type.form != "array" or not 0 < data.size <= FOLD_ELEMENTS:
+    if constant.type.form != "array" or not 0 < data.size <= costs().folded_elements:
         return None
     number = data.reshape(-1)[0]
     if data.tobytes() != number.tobytes() * data.size:
@@ -156,7 +157,7 @@ def _no_change(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
 
 def _small_directions(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """The unit directions of a few numbers are a constant."""
-    if node.results[0].type.size > FOLD_ELEMENTS:
+    if node.results[0].type.size > costs().folded_elements:
         return None
     return graph.constant(node.op.evaluate(**node.params))
 

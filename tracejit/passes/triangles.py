@@ -37,7 +37,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by
+from tracejit.passes.emission import emit, is_real, made_by
 from tracejit.passes.rebuild import rebuild
 
 FACTORS = ("cholesky", "cholesky_upper")
@@ -50,10 +50,9 @@ DEEPEST = 6
 
 def take_factors_apart(graph: Graph) -> Graph:
     """`graph` with gradients of Cholesky factors without products that can be spared."""
-    kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        value = None if node in kept else _product_with_inverse(new, node, operands)
+        value = _product_with_inverse(new, node, operands)
         return None if value is None or value.type is not node.results[0].type else (value,)
 
     return rebuild(graph, rewrite, ops=("matmul",))

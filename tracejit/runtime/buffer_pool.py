@@ -20,20 +20,20 @@ from typing import Any
 
 import numpy as np
 
-LEAST_BYTES = 1 << 25
-KEPT = 4
+from tracejit.support.cost_model import costs
 
 
 def recycled_empty() -> Callable[..., np.ndarray]:
     """An `np.empty` of its own memory: of its last few arrays, those that nobody holds."""
-    kept: deque[np.ndarray] = deque(maxlen=KEPT)
+    least = costs().pooled_bytes
+    kept: deque[np.ndarray] = deque(maxlen=costs().pooled_arrays)
 
     def empty(shape: Any, dtype: Any = float) -> np.ndarray:
         unheld = [np.empty(0)]
         array = _unheld((*unheld, *kept), shape, np.dtype(dtype))
         if array is None:
             array = np.empty(shape, dtype)
-            if array.nbytes >= LEAST_BYTES:
+            if array.nbytes >= least:
                 kept.append(array)
         return array
 

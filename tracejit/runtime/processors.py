@@ -12,13 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tracejit.support.cost_model import costs
 from tracejit.support.errors import fail
 from tracejit.trace import places
 
 VARIABLE = "TRACEJIT_THREADS"
 
-# More were not measured. Threads share Python's lock between any two operations, and the memory.
-MOST = 2
 
 _GROUPS = Path("/proc/self/cgroup")
 _MOUNTED = Path("/sys/fs/cgroup")
@@ -45,7 +44,7 @@ def default_threads() -> int:
         if not is_number_of_threads(number):
             raise fail("threads", places.here(), given=f"{VARIABLE}={asked}")
         return number
-    return min(MOST, processors(), open_mp_threads())
+    return min(costs().most_threads, processors(), open_mp_threads())
 
 
 def processors() -> int:
@@ -63,7 +62,7 @@ def open_mp_threads() -> int:
     words = os.environ.get("OMP_NUM_THREADS", "").split(",")
     with suppress(ValueError):
         return max(1, int(words[0]))
-    return MOST
+    return costs().most_threads
 
 
 def processor_quota(groups: Path, mounted: Path) -> float | None:

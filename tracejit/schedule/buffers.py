@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tracejit.ir.graph import Constant, Node, Value
-from tracejit.schedule.inline import FLATTENING, INLINE_BELOW
+from tracejit.ops.complex import sign
+from tracejit.support.cost_model import costs
 
-APART = ("sign",)
+APART = sign
 """What takes NumPy eight times as long over what it reads: compilers make branches of the loop."""
 
 
@@ -86,7 +87,7 @@ def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bo
     does."""
     while value is not root and value.node not in overwrites:
         assert value.node is not None
-        if value.node.op.name not in FLATTENING:
+        if value.node.op.elements != "reshaped":
             return False
         value = value.node.operands[0]
     return True
@@ -94,10 +95,10 @@ def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bo
 
 def _may_overwrite(node: Node) -> bool:
     """Tell if a statement writes into a buffer where there is one: not for small arrays."""
-    if not node.op.inplace or len(node.results) != 1 or node.op.name in APART:
+    if not node.op.inplace or len(node.results) != 1 or node.op is APART:
         return False
     type = node.results[0].type
-    is_large = type.form == "array" and type.estimated_size >= INLINE_BELOW
+    is_large = type.form == "array" and type.estimated_size >= costs().inline_elements
     return is_large or (type.form == "array" and node.op.statements is not None)
 
 
@@ -120,7 +121,7 @@ def shared_results(storages: Storages, results: Sequence[Value], kept: Sequence[
 def _is_strided_view(value: Value) -> bool:
     """Tell if `value` shows only a part of its storage, or in another order."""
     while value.node is not None and value.node.op.alias is not None:
-        if value.node.op.name not in FLATTENING:
+        if value.node.op.elements != "reshaped":
             return True
         value = value.node.operands[value.node.op.alias]
     return False

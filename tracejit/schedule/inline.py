@@ -1,12 +1,11 @@
 """Which nodes are written inside the expression that uses them.
 
 A value is inlined when exactly one statement uses it, once, and it is small or only a view: below
-INLINE_BELOW elements an expression costs what statements in place cost (within 5 %, measured at 24
-and 256 elements), and reads better. A larger one is inlined in the statement that follows, where
-no buffer is updated in place on the way. What the user named keeps its line, and so does what is
-read of an array that is updated before the statement, an array that is updated itself, and one in
-another shape that is updated in that shape. Views of a named value may be repeated: `w.T` twice is
-two cheap views.
+inline_elements an expression costs what statements in place cost, and reads better. A larger one is
+inlined in the statement that follows, where no buffer is updated in place on the way. What the user
+named keeps its line, and so does what is read of an array that is updated before the statement, an
+array that is updated itself, and one in another shape that is updated in that shape. Views of a
+named value may be repeated: `w.T` twice is two cheap views.
 """
 
 from __future__ import annotations
@@ -17,13 +16,10 @@ from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.shapes import transpose
 from tracejit.ops.weak import SIZE
 from tracejit.schedule.liveness import read_values
-
-INLINE_BELOW = 256
-EXPRESSION_OPS = 6
-VIEW_USES = 3
-FLATTENING = frozenset(("reshape", "expand_dims", "squeeze", "ravel"))
+from tracejit.support.cost_model import costs
 
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
@@ -44,7 +40,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             continue
         if not _may_be_inlined(node) or value in returned:
             continue
-        if value in updates and (node.op.name in FLATTENING or _is_updated(node, user[value])):
+        if value in updates and (node.op.elements == "reshaped" or _is_updated(node, user[value])):
             continue
         if (
             updates
@@ -53,12 +49,12 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
         ):
             continue
         if _is_view_of_name(node, inlined):
-            is_chosen = uses[value] <= VIEW_USES
+            is_chosen = uses[value] <= costs().view_uses
         else:
             is_chosen = uses[value] == 1 and (
                 node.op.alias is not None or _is_small(node) or _ends_line(node, user[value])
             )
-        if is_chosen and _operations(node, inlined) <= EXPRESSION_OPS:
+        if is_chosen and _operations(node, inlined) <= costs().expression_operations:
             inlined.add(node)
     return inlined
 
@@ -88,7 +84,7 @@ def inlined_in_the_next(
             continue
         operations = _operations(node, inlined) + _operations(following, inlined)
         reads = list(read_values(following, inlined))
-        if operations <= EXPRESSION_OPS and reads.count(value) == 1:
+        if operations <= costs().expression_operations and reads.count(value) == 1:
             inlined.add(node)
     return inlined
 
@@ -124,15 +120,16 @@ def _operations(node: Node, inlined: set[Node]) -> int:
 
 
 def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
-    return node.op.name == "transpose" and node.operands[0].node not in inlined
+    return node.op is transpose and node.operands[0].node not in inlined
 
 
 def _ends_line(node: Node, user: Node) -> bool:
     """Tell if a reduction to a small result is used in the same statement of the user's."""
-    return node.results[0].type.estimated_size < INLINE_BELOW and node.where == user.where
+    is_small = node.results[0].type.estimated_size < costs().inline_elements
+    return is_small and node.where == user.where
 
 
 def _is_small(node: Node) -> bool:
-    """Tell if no array of INLINE_BELOW elements or more is made or read."""
+    """Tell if no array of inline_elements or more is made or read."""
     arrays = [v for v in (*node.operands, *node.results) if not isinstance(v, Constant)]
-    return max([value.type.estimated_size for value in arrays], default=0) < INLINE_BELOW
+    return max([value.type.estimated_size for value in arrays], default=0) < costs().inline_elements

@@ -15,17 +15,13 @@ from typing import Any, NamedTuple
 
 from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Node, Value
-from tracejit.ops.indexing import FULL
+from tracejit.ops.indexing import FULL, getitem, take_at
+from tracejit.ops.joining import concatenate, stack
+from tracejit.ops.op import Op
+from tracejit.ops.products import dot_in_rows
+from tracejit.ops.shapes import expand_dims, squeeze, transpose
 from tracejit.schedule.blas_policy import product_of
-
-TOTALS = {"sum": "add", "max": "maximum", "min": "minimum"}
-"""The ufunc that combines what a reduction over all rows gives for each part; products add."""
-WITHIN_ROWS = frozenset((*TOTALS, "prod", "any", "all"))
-LARGEST_FACTOR = 32
-"""With so many multiplications for each element that is read or made, a product is left to the
-BLAS."""
-LONGEST_VECTOR = 32
-"""So are products of vectors and longer rows that are nothing but read."""
+from tracejit.support.cost_model import costs
 
 
 class Tiled(NamedTuple):
@@ -56,9 +52,9 @@ class TileAxes:
         """What a node makes of rows, if it can go through them in parts."""
         if node.region or node.op.effect or len(node.results) != 1:
             return None
-        if node.op.batch == "elementwise":
+        if node.op.elementwise:
             return self._elementwise(node)
-        rule = RULES.get(node.op.name)
+        rule = _rule_of(node.op)
         return rule(self, node) if rule is not None else None
 
     def _elementwise(self, node: Node) -> Tiled | None:
@@ -96,7 +92,9 @@ class TileAxes:
             return None
         place = axis + value.type.ndim
         if place in axes:
-            return self._cut(False, node, [axis]) if node.op.name in TOTALS else None
+            # A product of parts may overflow where that of all elements does not.
+            may_be_parts = node.op.reduces != "multiply" and node.results[0].type.is_inexact
+            return self._cut(False, node, [axis]) if may_be_parts else None
         after = 0 if node.params.get("keepdims") else sum(other > place for other in axes)
         return self._rows_of(node, axis + after, [axis])
 
@@ -203,8 +201,10 @@ class TileAxes:
         types = [value.type for value in (*node.operands, *node.results)]
         if min(type.ndim for type in types[:2]) == 1:
             wide = max(node.operands, key=attrgetter("type.estimated_size"))
-            return is_computed(wide) or product.multiplications <= LONGEST_VECTOR * self._count
-        return product.multiplications <= LARGEST_FACTOR * sum(one.estimated_size for one in types)
+            most = costs().tiled_row_multiplications * self._count
+            return is_computed(wide) or product.multiplications <= most
+        elements = sum(one.estimated_size for one in types)
+        return product.multiplications <= costs().tiled_multiplications * elements
 
     def _outer(self, node: Node) -> Tiled | None:
         """Each element of one vector times all of the other."""
@@ -232,24 +232,34 @@ def is_computed(value: Value) -> bool:
 
 
 def ufunc_of(total: Node) -> str:
-    """The ufunc that combines the parts of a total."""
-    return TOTALS.get(total.op.name, "add")
+    """The ufunc that combines the parts of a total: those of products are added."""
+    return total.op.reduces or "add"
 
 
-RULES: dict[str, Callable[[TileAxes, Node], Tiled | None]] = {
-    **dict.fromkeys(WITHIN_ROWS, TileAxes._reduction),
-    **dict.fromkeys(("astype", "ascontiguousarray", "copy"), TileAxes._in_place),
-    **dict.fromkeys(("matmul", "dot_matrix"), TileAxes._matrices),
-    **dict.fromkeys(("matmul_vector", "dot_vector"), TileAxes._matrix_vector),
-    **dict.fromkeys(("vector_matmul", "vector_dot"), TileAxes._vector_matrix),
-    **dict.fromkeys(("vecdot", "vectors_matmul", "dot"), TileAxes._vectors),
+CutRule = Callable[[TileAxes, Node], Tiled | None]
+PRODUCTS: dict[str, CutRule] = {
+    "matrices": TileAxes._matrices,
+    "matrix_vector": TileAxes._matrix_vector,
+    "vector_matrix": TileAxes._vector_matrix,
+    "vectors": TileAxes._vectors,
     "outer": TileAxes._outer,
-    "transpose": TileAxes._transposed,
-    "expand_dims": TileAxes._expanded,
-    "squeeze": TileAxes._squeezed,
-    "getitem": TileAxes._part,
-    "take_at": TileAxes._gathered,
-    "concatenate": TileAxes._joined,
-    "stack": TileAxes._stacked,
-    "dot_in_rows": TileAxes._all_products,
 }
+RULES: dict[Op, CutRule] = {
+    transpose: TileAxes._transposed,
+    expand_dims: TileAxes._expanded,
+    squeeze: TileAxes._squeezed,
+    getitem: TileAxes._part,
+    take_at: TileAxes._gathered,
+    concatenate: TileAxes._joined,
+    stack: TileAxes._stacked,
+    dot_in_rows: TileAxes._all_products,
+}
+
+
+def _rule_of(op: Op) -> CutRule | None:
+    """How an operation that is not elementwise treats rows."""
+    if op.product is not None:
+        return PRODUCTS[op.product]
+    if op.reduces is not None:
+        return TileAxes._reduction
+    return TileAxes._in_place if op.elements == "same" else RULES.get(op)

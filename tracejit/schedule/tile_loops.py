@@ -15,15 +15,16 @@ import numpy as np
 from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import multiply
 from tracejit.ops.op import OPS, Op
+from tracejit.ops.products import dot_in_rows, dot_vector, vecdot
 from tracejit.passes.rewrites import DOTS
 from tracejit.schedule.tile_axes import TileAxes, Tiled
+from tracejit.support.cost_model import costs
 
-SHORT_ROW = 128
-SHORT_PRODUCT = 8
-"""Up to so many numbers in a row, all rows are multiplied before they are added up."""
-MATRIX_PRODUCTS = {dot: name for name, dot in DOTS.items()}
-SUMMING = ("vecdot", "dot", "dot_vector", "vector_dot", "vectors_matmul", "matmul_vector")
+SUMMING = ("vectors", "matrix_vector", "vector_matrix")
+MATMULS = {dot: OPS[name] for name, dot in DOTS.items()}
 
 
 SUM_OF_ROWS = Op(
@@ -131,15 +132,15 @@ class TileLoopBody:
         op, params = node.op, node.params
         if ones is not None:
             axis = max(operands[0].type.ndim - (2 if ones is node.operands[0] else 1), 0)
-            op, params = OPS["sum"], {"axis": (axis,)}
-        elif op.name == "dot_in_rows":
+            op, params = reductions.sum, {"axis": (axis,)}
+        elif op is dot_in_rows:
             params = {"rows": self._in_units(node)}
-        elif op.name in MATRIX_PRODUCTS and self._may_be_one:
-            op = OPS[MATRIX_PRODUCTS[op.name]]  # dot scales by what has one element
-        if op.name == "sum" and not cut.makes_rows and _are_short(operands[0].type, params):
+        elif op in MATMULS and self._may_be_one:
+            op = MATMULS[op]  # dot scales by what has one element
+        if op is reductions.sum and not cut.makes_rows and _are_short(operands[0].type, params):
             op, params = SUM_OF_ROWS, {}
             operands = (self._ones(self._step, operands[0].type), *operands)
-        if op.name == "vecdot" and cut.makes_rows:
+        if op is vecdot and cut.makes_rows:
             op, operands = self._products_of_rows(node, operands)
         made = self._applied(op, operands, params, node)
         for old, new in zip(node.results, made.results, strict=True):
@@ -156,11 +157,13 @@ class TileLoopBody:
         if not is_plain or (length if type(length) is int else length.least()) < 2:
             return node.op, operands
         if second.type.ndim == 1 and second.type.dtype == first.type.dtype:
-            return OPS["dot_vector"], (first, second)
-        if first.type is not second.type or type(length) is not int or length > SHORT_PRODUCT:
+            return dot_vector, (first, second)
+        if first.type is not second.type or type(length) is not int:
             return node.op, operands
-        product = self._applied(OPS["multiply"], operands, {}, node).results[0]
-        return OPS["dot_vector"], (product, self._ones(length, first.type))
+        if length > costs().short_product_row:
+            return node.op, operands
+        product = self._applied(multiply, operands, {}, node).results[0]
+        return dot_vector, (product, self._ones(length, first.type))
 
     def _applied(
         self, op: Op, operands: tuple[Value, ...], params: dict[str, Any], node: Node
@@ -183,13 +186,13 @@ class TileLoopBody:
 def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
     """Tell if the sum of short rows is wanted: NumPy adds them up one by one."""
     is_plain = params == {"axis": (0,)} and type.ndim == 2 and type.dtype.kind == "f"
-    return is_plain and type.estimated_size <= SHORT_ROW * estimated(type.shape[:1])
+    return is_plain and type.estimated_size <= costs().summed_tile_row * estimated(type.shape[:1])
 
 
 def ones_of(node: Node, cut: Tiled) -> Value | None:
     """The vector of ones by which a total is a product, where it is written as a sum in a tile: the
     last has fewer rows."""
-    if cut.makes_rows or node.op.name not in SUMMING:
+    if cut.makes_rows or node.op.product not in SUMMING:
         return None
     found = [value for value in node.operands if is_ones(value) and value.type.ndim == 1]
     return found[0] if found else None

@@ -7,14 +7,14 @@ Sums over all rows are added tile by tile. A *sweep* is such a chain with everyt
 when it begins; what needs a sum over all rows waits for the next sweep. Where only sums lie between
 forward and backward they are one sweep. Rows lie along the axis that lets most be done in one.
 
-The size of a tile is fixed: TILE_BYTES of all that is there at once, but no less of an array than
-LEAST_TILE_BYTES, and so that no single row is left for the last. So the order of every sum is,
+The size of a tile is fixed: tile_bytes of all that is there at once, but no less of an array than
+least_tile_bytes, and so that no single row is left for the last. So the order of every sum is,
 whoever runs the tiles.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
@@ -25,25 +25,13 @@ from tracejit.ir.dims import estimated, key_of
 from tracejit.ir.graph import STRAIGHT, Branches, Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
-from tracejit.ops.indexing import FULL
+from tracejit.ops.indexing import FULL, put_slice
+from tracejit.ops.products import dot_in_rows
 from tracejit.passes.dce import needed_nodes
-from tracejit.passes.lower import TILED_BYTES
 from tracejit.schedule.blas_policy import cost_of, is_for_one_blas_thread
 from tracejit.schedule.tile_axes import TileAxes, Tiled, ufunc_of
 from tracejit.schedule.tile_loops import TILES, TileLoop, TileLoopBody, ones_of
-
-TILE_BYTES = 6 << 20
-LEAST_BYTES = TILED_BYTES
-LEAST_OPERATIONS = 4
-LEAST_TILE_BYTES = 1 << 18
-"""So much of the widest array at least: threads with shorter operations get in each other's way."""
-ARRAYS_AT_ONCE = 8
-"""So many are thought to be there at once before it is known."""
-MANY_TILES = 8
-LEAST_RUN = 128
-"""So many elements of a tile at least are next to each other."""
-LEAST_COST = 1_000_000
-"""What a sweep must come to, in elements of a plain operation, for the tiles to pay."""
+from tracejit.support.cost_model import costs
 
 
 class Tiling:
@@ -86,18 +74,19 @@ class Tiling:
 def _lengths(nodes: Iterable[Node]) -> list[Any]:
     """The numbers of rows of what is computed elementwise in large arrays: of the axes along which
     a tile can be a part of one, in runs that are long enough; of the first where there is none."""
+    model = costs()
     first: dict[Any, Any] = {}
     long: dict[Any, Any] = {}
     for node in nodes:
-        for type in [value.type for value in node.results if node.op.batch == "elementwise"]:
-            if not type.shape or type.estimated_bytes < LEAST_BYTES:
+        for type in [value.type for value in node.results if node.op.elementwise]:
+            if not type.shape or type.estimated_bytes < model.tiled_bytes:
                 continue
             first.setdefault(key_of(type.shape[0]), type.shape[0])
             for axis, size in enumerate(type.shape):
-                bytes_at_once = ARRAYS_AT_ONCE * max(type.estimated_bytes, 1)
-                step = estimated((size,)) * TILE_BYTES // bytes_at_once
+                bytes_at_once = model.arrays_at_once * max(type.estimated_bytes, 1)
+                step = estimated((size,)) * model.tile_bytes // bytes_at_once
                 run = step * estimated(type.shape[axis + 1 :])
-                if step and (not axis or run >= LEAST_RUN):
+                if step and (not axis or run >= model.least_tile_run):
                     long.setdefault(key_of(size), size)
     return list((long or first).values())
 
@@ -184,12 +173,12 @@ class _TileLoops:
 
     # What is replaced
 
-    def heaviest(self) -> int:
+    def heaviest(self) -> float:
         """The work of the sweep in which most is done."""
-        work: Counter[int] = Counter()
+        work: dict[int, float] = defaultdict(float)
         for node in self.cut:
             work[self.levels[node]] += cost_of(node, self._widest(node))
-        return max(work.values(), default=0)
+        return max(work.values(), default=0.0)
 
     def replaced(self, sweeps: dict[Hashable, TileLoop]) -> list[Node]:
         """The nodes, a TILES node for each sweep that pays, which joins `sweeps` by its form."""
@@ -211,10 +200,11 @@ class _TileLoops:
         return in_order(self.nodes, taken) if taken else self.nodes
 
     def _pays(self, chain: Sequence[Node]) -> bool:
-        wide = [node for node in chain if self._widest(node).estimated_bytes >= LEAST_BYTES]
+        model = costs()
+        wide = [node for node in chain if self._widest(node).estimated_bytes >= model.tiled_bytes]
         return (
-            len(wide) >= LEAST_OPERATIONS
-            and sum(cost_of(node, self._widest(node)) for node in wide) >= LEAST_COST
+            len(wide) >= model.least_tiled_operations
+            and sum(cost_of(node, self._widest(node)) for node in wide) >= model.least_tiled_work
         )
 
     def _widest(self, node: Node) -> ArrayType:
@@ -285,16 +275,17 @@ class _TileLoops:
     def _step(self, chain: Sequence[Node]) -> tuple[int, int]:
         """The rows of a tile, and of how many they are a multiple. Few tiles are an even number,
         for two threads."""
+        model = costs()
         widest = max(self._row_bytes(self._widest_value(node)) for node in chain)
         row = self._row_bytes_at_once(chain)
-        step = max(TILE_BYTES // row, LEAST_TILE_BYTES // widest, 1)
+        step = max(model.tile_bytes // row, model.least_tile_bytes // widest, 1)
         unit = _unit(chain, step)
         step -= step % unit
         rows = estimated((self.rows,))
         count = -(-rows // step)
-        if TILE_BYTES // 2 < rows * row and count < MANY_TILES:
+        if model.tile_bytes // 2 < rows * row and count < model.many_tiles:
             count += count % 2
-            if count == 2 and rows * widest >= 8 * LEAST_TILE_BYTES:
+            if count == 2 and rows * widest >= 2 * model.halved_tile_bytes:
                 count = 4  # two threads with half of everything each hold all at once
             step = -(-rows // count)
         step += -step % unit
@@ -338,7 +329,7 @@ class _TileLoops:
         if value in self.returned or len(self.readers[value]) != 1 or self._axis(value):
             return None
         (node,) = self.readers[value]
-        if node.op.name != "put_slice" or len(node.operands) > 1 or node.region:
+        if node.op is not put_slice or len(node.operands) > 1 or node.region:
             return None
         first, *others = node.params["index"]
         is_part = type(first) is tuple and first[3] is None and all(one == FULL for one in others)
@@ -389,6 +380,6 @@ def _unit(chain: Iterable[Node], step: int) -> int:
     lengths = {
         node.params["rows"][1]
         for node in chain
-        if node.op.name == "dot_in_rows" and node.operands[0].type.ndim == 1 and node.params["rows"]
+        if node.op is dot_in_rows and node.operands[0].type.ndim == 1 and node.params["rows"]
     }
     return min(lengths) if len(lengths) == 1 and max(lengths) <= step else 1

@@ -16,22 +16,14 @@ import numpy as np
 
 from tracejit.ir.graph import Value
 from tracejit.ir.types import Shape
+from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import IDENTITY
 from tracejit.ops.op import Op
+from tracejit.ops.shapes import copy
 from tracejit.ops.updates import set_item
 from tracejit.support.errors import fail
 
 COPY_FIRST = "write into a copy: x = x.copy()."
-CERTAIN = frozenset(("getitem", "transpose", "squeeze", "expand_dims", "sliding_window_view"))
-READ_ONLY = frozenset(("broadcast_to", "diagonal", "sliding_window_view"))
-IN_ORDER = frozenset(("ravel", "ascontiguousarray"))  # what they answer is
-PARTS = frozenset(("real", "imag"))
-SAME_LAYOUT = frozenset(
-    (
-        "copy", "reshape", "squeeze", "expand_dims", "set_item", "add_item", "subtract_item",
-        "astype", "identity",
-    )
-)  # fmt: skip
 
 
 class Owner(Protocol):
@@ -139,12 +131,11 @@ class View:
 
     def within_base(self, tensor: Any, value: Value, call: str) -> Any:
         """The base with `value` in the place of `tensor`."""
-        name = self.op.name
-        if name in READ_ONLY:
+        if self.op.view == "read-only":
             raise ValueError("assignment destination is read-only")
         self._check_shared(tensor, call)
         new, base = type(tensor)(value, tensor._recording), self.base
-        if name == "getitem":
+        if self.op is getitem:
             return set_item(base, *self.rest, new, unique=True, **self.params)
         rule = self.op.vjp_rule(0)
         assert rule is not None
@@ -167,16 +158,16 @@ class View:
 
     def shows(self, base: Any, index: Any) -> bool:
         """Tell if this is base[index], as base is now."""
-        if self.op.name != "getitem" or self.base is not base or self.rest:
+        if self.op is not getitem or self.base is not base or self.rest:
             return False
         return base._value is self.seen and self.params["index"] == index
 
     def _check_shared(self, tensor: Any, call: str) -> None:
         """Refuse where NumPy answers a view or a copy, whichever the layout of memory allows."""
         name, held = self.op.name, tensor._held
-        if name in PARTS:
+        if self.op.view == "parts":
             target, fix = f"the .{name} of an array", "write the complex numbers themselves."
-        elif name in CERTAIN or self._surely_shares(held):
+        elif self.op.view is not None or self._surely_shares(held):
             return
         else:
             target = f"what {name} answers: a view or a copy, as the layout of memory has it"
@@ -188,7 +179,7 @@ class View:
         """Tell if the array of `held` surely lies in the memory of the base's."""
         if held.data is not None and self.seen.data is not None:
             return np.may_share_memory(held.data, self.seen.data)
-        splits = self.op.name not in IN_ORDER and only_splits(self.seen.type.shape, held.type.shape)
+        splits = self.op.order != "C" and only_splits(self.seen.type.shape, held.type.shape)
         return splits or lies_in_order(self.base)
 
 
@@ -233,7 +224,7 @@ def lies_in_order(tensor: Any) -> bool:
     """Tell if the array that is `tensor` surely lies in memory in C order, without gaps: writing to
     it does not move it."""
     shown = [tensor]
-    while type(owner := shown[-1]._owner) is View and owner.op.name in SAME_LAYOUT:
+    while type(owner := shown[-1]._owner) is View and owner.op.order == "kept":
         shown.append(owner.base)
     if type(owner) is Written:
         shown.pop()
@@ -271,12 +262,12 @@ def _is_in_order(value: Value, recording: Any) -> bool:
                 recording.out_of_order.add(value)
                 return False
             continue
-        name, params = one.node.op.name, one.node.params
-        if name in ("full", "full_of", *IN_ORDER) or (name == "copy" and params["order"] == "C"):
+        op = one.node.op
+        if op.order == "C" or (op is copy and one.node.params["order"] == "C"):
             continue
-        if name in SAME_LAYOUT:
+        if op.order == "kept":
             following = one.node.operands[:1]
-        elif one.node.op.batch == "elementwise":
+        elif op.elementwise:
             following = tuple(x for x in one.node.operands if x.type.ndim == one.type.ndim)
         else:
             following = ()

@@ -1,44 +1,36 @@
-"""What shares memory is what shares memory in NumPy: for every sample of every operation, a result
-is an argument, or a view of one, exactly where NumPy's result lies in the argument's memory."""
+"""What shares memory is what shares memory in NumPy: a result is an argument, or a view of one,
+exactly where NumPy's result lies in the argument's memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
 
 import tracejit as tj
 from tests.interpret import run
+from tests.ops.cases import Case
 from tests.ops.program import is_input, quiet
-from tests.ops.test_table import CASES, Case, each
+from tests.ops.properties.registry import sample_property
 from tracejit.ir.types import type_of
 from tracejit.trace.memory import Sealed, View
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import flatten, unflatten
 
-pytestmark = pytest.mark.usefixtures("no_files")
-
 
 def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array."""
     return type(leaf) is np.ndarray
-
-
-def arrays_among(leaves: Any) -> list[int]:
-    return [number for number, leaf in enumerate(leaves) if is_array(leaf)]
 
 
 INTEGERS = np.arange(3)
 # In NumPy 2.2, np.round answers an array of integers itself; here it is a copy.
 KNOWN = ("round", "rint") if np.round(INTEGERS) is INTEGERS else ()
-with_arrays = each(
-    [
-        case
-        for case in CASES
-        if any(map(is_array, flatten(case.sample.args)[0])) and case.sample.op not in KNOWN
-    ],
-    every=4,
-)
+
+
+def with_arrays(case: Case) -> bool:
+    """Whether a sample has an array among its arguments."""
+    return any(map(is_array, flatten(case.sample.args)[0])) and case.sample.op not in KNOWN
 
 
 def root_of(tensor: Any) -> tuple[Any, bool]:
@@ -81,8 +73,8 @@ def check(found: list[Any], given: list[Any], case: Case) -> None:
                     assert mine is not other or not numpys.size, "NumPy's results are apart"
 
 
-@with_arrays
-def test_eager_results_share_what_numpys_share(case: Case) -> None:
+@sample_property(with_arrays, every=4)
+def eager_results_share_what_numpys_share(case: Case) -> None:
     leaves, structure = flatten(case.sample.args)
     given = [tj.constant(leaf) if is_array(leaf) else leaf for leaf in leaves]
     with quiet():
@@ -90,8 +82,8 @@ def test_eager_results_share_what_numpys_share(case: Case) -> None:
     check(found, given, case)
 
 
-@with_arrays
-def test_recorded_results_share_what_numpys_share(case: Case) -> None:
+@sample_property(with_arrays, every=4)
+def recorded_results_share_what_numpys_share(case: Case) -> None:
     leaves = flatten(case.sample.args)[0]
     with quiet():
         started = run(case.sample.call, *case.sample.args, name="sample")

@@ -1,0 +1,247 @@
+"""The cost model: every figure by which a pass, the schedule or the code generator chooses.
+
+`costs()` is the model in force. Its fields are the thresholds, in sections: the annotation of a
+field is its unit, the docstring below it says what it decides, and the docstring of the section how
+its figures were found: measured, known, chosen, or derived. A threshold that follows from others is
+a property, or computed where it stands.
+
+Figures are those of the machine in docs/performance.md, whatever machine runs: the text of a module
+does not depend on where it was made, and the model is part of a kernel's key.
+
+Sections of passes stand here, those of what comes after them in `code_costs.py`. To add a
+threshold, add a field to the section of its pass, or a section to the bases of `CostModel`. A pass
+reads `costs()` while it runs, not at import. Tests choose other figures for small arrays:
+
+>>> with assuming(tile_bytes=320):
+...     costs().tile_bytes
+320
+>>> costs().tile_bytes == 6 << 20
+True
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Any
+
+from tracejit.support.code_costs import (
+    Additions,
+    BlasThreads,
+    Bodies,
+    Bytes,
+    Count,
+    Elements,
+    Inlining,
+    Libraries,
+    Memory,
+    Nanoseconds,
+    Rows,
+    Scalars,
+    Tiles,
+    Work,
+)
+
+
+class Sums:
+    """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
+    numbers: docs/performance.md, "Forms of sums and numbers" and "Short rows and triangular
+    factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
+    tests/benchmarks/cost_model.py."""
+
+    dense_row: Elements = 32
+    """Products of shorter rows are made first and then summed by `dot` or in blocks, ..."""
+    dense_rows: Rows = 64
+    """... if there are more rows than this. `vecdot` would call the BLAS for each of them."""
+    vecdot_row: Elements = 64
+    """Shortest rows that `vecdot` with ones sums, in an array too large for one product."""
+    wide_row: Elements = 128
+    """Shortest rows for which NumPy adds up the rows of a matrix as fast as the BLAS does."""
+    least_block_rows: Rows = 32
+    """Smallest block of rows that is summed by one product."""
+    block_divisors: Count = 16
+    """Blocks are tried down to this fraction of the largest one."""
+    summed_stack_elements: Elements = 65_536
+    """Largest stack of matrices each of which is summed by a product."""
+    least_product_rows: Rows = 8
+    """Fewest rows of a matrix that are multiplied by a single row and summed in one product, ..."""
+    least_product_elements: Elements = 1000
+    """... and the smallest stack of such matrices."""
+    least_einsum_elements: Elements = 8192
+    """Smallest array of products that `einsum` adds up over long rows."""
+
+
+class Rewrites:
+    """Cheaper operations with the same result (passes/rewrites.py, passes/contract.py,
+    passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
+    tests/benchmarks/cost_model.py, and on `np.einsum` in docs/performance.md, "Sums of products".
+    Chosen: `column_sum_depth` and `shifted_operations` to bound a search, `most_known_index` and
+    `most_folded_elements` for the memory they take."""
+
+    least_logaddexp_elements: Elements = 512
+    """Smallest array for which `logaddexp` is spelled out."""
+    most_mask_elements: Elements = 4096
+    """Largest matrix for which the mask of a triangle is a constant of the module."""
+    dot_operations: Count = 300_000
+    """Largest product for which `dot` is faster than `@`."""
+    most_softplus_elements: Elements = 1024
+    """Largest array for which the slope of a softplus is an `expm1` rather than a quotient."""
+    least_choice_elements: Elements = 2000
+    """Smallest array that is chosen from by bits: `where` guesses each element."""
+    least_diagonal_elements: Elements = 1000
+    """Smallest array of products whose sums are read from a diagonal."""
+    most_counted_elements: Elements = 2000
+    """Largest array that `bincount` adds up in half of the time of `add.at`."""
+    most_known_index: Elements = 65_536
+    """Largest index that is a constant of the module."""
+    most_folded_elements: Elements = 1 << 20
+    """Largest array that is computed when a module is imported, and kept."""
+    least_contracted_products: Count = 1000
+    """Fewest products of all factors for which an `einsum` of several goes in steps, ..."""
+    least_contracted_terms: Count = 4
+    """... and fewest for each number of its result, which is then checked for nan."""
+    least_column_sum_elements: Elements = 256
+    """Smallest array whose column sums are moved in front of what it is computed by."""
+    column_sum_depth: Count = 12
+    """Operations that a sum is moved through, at most."""
+    pass_rounds: Count = 3
+    """Most rounds in which passes are asked in turn. The second finds something in one graph of
+    ten; the third has found nothing yet."""
+    shifted_operations: Count = 64
+    """Operations through which a subtracted maximum is followed. A log-softmax has six."""
+
+
+class Operations:
+    """Forms of single operations (ops/contractions.py, ops/products.py, ops/index_text.py,
+    ops/linalg.py, ops/triangles.py). Measured by `operations` and `FORMS` in
+    tests/benchmarks/cost_model.py, and on whole programs in docs/performance.md, "Sums of
+    products", "Rows, choices and short reductions" and "Short rows and triangular factors".
+    Chosen, to bound a search: `few_factors`."""
+
+    view_call: Nanoseconds = 100.0
+    """Making a view: transposed, or in another shape."""
+    copy_call: Nanoseconds = 1000.0
+    """Making a copy, in addition to one nanosecond for each element."""
+    strided_element: Nanoseconds = 0.5
+    """Reading an element of a result that is not in C order."""
+    stacked_matrix: Nanoseconds = 40.0
+    """One matrix of a stack that is multiplied."""
+    least_vecdot_row: Elements = 8
+    """`einsum` sums products of shorter rows as fast as `vecdot` does, ..."""
+    few_vecdot_rows: Rows = 64
+    """... if there are more rows than this."""
+    small_product: Count = 100
+    """`einsum` makes products of a matrix and a vector with fewer multiplications faster, ..."""
+    few_products: Count = 8
+    """... if there are more such products than this."""
+    few_factors: Count = 6
+    """Most factors of an `einsum` for which the best order of all is searched."""
+    large_step: Elements = 1 << 20
+    """Largest intermediate result of an `einsum`, unless an operand is larger."""
+    added_columns: Count = 8
+    """Most columns for which rows are added at an index one column after the other."""
+    many_indexed_elements: Elements = 512
+    """Smallest array for which NumPy's general indexing is what costs."""
+    inverse_rows: Rows = 32
+    """Rows of the blocks in which a triangular matrix is inverted."""
+    triangle_rows: Rows = 32
+    """Rows of the blocks in which a triangular system is solved, or half a product is made."""
+    least_triangle_blocks: Count = 3
+    """Fewest such blocks."""
+
+
+class Loops:
+    """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
+    recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
+    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion."""
+
+    least_copies: Count = 3
+    """Fewest copies of an operation that become one operation along a new first axis."""
+    vectorised_operations: Count = 8_000_000
+    """Most work of each such copy."""
+    vectorised_depth: Count = 150
+    """Operations through which copies are followed, at most."""
+    least_steps: Count = 4
+    """Fewest products of steps that become one product."""
+    step_operations: Count = 2_000_000
+    """Most work of each such product."""
+    joined_bytes: Bytes = 1 << 23
+    """Largest operand of the one product."""
+    copied_for_one: Count = 8
+    """Elements that may be copied to save the addition of one."""
+
+
+class CostModel(
+    Libraries,
+    Work,
+    Tiles,
+    BlasThreads,
+    Inlining,
+    Memory,
+    Scalars,
+    Bodies,
+    Operations,
+    Sums,
+    Rewrites,
+    Loops,
+):
+    """All figures. No dataclass: with its sections that would take 10 ms to import."""
+
+    def __init__(self, **figures: Any) -> None:
+        """The default figures, but for these. Raises TypeError for one that there is not."""
+        unknown = figures.keys() - UNITS.keys()
+        if unknown:
+            raise TypeError(f"no figure of the cost model is called {', '.join(sorted(unknown))}")
+        vars(self).update(figures)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse: a model stands in keys of kernels. `assuming` puts another in force."""
+        raise AttributeError(f"the cost model is fixed: assuming({name}={value!r})")
+
+    @property
+    def least_tiled_work(self) -> Additions:
+        """Work of the smallest chain that goes in tiles."""
+        return self.least_tiled_time / self.addition
+
+    @property
+    def largest_freed_bytes(self) -> Bytes:
+        """Largest block whose freeing raises glibc's thresholds: malloc adds a little to it."""
+        return self.mmap_bytes - 2**16
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all figures, which stands for the model in the key of a kernel."""
+        figures = {name: getattr(self, name) for name in UNITS}
+        return hashlib.sha256(repr(figures).encode()).hexdigest()
+
+
+UNITS: dict[str, str] = {
+    name: unit
+    for section in reversed(CostModel.__mro__[1:-1])
+    for name, unit in section.__annotations__.items()
+}
+"""The unit of each figure."""
+
+DEFAULT = CostModel()
+
+_in_force: ContextVar[CostModel] = ContextVar("cost_model", default=DEFAULT)
+
+costs = _in_force.get
+"""The cost model in force, of this thread or task: `costs().tile_bytes`."""
+
+
+@contextmanager
+def assuming(**figures: Any) -> Iterator[CostModel]:
+    """Put a model with other `figures` in force, for what this thread or task does meanwhile.
+
+    Kernels that exist stay as they are. Raises TypeError for a figure that there is not.
+    """
+    assumed = {name: value for name, value in vars(costs()).items() if name in UNITS}
+    token = _in_force.set(CostModel(**{**assumed, **figures}))
+    try:
+        yield costs()
+    finally:
+        _in_force.reset(token)
