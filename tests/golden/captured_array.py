@@ -6,7 +6,7 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          7945f3a24a7d65f088fbbb15d2d91300db052fe60545b7a6789794828c37d975
+    key          2425522c97215ee57ab35e2787fb3d04a951c134c7cb835e00a9d149cfe6be72
     made for     numpy 2.4, ir 9
 """
 from numpy import array, ones, sqrt, vecdot
@@ -49,4 +49,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 bd796e2eb007bd8c3a9667f2d928c19a543874673af574767a072efe754c50d2
+# tracejit sha256 0d116f4e078eca655ab5bc2fdffa738d2ec2de1f098b65a6ead5e74a014f79f6

@@ -25,7 +25,7 @@ from tracejit.ops.creation import full
 from tracejit.ops.op import literal
 from tracejit.ops.shapes import broadcast_to
 
-_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+)\.(\w+)")
+_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+|helpers)\.(\w+)")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -237,7 +237,7 @@ def _aliased(name: str, prefix: str) -> str:
 def import_lines(imports: Mapping[str, str]) -> list[str]:
     """The statements that bind these names, numpy's first."""
     lines = []
-    for library in sorted(set(imports.values())):
+    for library in sorted({*imports.values()} - {"helpers"}):
         names = sorted(name for name, origin in imports.items() if origin == library)
         prefix = f"{library.rpartition('.')[2]}_"
         if library != "numpy":

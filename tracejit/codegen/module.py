@@ -33,6 +33,7 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
+from tracejit.ops.helpers import TEXTS
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tile_loops import TILES
 from tracejit.support.words import in_docstring
@@ -141,6 +142,8 @@ def render(
         names = names or function.names
     functions += [_composed(one, facts, names) for one in composed]
     spell = Expressions(str, set())
+    used = sorted(name for name, origin in imports.items() if origin == "helpers")
+    functions[:0] = [spell.bind(TEXTS[name]) for name in used]
     lines: list[str] = []
     large: dict[str, np.ndarray] = {}
     for name, number in constants.numbers.items():

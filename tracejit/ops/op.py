@@ -72,6 +72,7 @@ import numpy as np
 
 from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.helpers import HELPERS
 from tracejit.support.errors import fail
 
 Rule = Callable[..., Any]
@@ -81,7 +82,7 @@ OPS: dict[str, Op] = {}
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 DIRECT: dict[Any, Op] = {}
 COMPOSITES: dict[str, Callable[..., Any]] = {}
-LIBRARIES: dict[str, Any] = {"np": np}
+LIBRARIES: dict[str, Any] = {"np": np, "helpers": HELPERS}
 
 
 class Each:
