@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import type_of
@@ -31,9 +32,9 @@ def interpret(graph: Graph, *inputs: Any, observe: Observer | None = None) -> li
     def data(value: Value) -> Any:
         return value.data if isinstance(value, Constant) else known[value]
 
-    for node in graph.nodes:
+    for node, compute in zip(graph.nodes, _computations(graph), strict=True):
         operands = [data(operand) for operand in node.operands]
-        answer = node.op.evaluate(*operands, **node.params)
+        answer = compute(*operands)
         results = (answer,) if len(node.results) == 1 else tuple(answer)
         for value, result in zip(node.results, results, strict=True):
             found = type_of(result)
@@ -42,6 +43,21 @@ def interpret(graph: Graph, *inputs: Any, observe: Observer | None = None) -> li
         if observe is not None:
             observe(node, operands, results)
     return [data(output) for output in graph.outputs]
+
+
+_known: WeakKeyDictionary[Graph, tuple[list[Node], list[Callable[..., Any]]]] = WeakKeyDictionary()
+
+
+def _computations(graph: Graph) -> list[Callable[..., Any]]:
+    """The function that computes each node by NumPy, looked up once for all runs of a graph."""
+    known = _known.get(graph)
+    if known is None or known[0] != graph.nodes:
+        found = [
+            node.op.computation([operand.type for operand in node.operands], node.params)
+            for node in graph.nodes
+        ]
+        _known[graph] = known = list(graph.nodes), found
+    return known[1]
 
 
 class Run(NamedTuple):

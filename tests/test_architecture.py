@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tracejit.ops.op import OPS
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tracejit"
 
@@ -88,20 +90,14 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.support.gradient_errors": "tests/support/test_errors.py",
     "tracejit.compiler.tail_merging": "tests/test_branches.py",
     "tracejit.autodiff.tail_matching": "tests/test_branches.py",
-    "tracejit.specialise.trace_tree": "tests/test_branches.py",
     "tracejit.specialise.sentences": "tests/specialise/test_reasons.py",
-    "tracejit.specialise.fallback": "tests/test_branches.py",
-    "tracejit.specialise.specialiser": "tests/test_branches.py",
     "tracejit.compiler.bodies": "tests/test_branches.py",
     "tracejit.codegen.branches": "tests/test_branches.py",
     "tracejit.ops.branches": "tests/test_branches.py",
     "tracejit.passes.join": "tests/test_branches.py",
     "tracejit.trace.decisions": "tests/test_branches.py",
-    "tracejit.specialise.arguments": "tests/trace/test_writes.py",
     "tracejit.support.memo": "tests/specialise/test_pickling.py",
     "tracejit.cache.notices": "tests/cache/test_store.py",
-    "tracejit.specialise.kernel_table": "tests/test_threads.py",
-    "tracejit.runtime.single_flight": "tests/test_threads.py",
     "tracejit.trace.forks": "tests/test_threads.py",
     "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
@@ -436,3 +432,83 @@ def test_no_type_is_compared_with_the_base_class_of_tensors() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         for line in path.read_text().splitlines():
             assert not ("type(" in line and OF_THE_BASE_CLASS.search(line)), f"{path}: {line}"
+
+
+# Modules outside ops/ that hold several names of ops, or compare one, and why. What an op is, its
+# record declares: see `Op`. A pass that rewrites one particular op names it by its record.
+NAMES_OF_OPS = {
+    "tracejit.trace.generators": "methods of a NumPy Generator",
+    "tracejit.ir.printer": "how the marker of overrides is printed",
+    "tracejit.passes.lower": "the three spellings of a square",
+    "tracejit.passes.improve": "what passes have nothing to do without",
+    "tracejit.passes.rewrites": "the table of what is rewritten",
+    "tracejit.passes.conditions": "what comparisons make has the bits of 0 and 1",
+    "tracejit.passes.patterns": "how operators are spelled",
+    "tracejit.passes.solves": "the calls of LAPACK that become one",
+    "tracejit.passes.triangles": "the parts of a cotangent that are taken apart",
+    **dict.fromkeys(
+        (
+            f"tracejit.passes.{name}"
+            for name in (
+                "addends", "common_factors", "factors", "insets", "layout", "like_terms",
+                "long_axis", "magnitudes", "reductions", "sums", "weighted_squares",
+            )
+        ),
+        "to be replaced",
+    ),
+}  # fmt: skip
+
+
+def several_ops(node: ast.AST) -> list[str]:
+    """The names of ops that a collection of nothing else holds, or with which one is compared."""
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            found, least = parts, 2
+        case ast.Dict(keys=parts):
+            found, least = parts, 2
+        case ast.Compare(left=ast.Attribute(value=ast.Attribute(attr="op"), attr="name")):
+            found, least = node.comparators, 1
+        case ast.Match(subject=subject, cases=cases) if ".op.name" in ast.unparse(subject):
+            found = [
+                p.value for one in cases for p in ast.walk(one) if isinstance(p, ast.MatchValue)
+            ]
+            least = 1
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="split")):
+            found, least = [ast.Constant(word) for word in text.split()], 2
+        case _:
+            return []
+    names = [one.value for one in found if isinstance(one, ast.Constant)]
+    are_ops = len(names) >= least and all(type(one) is str and one in OPS for one in names)
+    return names if are_ops else []
+
+
+def test_what_an_op_is_is_asked_of_its_record() -> None:
+    def rule(module: Module) -> Iterator[str]:
+        if module.layer == "ops" or module.name in NAMES_OF_OPS:
+            return
+        for node in ast.walk(module.tree):
+            if names := several_ops(node):
+                yield (
+                    f"{module.at(node.lineno)} names {', '.join(names)}: let a trait of the op "
+                    "answer, or compare the op itself"
+                )
+
+    check(rule)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("SUMS = ('add', 'subtract')", 2),
+        ("TOTALS = {'sum': 1, 'max': 2}", 2),
+        ("ALL = frozenset('sum max min'.split())", 3),
+        ("node.op.name == 'exp'", 1),
+        ("node.op.name in ('exp', 'log')", 2),
+        ("match node.op.name, node.operands:\n    case 'exp', (x,): pass", 1),
+        ("emit(graph, node, 'exp', (x,))", 0),
+        ("('exp', 'mean')", 0),
+        ("node.op is exp", 0),
+    ],
+)
+def test_names_of_ops_are_found(text: str, count: int) -> None:
+    assert max(len(several_ops(node)) for node in ast.walk(ast.parse(text))) == count

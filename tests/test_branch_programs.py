@@ -7,7 +7,7 @@ three elements, numbers `s` and `t`, an integer argument `n`; and draws from a g
 in the state that Python leaves it in. Run with complex numbers, which NumPy orders by their real
 parts, the same text gives derivatives by complex step.
 
-80 programs in every run, 20,000 with `-m nightly`. A program that fails is printed as Python.
+60 programs in every run, 20,000 with `-m nightly`. A program that fails is printed as Python.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = [
 ]
 
 FEW = settings(
-    max_examples=80,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     database=None,

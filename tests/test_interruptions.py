@@ -104,7 +104,7 @@ def interrupted(numbers: random.Random, cut: Callable[[Callable[[], Any], bool, 
         assert state() == before
         check(function(x), expected)
         assert len(function.kernels) == 1
-        assert not function._shelf.turns._taken
+        assert not function._specialiser.flights.flights
     assert raised > COUNT // 8
 
 

@@ -528,7 +528,7 @@ def test_every_improvement_is_here() -> None:
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)
 def test_alone(name: str) -> None:
-    check([name], 12, OPTIMISATIONS[name].least)
+    check([name], 8, OPTIMISATIONS[name].least)
 
 
 def test_all_together() -> None:

@@ -29,6 +29,7 @@ from tests.semantics import (
     signatures,
 )
 from tests.semantics.scenes import SCENES, assert_same_slopes, assert_same_story
+from tracejit.specialise.fallback import Fallback
 from tracejit.support.errors import (
     ArgumentError,
     ArityError,
@@ -65,9 +66,9 @@ PYTHONS = {
 def noted_calls_of_python(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The calls that Python itself answers from here on."""
     calls: list[Any] = []
-    ask = tj.Function._eagerly
+    ask = Fallback.call
     monkeypatch.setattr(
-        tj.Function, "_eagerly", lambda self, *call: calls.append(call) or ask(self, *call)
+        Fallback, "call", lambda self, *call: calls.append(call) or ask(self, *call)
     )
     return calls
 

@@ -17,7 +17,7 @@ import pytest
 import tracejit as tj
 from tests.forked import in_child
 from tracejit.compiler import pipeline
-from tracejit.specialise.function import Function
+from tracejit.specialise.slow_path import SlowPath
 from tracejit.support.errors import LeakedTensorError, UnsupportedError
 from tracejit.trace.record import active, current_recording
 
@@ -365,7 +365,7 @@ def test_plain_values_and_other_functions_work_on_another_thread() -> None:
 def test_what_another_thread_makes_just_before_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the look for a kernel and the recording of one, another thread makes it."""
     f = tj.function(lambda x: x * 3.0)
-    first_call = Function._first_call
+    first_call = SlowPath.call
     waiting = [True]
 
     def later(self: Any, *args: Any) -> Any:
@@ -374,7 +374,7 @@ def test_what_another_thread_makes_just_before_is_found(monkeypatch: pytest.Monk
             close(elsewhere(lambda: f(W)), 3.0 * W)
         return first_call(self, *args)
 
-    monkeypatch.setattr(Function, "_first_call", later)
+    monkeypatch.setattr(SlowPath, "call", later)
     close(f(W), 3.0 * W)
     assert len(f.kernels) == f.tracing_count == 1
 

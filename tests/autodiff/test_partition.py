@@ -71,7 +71,7 @@ def test_views_are_made_again() -> None:
 
     graph, _, parts = split(f, Y)
     assert [value.name for value in parts.residuals] == ["x"]
-    again = [node for node in parts.backward if node.op.alias is not None]
+    again = [node for node in parts.backward if node.op.view_of is not None]
     assert set(again) & set(parts.forward)
     assert graph.nodes
 

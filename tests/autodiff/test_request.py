@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tests.interpret import interpret
 from tests.programs import assert_same
-from tracejit.autodiff.request import Request, rebuild, run, selected
+from tracejit.autodiff.request import Request, selected
 from tracejit.support.errors import GradientError, LeakedTensorError
-from tracejit.trace.record import Recording
 
 pytestmark = pytest.mark.usefixtures("no_files")
 
@@ -68,39 +66,6 @@ def test_an_argument_that_is_not_there_is_named(argnums: Any, argnames: Any) -> 
     with pytest.raises(GradientError, match=r"tj\.value_and_grad: f has no argument ") as caught:
         selected(request, inspect.signature(every_kind), ARGUMENTS, "f")
     assert "0 (a), 1 (b), 2 (rest[0]), 3 (rest[1])" in str(caught.value)
-
-
-def answered(f: Callable[..., Any], request: Request, top: bool, *args: Any) -> tuple[Any, ...]:
-    """The answer to a request for `f`, run on a recording of its own, and the recording."""
-    recording = Recording("f")
-    signature = inspect.signature(f)
-    names = list(signature.parameters)
-    tensors = {
-        name: recording.argument(name, tj.TensorSpec(value.shape, value.dtype).type)
-        for name, value in zip(names, args, strict=True)
-    }
-    answer = run(f, signature, request, tensors, recording, top)
-    return answer, recording
-
-
-def test_at_the_top_the_cotangent_is_an_input() -> None:
-    request = Request("value_and_grad", (0,))
-    answer, recording = answered(lambda x, y: np.sum(x * y), request, True, X, Y)
-    graph = recording.finish([t._value for t in (*answer.value, *answer.gradients)])
-    assert [value.name for value in graph.inputs] == ["x", "y", "out_bar"]
-    assert answer.seed._value is graph.inputs[2]
-    value, slope = interpret(graph, X, Y, np.float64(2.0))
-    assert_same(value, np.sum(X * Y))
-    assert_same(slope, 2.0 * Y)
-
-
-def test_inside_a_recording_the_cotangent_is_one() -> None:
-    request = Request("grad", (0, 1), single=False)
-    answer, recording = answered(lambda x, y: np.sum(x * y), request, False, X, Y)
-    assert answer.seed is None
-    slopes = rebuild(answer, request)
-    graph = recording.finish([slope._value for slope in slopes])
-    assert_same(interpret(graph, X, Y), [Y, X])
 
 
 # Gradients inside recorded functions

@@ -220,6 +220,8 @@ CLIPS = [
     Sample("clip", lambda x, a, b: np.clip(x, a, b), (LOW, grid(4, 3), 0.3), holomorphic=False),
     Sample("clip", lambda x, a, b: np.clip(x, a, b), (SINGLE, -LOW, 2), holomorphic=False),
     Sample("clip", lambda x, a: np.clip(x, a, [0.3, 0.4, 0.6]), (SINGLE, -LOW), holomorphic=False),
+    Sample("clip", lambda a, b: np.clip(2.0, a, b), (SINGLE, SINGLE + 1), holomorphic=False),
+    Sample("clip_min", lambda a: np.clip(0.7, a, None), (SINGLE,), holomorphic=False),
     Sample("clip_min", lambda x, a: np.clip(x, a, None), (grid(4, 3), LOW), holomorphic=False),
     Sample("clip_max", lambda x, b: np.clip(x, None, b), (grid(3, 1), HIGH), holomorphic=False),
     *exact("clip", lambda x: np.clip(x, -5, 3), (SMALL,), (INTEGERS,), (BYTES,), (np.int8(9),)),

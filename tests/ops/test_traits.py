@@ -150,6 +150,21 @@ def _is_linear(apply: Callable[[list[Any]], Any], xs: list[Any]) -> bool:
     return np.allclose(apply(cast), wanted, rtol=1e-3, atol=1e-4, equal_nan=True)
 
 
+def _spreads_alike(apply: Callable[[list[Any]], Any], xs: list[Any]) -> bool:
+    """Tell if inf and nan in the same place make the same elements not finite, of real numbers."""
+    found = []
+    for number in (np.inf, -np.inf, np.nan):
+        x = np.array(xs[0])
+        x.reshape(-1)[x.size // 2 :][:1] = number
+        operand = x if type(xs[0]) is np.ndarray else x[()]
+        try:
+            result = apply([operand, *xs[1:]])
+        except ValueError:  # SciPy asks for finite numbers
+            return True
+        found.append(np.isfinite(result) if "c" not in (x.dtype.kind, result.dtype.kind) else True)
+    return all(np.array_equal(one, found[0]) for one in found)
+
+
 def not_linear(op: Op) -> Iterator[str]:
     """f(ax + by) is af(x) + bf(y), in the operands that are named."""
     for call in calls_of(op):
@@ -169,6 +184,8 @@ def not_linear(op: Op) -> Iterator[str]:
 
             if not _is_linear(apply, [call.operands[place] for place in group]):
                 yield f"it is not linear in {group}"
+            if not _spreads_alike(apply, [call.operands[place] for place in group]):
+                yield f"it makes other elements of inf than of nan in {group}"
 
 
 def not_commutative(op: Op) -> Iterator[str]:
@@ -245,13 +262,13 @@ def not_elements_of_operand(op: Op) -> Iterator[str]:
 
 def not_a_view(op: Op) -> Iterator[str]:
     """The result is in the memory of the operand, in whatever order that lies."""
-    assert op.alias is not None
+    assert op.view_of is not None
     for call in calls_of(op):
-        x = call.operands[op.alias]
+        x = call.operands[op.view_of]
         if type(x) is not np.ndarray or not x.size:
             continue
         for laid in (x.copy(), np.asfortranarray(x), np.stack([x, x], -1)[..., 0]):
-            result = call.with_operand(op.alias, laid)
+            result = call.with_operand(op.view_of, laid)
             if type(result) is not np.ndarray or not result.size:
                 continue
             if not np.shares_memory(result, laid):

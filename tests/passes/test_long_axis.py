@@ -104,7 +104,7 @@ def tall(graph: Graph) -> list[str]:
     return [
         node.op.name
         for node in graph.nodes
-        if long_axis.is_tall(node.results[0].type) and node.op.alias is None
+        if long_axis.is_tall(node.results[0].type) and node.op.view_of is None
     ]
 
 

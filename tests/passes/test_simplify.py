@@ -374,6 +374,17 @@ def test_small_arrays_are_folded_and_uniform_ones_are_one_number() -> None:
     assert printed(drop_dead(simplify(graph))) == ["y f8[2] = multiply f8(3.0) x"]
 
 
+def test_zeros_of_both_signs_are_not_one_number() -> None:
+    graph = graph_of("x: f8[2]", "y  f8[2] = multiply x x")
+    (node,) = graph.nodes
+    signed = graph.constant(np.array([0.0, -0.0]))
+    graph.outputs[:] = graph.copy_node(node, (node.operands[0], signed)).results
+    graph.assign_names()
+    new = drop_dead(simplify(graph))
+    assert_no_bit_changes(drop_dead(graph), new)
+    assert [node.operands[1].type.shape for node in new.nodes] == [(2,)]
+
+
 def test_the_users_names_stay() -> None:
     graph = graph_of(
         "x: f8[3]", "h  f8[3] = multiply x 1.0; a  f8[3] = negative h; y  f8[3] = negative a"

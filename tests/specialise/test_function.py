@@ -1056,7 +1056,7 @@ def test_a_captured_array_is_an_argument_of_one_kernel() -> None:
         w[:] = number
         assert_same(compiled(X), X @ w)
     assert len(compiled.kernels) == 1
-    assert len(compiled._shelf.made) == 1
+    assert len(compiled._table.compiled) == 1
     assert "w" in inspect.signature(compiled.kernels[-1].forward).parameters
 
 

@@ -111,6 +111,13 @@ def test_what_is_pure_runs_as_ever() -> None:
     np.testing.assert_allclose(tj.vmap(np.sin)(X), np.sin(X))
 
 
+def test_free_dimensions_are_compared_too() -> None:
+    f = tj.function(lambda x: x * 2.0)
+    for size in (3, 4, 5, 6):
+        np.testing.assert_array_equal(f(np.ones(size)), 2.0 * np.ones(size))
+    assert f.cache_info()[:2] == (2, 2)
+
+
 def test_effects_take_place_once() -> None:
     v, log = tj.Variable(1.0), list[float]()
     rng = tj.random.default_rng(3)

@@ -185,7 +185,7 @@ def test_what_differs_is_told_before_and_after(name: str) -> None:
 def test_free_dimensions_are_told() -> None:
     f = tj.function(lambda x, y: x.sum() + y.sum())
     f(X, SMALL)
-    (made, _, _), static = f._shelf.made[0], dict[str, str]()
+    (made, _, _), static = f._table.compiled[0], dict[str, str]()
     leaf, other = made.call.leaves
     free = ArrayType((Sizes().symbol(32), 784), X.dtype)
     call = Call([leaf._replace(type=free), other], made.call.structures)

@@ -277,4 +277,4 @@ def test_ways_with_more_and_fewer_results() -> None:
         found = parted(X)
         assert_same(found["a"], np.exp(X))
         assert_same(found["b"], (X, 2.0 * X))
-        parted.python = None  # type: ignore[assignment]  # the kernel has both ways
+        parted._callee.python = len  # the kernel has both ways

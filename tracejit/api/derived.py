@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from tracejit.autodiff.request import Request, not_differentiable, selected, split_auxiliary
 from tracejit.ir.graph import Node
 from tracejit.ops.forms import as_scalar
+from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.support.errors import fail
 from tracejit.support.memo import Derived
@@ -44,13 +45,10 @@ def options_of(f: Any) -> Options:
 
 
 def recorded_as(
-    f: Callable[P, Any], python: Callable[..., R], has_eager_form: bool = True
+    f: Callable[P, Any], python: Callable[..., R], form: Form = Form.TRANSFORM
 ) -> Function[P, R]:
-    """The Function that records `python`, and looks like `f`. It `has_eager_form` where `python`
-    needs no recording, as Sources do not."""
-    made: Function[P, R] = Function(_looking_like(f, python), options=options_of(f))
-    made.is_derived, made.has_eager_form = True, has_eager_form
-    return made
+    """The Function that records `python`, the body of a transform, and looks like `f`."""
+    return Function(_looking_like(f, python), options=options_of(f), form=form)
 
 
 def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Function[..., Any]:
@@ -62,10 +60,7 @@ def derived_from(f: Any, python: Callable[..., Any], names: Sequence[str]) -> Fu
     only = inspect.Parameter.POSITIONAL_ONLY
     made.__signature__ = inspect.Signature([inspect.Parameter(name, only) for name in told])
     options = options_of(f)._replace(static_argnums=(), static_argnames=())
-    derived: Function[..., Any] = Function(made, options=options)
-    derived.is_derived = derived.has_eager_form = True
-    derived.is_held = False
-    return derived
+    return Function(made, options=options, form=Form.TRANSFORM, is_held=False)
 
 
 def parameters_of(f: Any, count: int) -> list[str]:

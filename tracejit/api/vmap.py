@@ -11,6 +11,7 @@ from tracejit.api.derived import callable_of, recorded_as, running
 from tracejit.autodiff.batch import Batch
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import type_of
+from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.specialise.pickling import recallable
 from tracejit.support.errors import fail
@@ -80,7 +81,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Function[P, 
         answers = [_out(x, axis, batch) for x, axis in zip(found, placed, strict=True)]
         return unflatten(out_structure, answers)
 
-    return recorded_as(f, batched, has_eager_form=False)
+    return recorded_as(f, batched, Form.RECORDED)
 
 
 def _axes(name: str, axes: Any, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:

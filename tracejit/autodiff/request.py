@@ -1,14 +1,14 @@
 """What a `Function` computes: the value, or the value and gradients with respect to some arguments.
 
-A Request says which; `run` answers it on Tensors. At the top of a recording the cotangent of the
-result is an input of the graph; inside a recorded function it is one.
+A Request says which. At the top of a recording the cotangent of the result is an input of the
+graph; inside a recorded function it is one.
 """
 
 from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any, NamedTuple, NoReturn
 
@@ -17,17 +17,12 @@ import numpy as np
 from tracejit.autodiff.adjoint import gradients
 from tracejit.autodiff.tangent import tangents
 from tracejit.ir.graph import Node
-from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import ArrayType, type_of
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.support.errors import fail
-from tracejit.support.garbage import collection_paused
 from tracejit.trace import places
-from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.refusals import none_caught
-from tracejit.trace.signature import call_arguments
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import LEAF, Structure, flatten, map_tree, paths, unflatten
 from tracejit.trace.variable import read_leaf
@@ -115,35 +110,7 @@ def selected(
         ) from None
 
 
-def run(
-    python: Callable[..., Any],
-    signature: inspect.Signature,
-    request: Request,
-    arguments: dict[str, Any],
-    recording: Recording,
-    top: bool,
-) -> Answer:
-    """Answer `request` for a call of `python` with these arguments, some of whose leaves are
-    Tensors."""
-    name = recording.graph.name
-    chosen: list[tuple[str, Any]] = []
-    if request.transform:
-        chosen = selected(request, signature, arguments, name)
-        sources, structures = _sources(chosen, request, name)
-    positional, keywords = call_arguments(signature, arguments)
-    with none_caught(name):
-        result = python(*positional, **keywords)
-    if top:
-        recording.forward = len(recording.graph.nodes)
-    if not request.transform:
-        leaves, structure = flatten(map_tree(read_leaf, result))
-        return Answer(leaves, structure, [], LEAF, [], None)
-    # At the top there is no line of the user's between here and the call, which is not recorded.
-    with recording.at(NOWHERE if top else recording.where), collection_paused():
-        return _derived(result, sources, structures, request, name, recording, top=top)
-
-
-def _derived(
+def derived(
     result: Any,
     sources: list[Tensor],
     structures: list[Structure],
@@ -167,13 +134,13 @@ def _derived(
     return Answer(leaves, structure, answers, whole, sources, seed if top else None)
 
 
-def _sources(
-    chosen: list[tuple[str, Any]], request: Request, function: str
+def sources_of(
+    request: Request, signature: inspect.Signature, arguments: dict[str, Any], function: str
 ) -> tuple[list[Tensor], list[Structure]]:
-    """The Tensors to differentiate, refusing what has no derivative."""
+    """The Tensors to differentiate by, refusing what has no derivative."""
     sources: list[Tensor] = []
     structures = []
-    for name, value in chosen:
+    for name, value in selected(request, signature, arguments, function):
         leaves, structure = flatten(value)
         structures.append(structure)
         for position, leaf in enumerate(leaves):
@@ -323,25 +290,3 @@ def rebuild(answer: Answer, request: Request) -> Any:
     if request.transform == "value_and_grad":
         return value, found
     return (found, value[1]) if request.has_aux else found
-
-
-def run_eagerly(
-    python: Callable[..., Any],
-    signature: inspect.Signature,
-    request: Request,
-    arguments: dict[str, Any],
-    name: str,
-) -> Any:
-    """Answer `request` of the function `name` for eager Tensors among the arguments, by what Python
-    does in this call: what the user sees, with eager Tensors for arrays."""
-    positional, keywords = call_arguments(signature, arguments)
-    if not request.transform:
-        with EAGER.following():
-            return python(*positional, **keywords)
-    chosen = selected(request, signature, arguments, name)
-    sources, structures = _sources(chosen, request, name)
-    with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
-        result = python(*positional, **keywords)
-    with EAGER.at(NOWHERE):
-        answer = _derived(result, sources, structures, request, name, EAGER, nodes=nodes)
-    return rebuild(answer, request)

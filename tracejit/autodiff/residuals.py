@@ -103,7 +103,7 @@ class ResidualChoice:
             return
         for value in node.results:
             if _is_view(node, value):
-                viewed = node.operands[node.op.alias]
+                viewed = node.operands[node.op.view_of]
                 self._bases[value] = self._bases.get(viewed, viewed)
             elif value.type.estimated_bytes:
                 self.bytes[value] = value.type.estimated_bytes
@@ -306,7 +306,7 @@ def _is_repeatable(node: Node) -> bool:
 
 
 def _is_view(node: Node, value: Value) -> bool:
-    return node.op.alias is not None and value.type.form == "array"
+    return node.op.view_of is not None and value.type.form == "array"
 
 
 def _borders(sizes: Sequence[int], crossing: Sequence[int], most: int) -> list[int]:

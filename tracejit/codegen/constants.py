@@ -126,11 +126,11 @@ class Constants:
 def is_view(constant: Constant) -> bool:
     """Tell if a constant is a view of another."""
     made = constant.made
-    if made is None or made.op.alias is None:
+    if made is None or made.op.view_of is None:
         return False
-    whole = made.operands[made.op.alias]
+    whole = made.operands[made.op.view_of]
     is_whole = isinstance(whole, Constant) and whole.made is None
-    return whole.type.form == "array" and (is_whole or made.op.name not in ("reshape", "ravel"))
+    return whole.type.form == "array" and (is_whole or made.op.elements != "reshaped")
 
 
 def is_identity(data: Any) -> bool:

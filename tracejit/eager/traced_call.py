@@ -8,7 +8,7 @@ of the call's operation from then on.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.codegen.branches import UNRECORDED
@@ -206,13 +206,8 @@ class TracedCall:
             return (), None
         own = [*seeds, *[tensor_of_hidden(hidden) for hidden in made.hidden]]
         reads = path.inputs[: len(path.inputs) - len(own)]
-        try:
-            return path([*self._read(reads), *own], self), None
-        except NotImplementedError as error:
-            if path.tree is None or not is_unrecorded(error):
-                raise
-            number, outcome, _ = error.args
-            return (), [*path.tree.decisions[number].outcomes(), outcome]
+        given = [*self._read(reads), *own]
+        return attempt(lambda: path(given, self), path.tree)
 
     def _extent(self) -> Extent:
         """The extent that a derivative computes again, given the tapes that are open now."""
@@ -261,9 +256,24 @@ class TracedCall:
             self.sight.add([tensor._value for tensor in tensors.values()])
 
 
+Attempt = tuple[Any, list[Any] | None]
+"""What a call answers, and None; or None, and the decisions that lead to the branch it takes."""
+
+
 def is_unrecorded(error: BaseException) -> bool:
     """Tell if a kernel has met a decision that fell as it did in no recording."""
     return type(error).__name__ == UNRECORDED and isinstance(error, NotImplementedError)
+
+
+def attempt(call: Callable[[], Any], tree: Any) -> Attempt:
+    """Make the call of a kernel, whose decisions, known by then, are those of `tree`."""
+    try:
+        return call(), None
+    except NotImplementedError as error:
+        if tree is None or not is_unrecorded(error):
+            raise
+        number, outcome, _ = error.args
+        return None, [*tree.decisions[number].outcomes(), outcome]
 
 
 def run_event(event: Event, values: Sequence[Tensor]) -> None:

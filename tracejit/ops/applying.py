@@ -173,9 +173,6 @@ def _is_plain_number(value: Any) -> bool:
     return not is_recorded(value) and value.dtype.kind in "fc" and bool(np.isfinite(value))
 
 
-_PER_ELEMENT = ("astype", "copy")
-
-
 def _require_elementwise(piece: Any, given: Any, other: Any, longer: Any) -> None:
     """Refuse a function that makes of each element what depends on others, or on how many there
     are: `piece` and `other` are what it made of `given` and of `longer`, which has one more."""
@@ -210,7 +207,7 @@ def _is_same_formula(piece: Any, given: Any, other: Any, longer: Any) -> bool:
                 return False
             if one.node.params != two.node.params:
                 return False
-            if one.node.op.batch != "elementwise" and one.node.op.name not in _PER_ELEMENT:
+            if not one.node.op.elementwise and one.node.op.elements != "same":
                 return False
             pending += zip(one.node.operands, two.node.operands, strict=True)
     return True

@@ -131,9 +131,7 @@ frexp = defop(
     batch="elementwise",
     source="np.frexp({0})",
 )
-ldexp = elementwise(
-    np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4, linear_in="jointly"
-)
+ldexp = elementwise(np.ldexp, vjp=(lambda g, z, x, n: np.ldexp(g, n), None), cost=4, linear_in=(0,))
 nextafter = elementwise(np.nextafter, vjp=(lambda g, z, x, y: g, None), cost=4)
 spacing = elementwise(np.spacing, vjp=(), cost=4)
 

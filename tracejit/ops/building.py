@@ -84,7 +84,7 @@ contiguous = defop(
     jvp="linear",
     batch="leading",
     source="np.ascontiguousarray({0})",
-    alias=0,
+    view_of=0,
     elements="same",
     order="C",
 )

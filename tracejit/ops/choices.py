@@ -14,7 +14,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, aligned, in_front, size_of
-from tracejit.ops.creation import as_array
+from tracejit.ops.creation import as_array, type_in_call
+from tracejit.ops.forms import as_array as number_as_array
 from tracejit.ops.infer import broadcast_shapes, promote
 from tracejit.ops.op import Op, Rule, answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
@@ -184,6 +185,9 @@ def _clip_call(
         raise ValueError("a bound is given twice, by a_min or a_max and by min or max")
     if low is None and high is None:
         return np.positive(a)
+    kind, kinds = type_in_call(a), [type_in_call(bound) for bound in bounds]
+    if kind.form == "weak" and promote(kind, *kinds) != promote(kind.with_form("array"), *kinds):
+        a = number_as_array(a)  # as np.clip does
     if high is None:
         return clip_min(a, as_array(low))
     return clip_max(a, as_array(high)) if low is None else clip(a, as_array(low), as_array(high))

@@ -38,7 +38,7 @@ real = defop(
     jvp="linear",
     batch="elementwise",
     source="{0}.real",
-    alias=0,
+    view_of=0,
     view="parts",
 )
 imag = defop(
@@ -48,7 +48,7 @@ imag = defop(
     jvp="linear",
     batch="elementwise",
     source="{0}.imag",
-    alias=0,
+    view_of=0,
     view="parts",
 )
 real_imag = defop(

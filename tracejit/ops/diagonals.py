@@ -76,7 +76,7 @@ diagonal: Op = defop(
     jvp="linear",
     batch=_diagonal_batch,
     source=_diagonal_source,
-    alias=0,
+    view_of=0,
     elements="taken",
     view="read-only",
 )

@@ -221,7 +221,7 @@ getitem = defop(
     jvp="linear",
     batch=batched_indices.getitem,
     source=lambda types, index: f"{{0}}[{index_text(index)}]",
-    alias=0,
+    view_of=0,
     elements="taken",
     view="always",
 )

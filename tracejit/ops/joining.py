@@ -143,7 +143,7 @@ windows = defop(
     name="windows",
     infer=_windows_type,
     source=_windows_source,
-    alias=0,
+    view_of=0,
     cost=lambda *types, **params: 0,
 )
 """`count` windows of `size` elements of the last axis, from `first` on, each a `step` further."""

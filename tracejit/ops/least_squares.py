@@ -225,7 +225,7 @@ of_full_rank = defop(
     vjp=lambda g, y, residuals: g,
     jvp=lambda v, y, residuals: v,
     source=lambda types: f"np.reshape({{0}}, {types[0].size})",
-    alias=0,
+    view_of=0,
     assumes_shape=True,
 )
 

@@ -35,7 +35,8 @@ checks each against NumPy.
                  broadcast: what `batch` of that name says
     linear_in    "jointly" in all operands that have a derivative: f(ax + by) is af(x) + bf(y)
                  where all of them move; "each": in each of these by itself; or the numbers of
-                 operands, in each of which by itself. A `jvp` that is a word says it, too
+                 operands, in each of which by itself. A `jvp` that is a word says it, too. Of real
+                 numbers, inf and nan make the same elements of the result not finite
     commutative  the two operands can be exchanged; no bit but those inside nan depends on it
     sign         "nonnegative": no element is below zero, nor -0.0; "kept": none is where none is
                  in any operand. It may be nan
@@ -43,7 +44,7 @@ checks each against NumPy.
     elements     the elements of the result are elements of operand 0, at most cast: the "same" in
                  the same places; "reshaped", in the same order; "permuted"; "spread", some more
                  than once; or those "taken"
-    alias        the operand whose memory the result may share
+    view_of      the operand whose memory the result may share
     view         what is known of that: the result is a view whatever the layout of memory
                  ("always", or "read-only"), or shows "parts" of numbers
     order        "C" where the result lies in memory in C order; "kept" where it does if operand 0
@@ -151,7 +152,6 @@ class Op:
     source: str | Callable[..., str] = ""
     inplace: str | Callable[..., str] = ""
     statements: Callable[..., tuple[str, ...]] | None = None
-    alias: int | None = None
     cost: Callable[..., int] = size
     effect: bool = False
     assumes_shape: bool = False
@@ -162,6 +162,7 @@ class Op:
     sign: Literal["nonnegative", "kept"] | None = None
     bound: float | None = None
     elements: Literal["same", "reshaped", "permuted", "spread", "taken"] | None = None
+    view_of: int | None = None
     view: Literal["always", "read-only", "parts"] | None = None
     order: Literal["C", "kept"] | None = None
     uniform: bool = False
@@ -176,6 +177,11 @@ class Op:
         if isinstance(self.jvp, str):
             linear_in = "jointly" if self.jvp == "linear" else "each"
             object.__setattr__(self, "linear_in", linear_in)
+
+    @property
+    def alias(self) -> int | None:
+        """The same as `view_of`."""
+        return self.view_of
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

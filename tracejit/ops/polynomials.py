@@ -127,7 +127,7 @@ without_leading_zeros = defop(
     vjp=lambda g, y, p: g,
     jvp=lambda v, y, p: v,
     source=lambda types: f"np.reshape(np.trim_zeros({{0}}, 'f'), {types[0].size})",
-    alias=0,
+    view_of=0,
     assumes_shape=True,
 )
 

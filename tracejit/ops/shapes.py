@@ -1,8 +1,8 @@
 """The same elements in another shape, order of axes or dtype.
 
 Ops that only look at memory in another way cost nothing and may share it with their operand
-(`alias`). Axes are canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are all
-`transpose`, and Fortran's order is that of the transpose.
+(`view_of`). Axes are canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are
+all `transpose`, and Fortran's order is that of the transpose.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _view(*numpy: Any, source: Any, infer: Callable[..., ArrayType], vjp: Any, *
         vjp=vjp,
         jvp="linear",
         source=source,
-        alias=0,
+        view_of=0,
         cost=lambda *types, **params: 0,
         **fields,
     )

@@ -230,7 +230,7 @@ def as_update(values: Sequence[Value], params: Mapping[str, Any]) -> tuple[Op, t
         pairs = [node.operands, node.operands[::-1]][: 1 + (update is add_item)]
         for part, other in pairs:
             taken = part.node
-            if taken is not None and taken.op.name in ("getitem", "take_at"):
+            if taken is not None and taken.op in (getitem, take_at):
                 if taken.operands == tuple(where) and taken.params["index"] == params["index"]:
                     return update, (*where, other)
     return set_item, tuple(values)

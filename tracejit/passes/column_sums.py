@@ -35,22 +35,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops import reductions
+from tracejit.ops.shapes import transpose
 from tracejit.passes.emission import emit, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sums import is_plain
 from tracejit.support.cost_model import costs
-
-LINEAR = ("add", "subtract", "negative", "multiply", "divide", "matmul", "transpose")
-SPREADING = frozenset(
-    (
-        "add", "subtract", "negative", "multiply", "divide", "matmul", "matmul_vector",
-        "vector_matmul", "vectors_matmul", "outer", "sum", "transpose", "reshape", "ravel",
-        "squeeze", "expand_dims", "broadcast_to", "getitem", "put_slice", "add_slice", "stack",
-        "concatenate", "tril", "triu", "diagonal",
-    )
-)  # fmt: skip
-"""Operations of which no result is finite where an operand that goes into it is not; a denominator
-may be infinite."""
 
 Axes = tuple[int, ...]
 
@@ -67,7 +57,7 @@ class Summed(NamedTuple):
 
 def sum_columns_first(graph: Graph) -> Graph:
     """`graph` with sums of linear expressions as expressions of sums."""
-    if not any(node.op.name == "sum" and _is_linear(node.operands[0]) for node in graph.nodes):
+    if not any(node.op is reductions.sum and _is_linear(node.operands[0]) for node in graph.nodes):
         return graph
     before = readers_of(graph)
     told = _told_apart(graph)
@@ -77,7 +67,7 @@ def sum_columns_first(graph: Graph) -> Graph:
         for old, value in zip(node.operands, operands, strict=True):
             if before[old] > 1:
                 shared.add(value)
-        if node.op.name != "sum" or node.results[0] in told:
+        if node.op is not reductions.sum or node.results[0] in told:
             return None
         if not _may_change(node, operands[0]):
             return None
@@ -95,18 +85,20 @@ def sum_columns_first(graph: Graph) -> Graph:
 
 
 def _told_apart(graph: Graph) -> set[Value]:
-    """The values of which something depends on whether they are inf or nan."""
+    """The values of which something depends on whether they are inf or nan: what is linear makes
+    nothing finite of either, but of parts of complex numbers."""
     told: set[Value] = set()
     for node in reversed(graph.nodes):
-        if node.op.name not in SPREADING or not told.isdisjoint(node.results):
+        linear_in = () if node.op.view == "parts" else node.op.linear_in
+        if not linear_in or not told.isdisjoint(node.results):
             told.update(node.operands)
-        elif node.op.name == "divide":
-            told.add(node.operands[1])
+        elif type(linear_in) is tuple:  # a denominator may be infinite
+            told.update([v for k, v in enumerate(node.operands) if k not in linear_in])
     return told
 
 
 def _is_linear(value: Value) -> bool:
-    return value.node is not None and value.node.op.name in LINEAR
+    return value.node is not None and _rule_of(value.node) is not None
 
 
 def _may_change(node: Node, value: Value) -> bool:
@@ -121,7 +113,7 @@ def _may_change(node: Node, value: Value) -> bool:
 def _saved(made: Node) -> int:
     """What is saved where a node is not computed for all that is summed; signs and numbers find a
     better place anyway."""
-    if made.op.name in ("negative", "transpose") or any(map(number_of, made.operands)):
+    if len(made.operands) == 1 or any(map(number_of, made.operands)):
         return 0
     cost: int = made.op.cost(*(one.type for one in made.operands), **made.params)
     return cost
@@ -136,9 +128,10 @@ class _Sums:
     def of(self, value: Value, axes: Axes, depth: int) -> Summed:
         """The sum of `value` over `axes`, which are not in the result."""
         made = value.node
-        if made is not None and depth < costs().column_sum_depth and self._is_inner(value, made):
-            rule = RULES[made.op.name]
-            found = rule(self, made, axes, depth + 1)
+        is_near = depth < costs().column_sum_depth
+        if made is not None and is_near and self._is_inner(value, made):
+            rule = _rule_of(made)
+            found = None if rule is None else rule(self, made, axes, depth + 1)
             if found is not None:
                 return found._replace(saved=found.saved + _saved(made))
         make = self._emitting("sum", lambda: (value,), axis=axes)
@@ -148,8 +141,7 @@ class _Sums:
         """Tell if nothing but the sum needs a value that is linear in others."""
         place = made.region, made.segment
         return (
-            made.op.name in LINEAR
-            and not value.label
+            not value.label
             and value not in self.shared
             and is_real(value)
             and place == (self.node.region, self.node.segment)
@@ -173,15 +165,14 @@ class _Sums:
         make = self._emitting(made.op.name, lambda: (one.make(), other.make()))
         return Summed(one.saved + other.saved, leaves, is_rounded, make)
 
-    def _negative(self, made: Node, axes: Axes, depth: int) -> Summed:
+    def _multiple(self, made: Node, axes: Axes, depth: int) -> Summed:
         inner = self.of(made.operands[0], axes, depth)
-        return inner._replace(make=self._emitting("negative", lambda: (inner.make(),)))
+        return inner._replace(make=self._emitting(made.op.name, lambda: (inner.make(),)))
 
     def _scaled(self, made: Node, axes: Axes, depth: int) -> Summed | None:
         """An array times or by what is the same along the axes."""
         operands, type = made.operands, made.results[0].type
-        numerators = (0, 1) if made.op.name == "multiply" else (0,)
-        for number in numerators:
+        for number in filter(made.op.is_linear_in, (0, 1)):
             value, scale = operands[number], operands[1 - number]
             if value.type is type and is_same_along(scale, axes, type.ndim):
                 inner = self.of(value, axes, depth)
@@ -270,12 +261,18 @@ PRODUCTS = {
 }
 """The product of two operands, by which of them is a vector."""
 
-RULES: dict[str, Callable[[_Sums, Node, Axes, int], Summed | None]] = {
-    "add": _Sums._both,
-    "subtract": _Sums._both,
-    "negative": _Sums._negative,
-    "multiply": _Sums._scaled,
-    "divide": _Sums._scaled,
-    "matmul": _Sums._product,
-    "transpose": _Sums._turned,
-}
+
+def _rule_of(made: Node) -> Callable[[_Sums, Node, Axes, int], Summed | None] | None:
+    """How the sum of what a node makes is made of sums; None where it is not linear."""
+    op = made.op
+    if op.product == "matrices":
+        return _Sums._product
+    if op is transpose:
+        return _Sums._turned
+    if not op.elementwise or not op.linear_in or made.params:
+        return None
+    if len(made.operands) == 1:
+        return _Sums._multiple
+    if len(made.operands) > 2:
+        return None
+    return _Sums._both if op.linear_in == "jointly" else _Sums._scaled

@@ -312,8 +312,8 @@ def _is_truth(value: Value, depth: int = 6) -> bool:
         return node is not None
     if not depth or value.type.dtype.kind != "b":
         return False
-    if node.op.alias is not None:
-        return _is_truth(node.operands[node.op.alias], depth - 1)
+    if node.op.view_of is not None:
+        return _is_truth(node.operands[node.op.view_of], depth - 1)
     return node.op.name in OF_TRUTHS and all(_is_truth(one, depth - 1) for one in node.operands)
 
 

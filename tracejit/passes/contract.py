@@ -42,7 +42,7 @@ from tracejit.ops.contractions import (
     steps_along,
     work_of,
 )
-from tracejit.ops.einsum import split_subscripts
+from tracejit.ops.einsum import einsum, split_subscripts
 from tracejit.passes.emission import emit
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.rebuild import rebuild
@@ -54,7 +54,7 @@ def contract(graph: Graph) -> Graph:
     """`graph` with einsum as products of matrices and sums."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name != "einsum" or not _is_open(node, operands):
+        if node.op is not einsum or not _is_open(node, operands):
             return None
         value = _contracted(new, node, operands)
         return None if value is None else (value,)

@@ -26,11 +26,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.factorizations import svd
 from tracejit.ops.indexing import FULL
+from tracejit.ops.op import OPS
 from tracejit.passes.emission import emit, is_real
 from tracejit.passes.rebuild import rebuild
 
-EXCHANGEABLE = ("add", "multiply")
+EXCHANGEABLE = tuple(name for name, op in OPS.items() if op.commutative)
 
 
 def share(graph: Graph) -> Graph:
@@ -46,7 +48,7 @@ def _without_tapes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Seq
 
 def share_decompositions(graph: Graph) -> Graph:
     """`graph` with reduced decompositions as parts of full ones of the same matrix."""
-    if {node.params["full"] for node in graph.nodes if node.op.name == "svd"} != {False, True}:
+    if {node.params["full"] for node in graph.nodes if node.op is svd} != {False, True}:
         return graph
     full: dict[tuple[Value, int], Node] = {}
 

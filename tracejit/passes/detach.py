@@ -56,8 +56,8 @@ def _late_parts(graph: Graph) -> set[Node]:
     for number, node in enumerate(graph.nodes):
         for value in node.operands:
             last[value] = max(last.get(value, -1), number)
-        if node.op.alias is not None and node.results[0].type.form == "array":
-            views.setdefault(node.operands[node.op.alias], []).append(node)
+        if node.op.view_of is not None and node.results[0].type.form == "array":
+            views.setdefault(node.operands[node.op.view_of], []).append(node)
     chosen: set[Node] = set()
     for now, node in enumerate(graph.nodes):
         base = node.operands[0] if node.operands else None

@@ -16,6 +16,8 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.arithmetic import multiply
+from tracejit.ops.choices import maximum
 from tracejit.ops.op import OPS, Op
 from tracejit.support.cost_model import costs
 
@@ -25,7 +27,7 @@ class OutOfRange(Exception):
 
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
-VIEWS = ("reshape", "expand_dims", "squeeze", "transpose", "broadcast_to", "ravel", "getitem")
+VIEWS = tuple(name for name, op in OPS.items() if op.elements is not None)
 
 
 class Places:
@@ -156,15 +158,15 @@ def is_nonnegative(value: Value, depth: int = 6) -> bool:
     node = value.node
     if node is None or not depth or value.type.dtype.kind != "f":
         return False
-    if node.op.name in ("absolute", "exp", "exp2", "cosh", "square"):
+    if node.op.sign == "nonnegative":
         return True
-    if node.op.name == "multiply" and node.operands[0] is node.operands[1]:
+    if node.op is multiply and node.operands[0] is node.operands[1]:
         return True
-    if node.op.name == "maximum":
-        return any(is_positive(operand) for operand in node.operands)
-    if node.op.name in ("add", "multiply", "divide", "sum", "sqrt", *VIEWS):
+    if node.op is maximum and any(map(is_positive, node.operands)):
+        return True
+    if node.op.sign == "kept":
         return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
-    return False
+    return node.op.elements is not None and is_nonnegative(node.operands[0], depth - 1)
 
 
 def is_positive(value: Value) -> bool:

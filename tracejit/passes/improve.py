@@ -20,13 +20,7 @@ from tracejit.passes.factors import gather_factors
 from tracejit.passes.insets import keep_edges
 from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.long_axis import put_long_axis_last
-from tracejit.passes.loop_products import (
-    MATRIX_PRODUCTS,
-    SUMMANDS,
-    VECTOR_PRODUCTS,
-    hoist_products,
-    join_sums,
-)
+from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
 from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
@@ -53,7 +47,7 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(keep_edges, needs=("concatenate", "add_slice"), along_decisions=False),
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
-    Pass(hoist_products, needs=(*MATRIX_PRODUCTS, *VECTOR_PRODUCTS), along_decisions=False),
+    Pass(hoist_products, needs=BY_MATRIX, along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
     Pass(lay_in_stretches, needs=("getitem",), along_decisions=False),
     Pass(show_windows, needs=("concatenate",), along_decisions=False),

@@ -38,14 +38,22 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ops.indexing import FULL
+from tracejit.ops import reductions
+from tracejit.ops.arithmetic import add
+from tracejit.ops.indexing import FULL, getitem
+from tracejit.ops.op import OPS
 from tracejit.passes.emission import emit, made_by, readers_of
 from tracejit.passes.rebuild import rebuild
+from tracejit.passes.rewrites import DOTS
 from tracejit.support.cost_model import costs
 
-MATRIX_PRODUCTS = ("matmul", "dot_matrix")
-VECTOR_PRODUCTS = ("vector_matmul", "vector_dot")
-SUMMANDS = ("outer", "sum", *MATRIX_PRODUCTS)
+BY_MATRIX = frozenset(
+    name for name, op in OPS.items() if op.product in ("matrices", "vector_matrix")
+)
+"""Products that steps may have with one matrix."""
+SUMMANDS = frozenset(
+    name for name, op in OPS.items() if op.product in ("outer", "matrices") or op is reductions.sum
+)
 """What a step adds to a sum over all steps."""
 
 
@@ -60,7 +68,7 @@ class LoopStep(NamedTuple):
 def step_of(value: Value) -> LoopStep | None:
     """`value` as one of the steps of an array: x[3] or x[:, 3]."""
     node = value.node
-    if node is None or node.op.name != "getitem" or len(node.operands) > 1:
+    if node is None or node.op is not getitem or len(node.operands) > 1:
         return None
     match node.params["index"]:
         case (int(number),):
@@ -141,7 +149,7 @@ def hoist_products(graph: Graph) -> Graph:
 
 def _product_group(node: Node) -> Hashable:
     """What products of steps have in common that are made at once."""
-    if node.op.name not in (*MATRIX_PRODUCTS, *VECTOR_PRODUCTS) or not _is_small(node):
+    if node.op.name not in BY_MATRIX or not _is_small(node):
         return None
     matrix = node.operands[1]
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
@@ -160,7 +168,7 @@ def _is_worth_it(node: Node, count: int) -> bool:
 
 def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Value:
     """The products of all steps with a matrix, the steps along the first axis."""
-    name = "matmul" if like.op.name in ("matmul", "vector_matmul") else "dot_matrix"
+    name = "dot_matrix" if like.op in DOTS.values() else "matmul"
     *outer, size = whole.type.shape
     if len(outer) == 1:
         return emit(graph, like, name, (whole, matrix))
@@ -199,7 +207,7 @@ def join_sums(graph: Graph) -> Graph:
     within: set[Value] = set()
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node.op.name == "add" and node not in partial and not within.isdisjoint(operands):
+        if node.op is add and node not in partial and not within.isdisjoint(operands):
             terms = flattened(operands, within)
             sums = _joined_sum(new, node, [v for v in terms if v in once])
             if sums is not None:
@@ -222,7 +230,7 @@ def partial_sums(graph: Graph, uses: Counter[Value]) -> set[Node]:
     sums = {
         node
         for node in graph.nodes
-        if node.op.name == "add"
+        if node.op is add
         and all(
             value.type is node.results[0].type or isinstance(value, Constant)
             for value in node.operands
@@ -282,12 +290,14 @@ def _term(value: Value, region: int) -> LoopTerm | None:
     node = value.node
     if node is None or node.region != region or not _is_small(node):
         return None
-    if node.op.name == "outer":
+    if node.op.product == "outer":
         left, right = node.operands
         return LoopTerm(left, right)
-    if node.op.name == "sum" and node.params == {"axis": (0,)} and node.operands[0].type.ndim == 2:
-        return LoopTerm(None, node.operands[0])
-    if node.op.name in MATRIX_PRODUCTS and node.operands[1].type.ndim == value.type.ndim == 2:
+    if node.op is reductions.sum:
+        (value,) = node.operands
+        is_of_columns = node.params == {"axis": (0,)} and value.type.ndim == 2
+        return LoopTerm(None, value) if is_of_columns else None
+    if node.op.product == "matrices" and node.operands[1].type.ndim == value.type.ndim == 2:
         left, right = node.operands
         turned = made_by(left, "transpose")
         if turned is not None:

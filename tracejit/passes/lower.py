@@ -61,7 +61,7 @@ def lower(graph: Graph) -> Graph:
 
 def tiled_rows(graph: Graph) -> set[Any]:
     """The numbers of rows of the arrays that tiles go through."""
-    elementwise = [node for node in graph.nodes if node.op.batch == "elementwise"]
+    elementwise = [node for node in graph.nodes if node.op.elementwise]
     return {v.type.shape[0] for n in elementwise for v in n.results if is_tiled(v)}
 
 
@@ -181,7 +181,7 @@ class _Sum:
     def _of_stack(self) -> Value | None:
         """Arrays that lie in order are added up as rows."""
         type, made = self.x.type, self.x.node
-        if type.dtype != self.node.results[0].type.dtype or (made and made.op.alias is not None):
+        if type.dtype != self.node.results[0].type.dtype or (made and made.op.view_of is not None):
             return None
         length = type.shape[0]
         rows = self._emit("reshape", self.x, shape=(length, type.size // length))

@@ -34,6 +34,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops.op import OPS
 from tracejit.passes.emission import emit, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
 
@@ -42,13 +43,14 @@ OPERATORS = {
     ast.MatMult: "matmul", ast.USub: "negative", ast.GtE: "greater_equal", ast.LtE: "less_equal",
     ast.Eq: "equal",
 }  # fmt: skip
-MIRRORED = {
-    "add": "add", "multiply": "multiply", "logical_and": "logical_and", "logical_or": "logical_or",
-    "logaddexp": "logaddexp", "equal": "equal", "greater_equal": "less_equal",
-    "less_equal": "greater_equal",
-}  # fmt: skip
-"""The operations that compute the same with their operands exchanged, and under which name."""
+COMPARISONS = {"greater_equal": "less_equal", "less_equal": "greater_equal"}
 SWAPPED = "the last two axes exchanged"
+
+
+@cache
+def mirrored(op: str) -> str | None:
+    """The op that computes the same with the operands exchanged; None where there is none."""
+    return op if op in OPS and OPS[op].commutative else COMPARISONS.get(op)
 
 
 class Hole(NamedTuple):
@@ -151,8 +153,8 @@ class Matching(NamedTuple):
 
     def with_call(self, call: Call, node: Node, operands: tuple[Value, ...]) -> Iterator[Matching]:
         """The ways in which `node`, applied to `operands`, is a call as well."""
-        name, mirrored = node.op.name, MIRRORED.get(call.op)
-        if name not in (call.op, mirrored):
+        name, other = node.op.name, mirrored(call.op)
+        if name not in (call.op, other):
             return
         matching: Matching | None = self
         for parameter, wanted in call.params:
@@ -167,7 +169,7 @@ class Matching(NamedTuple):
             return
         if name == call.op:
             yield from matching.with_parts(call.operands, operands)
-        if name == mirrored:
+        if name == other:
             yield from matching.with_parts(call.operands, operands[::-1])
 
     def with_parts(self, parts: Sequence[Part], values: Sequence[Value]) -> Iterator[Matching]:
@@ -299,7 +301,7 @@ class Pattern:
     def ops(self) -> frozenset[str]:
         """The operations without which it fits nowhere. Comparisons may be mirrored."""
         found = {*_ops(self.pattern), *(_ops(parse(self.there)) if self.there else ())}
-        return frozenset(op for op in found if MIRRORED.get(op, op) == op)
+        return frozenset(op for op in found if mirrored(op) in (op, None))
 
     @cached_property
     def names_there(self) -> tuple[str, ...]:
@@ -338,9 +340,9 @@ class Pattern:
         """Where an operand is made by one of some operations, or is a number."""
         heads: list[tuple[slice, tuple[str, ...], float]] = []
         for place, part in enumerate(self.pattern.operands):
-            where = slice(None) if self.root in MIRRORED else slice(place, place + 1)
+            where = slice(None) if mirrored(self.root) else slice(place, place + 1)
             if isinstance(part, Call):
-                heads.append((where, (part.op, MIRRORED.get(part.op, part.op)), 0.0))
+                heads.append((where, (part.op, mirrored(part.op) or part.op), 0.0))
             elif isinstance(part, Number):
                 heads.append((where, (), part.number))
         return heads

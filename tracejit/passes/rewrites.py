@@ -13,6 +13,7 @@ its contract on every value that rewrites stumble over, and that it takes effect
 from __future__ import annotations
 
 from tracejit.ir.graph import Graph
+from tracejit.ops import products
 from tracejit.passes import conditions as given
 from tracejit.passes.patterns import Pattern, apply_patterns
 
@@ -166,15 +167,15 @@ BEFORE_SUMS = (
 # Calls
 
 DOTS = {
-    "matmul": "dot_matrix",
-    "matmul_vector": "dot_vector",
-    "vector_matmul": "vector_dot",
-    "vectors_matmul": "dot",
+    products.matmul.name: products.dot_matrix,
+    products.matmul_vector.name: products.dot_vector,
+    products.vector_matmul.name: products.vector_dot,
+    products.vectors_matmul.name: products.dot,
 }
 CALLS = (
     # matmul finds its loop by the general rules of ufuncs, dot asks the BLAS at once.
     *(
-        Pattern(f"{op}(a, b)", f"{dot}(a, b)",
+        Pattern(f"{op}(a, b)", f"{dot.name}(a, b)",
                 "bits", [given.is_matrix_product], given.is_small_product)
         for op, dot in DOTS.items()
     ),

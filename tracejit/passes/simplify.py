@@ -1,11 +1,11 @@
 """Algebraic simplification that changes no bit of a result.
 
-The patterns are the rows `EXACT` and `SIGN_OF_NAN` of the table in `rewrites`; `RULES` maps an op's
-name to rewrites that are no patterns, each (graph, node, operands) -> value or None. A rule may
-only replace a value by one of the same type whose every bit is the same, -0.0, inf and nan
-included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only derivatives
-are made of say what they may change: `_add_slice` and `_product_with_directions`.
-`simplify_exactly` leaves out the patterns that may change the sign of a nan.
+The patterns are the rows `EXACT` and `SIGN_OF_NAN` of the table in `rewrites`; `RULES` maps an op
+to rewrites that are no patterns, each (graph, node, operands) -> value or None. A rule may only
+replace a value by one of the same type whose every bit is the same, -0.0, inf and nan included:
+x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only derivatives are made
+of say what they may change: `_add_slice` and `_product_with_directions`. `simplify_exactly` leaves
+out the patterns that may change the sign of a nan.
 
 IR in -> IR out:
 
@@ -32,22 +32,27 @@ from typing import Any
 
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ops.indexing import FULL
+from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
+from tracejit.ops.creation import directions
+from tracejit.ops.forms import as_scalar
+from tracejit.ops.indexing import FULL, getitem, put_slice
+from tracejit.ops.op import OPS, Op
+from tracejit.ops.shapes import (
+    astype,
+    broadcast_to,
+    expand_dims,
+    ravel,
+    reshape,
+    squeeze,
+    transpose,
+)
 from tracejit.passes.emission import Rule, emit, fold, made_by
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.rewrites import EXACT, SIGN_OF_NAN
 from tracejit.support.cost_model import costs
 
-PRODUCTS = (
-    "matmul",
-    "matmul_vector",
-    "vector_matmul",
-    "dot_matrix",
-    "dot_vector",
-    "vector_dot",
-)
-
-SPREADING = ("broadcast_to", "as_scalar")
+WITH_MATRICES = ("matrices", "matrix_vector", "vector_matrix")
+PRODUCTS = tuple(name for name, op in OPS.items() if op.product in WITH_MATRICES)
 
 
 def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
@@ -61,7 +66,7 @@ def simplify_exactly(graph: Graph, substitutes: dict[Value, Any] | None = None) 
 
 
 def _simplify(
-    rules: dict[str, tuple[Rule, ...]], graph: Graph, node: Node, operands: tuple[Value, ...]
+    rules: dict[Op, tuple[Rule, ...]], graph: Graph, node: Node, operands: tuple[Value, ...]
 ) -> Sequence[Value] | None:
     if len(node.results) != 1:
         return None
@@ -69,7 +74,7 @@ def _simplify(
     folded = fold(graph, node.op, operands, node.params, node.results[0].type)
     if folded is not None:
         return (folded,)
-    for rule in rules.get(node.op.name, ()):
+    for rule in rules.get(node.op, ()):
         value = rule(graph, node, operands)
         if value is not None:
             assert value.type is node.results[0].type, (node, value)
@@ -80,7 +85,7 @@ def _simplify(
 def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
     """Operands of an elementwise op before broadcasting or typing, where the op does that
     itself."""
-    if node.op.batch != "elementwise" or not any([_may_be_spread(value) for value in operands]):
+    if not node.op.elementwise or not any([_may_be_spread(value) for value in operands]):
         return operands
     sources = [_unbroadcast(graph, node, value) for value in operands]
     if not any(sources):
@@ -102,17 +107,16 @@ def _may_be_spread(value: Value) -> bool:
     """Tell if a value may be made of another by broadcasting or by a cast."""
     if value.node is None:
         return value.data is not None and value.type.form == "array"
-    return value.node.op.name in SPREADING
+    return value.node.op in (broadcast_to, as_scalar)
 
 
 def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
     """What `value` is made of by broadcasting, or by the cast that `node` makes anyway."""
     if isinstance(value, Constant):
         return _one_number_of(graph, value)
-    made = made_by(value, *SPREADING)
-    if made is None:
+    if value.node is None or not _may_be_spread(value):
         return None
-    source = made.operands[0]
+    source = value.node.operands[0]
     if source.type.form != "weak" and source.type.dtype == value.type.dtype:
         return source
     # A truth value is no number to every ufunc: -True is an error.
@@ -191,13 +195,13 @@ def _identity_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
 
 def _reshape_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """A reshape of a reshape is one reshape; back to the shape before is nothing."""
-    made = made_by(operands[0], "reshape", "expand_dims", "squeeze")
-    if made is None:
+    made = operands[0].node
+    if made is None or made.op.elements != "reshaped" or made.op is ravel:
         return None
     source = made.operands[0]
     if source.type is node.results[0].type:
         return source
-    if node.op.name != "reshape" or source.type.form != "array":
+    if node.op is not reshape or source.type.form != "array":
         return None
     return emit(graph, node, "reshape", (source,), shape=node.results[0].type.shape)
 
@@ -209,7 +213,7 @@ def _broadcast_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) ->
         return None
     source = made.operands[0].type.shape
     shape = operands[0].type.shape
-    if made.op.name != "broadcast_to":
+    if made.op is not broadcast_to:
         before, after = (tuple(map(key_of, sizes)) for sizes in (source, shape))
         if before != after[len(after) - len(before) :]:
             return None
@@ -224,7 +228,7 @@ def _view_of_scalar(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Va
     result = node.results[0].type
     if made is None or made.operands[0].type.shape != () or result.form != "array":
         return None
-    if node.op.name == "getitem" and len(operands) > 1:
+    if node.op is getitem and len(operands) > 1:
         return None
     return emit(graph, node, "broadcast_to", made.operands, shape=result.shape)
 
@@ -280,27 +284,28 @@ def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | N
     return emit(graph, node, "expand_dims", operands, axis=tuple(added)) if added else None
 
 
-RULES: dict[str, tuple[Rule, ...]] = {
-    **dict.fromkeys(("multiply", "divide", "negative", "subtract"), (_numbers_first,)),
-    "add": (_add_slice, _numbers_first),
-    "reshape": (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
-    "expand_dims": (_no_change, _view_of_scalar, _reshape_of_view),
-    "squeeze": (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
-    "broadcast_to": (_no_change, _broadcast_of_view),
-    "astype": (_no_change,),
-    "transpose": (_identity_axes, _view_of_scalar, _transpose_twice),
-    "getitem": (_view_of_scalar,),
-    "put_slice": (_filling,),
-    "ravel": (_view_of_scalar,),
-    "directions": (_small_directions,),
-    **dict.fromkeys(PRODUCTS, (_product_with_directions,)),
+RULES: dict[Op, tuple[Rule, ...]] = {
+    **dict.fromkeys((multiply, divide, negative, subtract), (_numbers_first,)),
+    add: (_add_slice, _numbers_first),
+    reshape: (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
+    expand_dims: (_no_change, _view_of_scalar, _reshape_of_view),
+    squeeze: (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
+    broadcast_to: (_no_change, _broadcast_of_view),
+    astype: (_no_change,),
+    transpose: (_identity_axes, _view_of_scalar, _transpose_twice),
+    getitem: (_view_of_scalar,),
+    put_slice: (_filling,),
+    ravel: (_view_of_scalar,),
+    directions: (_small_directions,),
+    **dict.fromkeys(map(OPS.__getitem__, PRODUCTS), (_product_with_directions,)),
 }
 
 
 @cache
-def _rules(exactly: bool) -> dict[str, tuple[Rule, ...]]:
+def _rules(exactly: bool) -> dict[Op, tuple[Rule, ...]]:
     """The rules for each op: patterns first."""
     rules = dict(RULES)
-    for pattern in (*(EXACT if exactly else (*EXACT, *SIGN_OF_NAN)),)[::-1]:
-        rules[pattern.root] = (pattern, *rules.get(pattern.root, ()))
+    for pattern in (*EXACT, *(() if exactly else SIGN_OF_NAN))[::-1]:
+        op = OPS[pattern.root]
+        rules[op] = (pattern, *rules.get(op, ()))
     return rules

@@ -40,8 +40,8 @@ class Output(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a call answers on one way: the results, and what takes place after it (`commits`, each
-    with values at its `places` in what the kernel returns)."""
+    """The answer of a call on one branch: the results, and what takes place after it (`commits`,
+    each with values at its `places` in what the kernel returns)."""
 
     outputs: Sequence[Output]
     commits: Sequence[Any] = ()
@@ -56,10 +56,10 @@ class Entry(NamedTuple):
     further arguments of the kernel, each an object and the path from it to the array; `captured`
     are all arrays from outside that Python may read. `identity` says which leaves are one object,
     where the function asks. `guard` decides whether captured names still hold, `sizes` know the
-    free dimensions in the types of leaves. `answers` are those of every way, by its number, which
-    stands at `which` in what the kernel returns; of all ways, where they are the same. `ways` are
-    what the kernel has joined, or more by now, `decisions` the places where it parts them.
-    `unwatched` says whether no tape has to see what Variables it reads.
+    free dimensions in the types of leaves. `answers` are those of every trace, by its number, which
+    stands at `which` in what the kernel returns; of all traces, where they are the same. `traces`
+    are those that the kernel has joined, or more by now, `decisions` the places where it parts
+    them. `unwatched` says whether no tape has to see what Variables it reads.
     """
 
     signature: inspect.Signature
@@ -72,19 +72,13 @@ class Entry(NamedTuple):
     guard: Callable[[], bool] | None
     answers: Sequence[Answers]
     which: Sequence[int] = ()
-    ways: Any = None
+    traces: Any = None
     decisions: Sequence[Any] = ()
     in_order: frozenset[str] = frozenset()
     identity: Identity | None = None
     captured: Sequence[np.ndarray] = ()
     unwatched: Callable[[], bool] | None = None
     sizes: Sizes | None = None
-
-    def outcomes(self, error: NotImplementedError) -> list[Any]:
-        """The decisions that led to BranchNotRecorded in the kernel, the one that fell otherwise
-        last."""
-        number, outcome, _ = error.args
-        return [*self.decisions[number].outcomes(), outcome]
 
     def fits(self, call: Call) -> bool:
         """Tell if a call like `call`, some of whose arrays may be specs, would be taken now."""
@@ -342,7 +336,7 @@ def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) ->
 def _answer(
     answers: Answers, result: str, space: Space, spelled: Mapping[str, str]
 ) -> Iterator[str]:
-    """The statements that follow the call on one way."""
+    """The statements that follow the call on one branch."""
     for commit in answers.commits:
         array = f"{spelled[commit.event.argument]}, " if commit.event.argument else ""
         values = array + ", ".join(result + _indexed(indices) for indices in commit.places)

@@ -1,9 +1,9 @@
-"""Single-flight: which calls of a function are being recorded, and by which thread.
+"""Single flight: of the threads that make the same call at once, one records it.
 
-One thread records a call that no kernel fits. Another that makes the same call meanwhile does not
-wait for it, but makes this one call without a kernel: so no thread can wait for a thread that waits
-for it, whatever the user's code does while it is recorded. A thread's own turns do not stand in its
-way. In a forked child the other threads are gone, and their turns with them.
+Another that makes the same call meanwhile does not wait for it, but makes this one call without a
+kernel: so no thread can wait for a thread that waits for it, whatever the user's code does while it
+is recorded. A thread's own flights do not stand in its way. In a forked child the other threads are
+gone, and their flights with them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tracejit.trace.signature import Call, is_alike
 
 
 class Flight:
-    """A call, with the numbers in it that are static, and who records it."""
+    """A call that is being recorded, with the numbers in it that are static, and who records it."""
 
     __slots__ = ("call", "fixed", "process", "thread")
 
     def __init__(self, call: Call, fixed: Mapping[str, Any]) -> None:
-        """This thread's turn at `call`."""
+        """This thread's flight for `call`."""
         self.process = os.getpid()
         self.thread = threading.get_ident()
         self.call = call
         self.fixed = {name: repr(number) for name, number in fixed.items()}
 
     def stands_before(self, other: Flight) -> bool:
-        """Tell if another thread of this process has the turn at the same call."""
+        """Tell if another thread of this process records the same call."""
         return (
             self.process == other.process
             and self.thread != other.thread
@@ -40,28 +40,32 @@ class Flight:
 
 
 class SingleFlight:
-    """The turns that are taken at calls of one function."""
+    """The calls of one function that are being recorded.
+
+    Its list is appended to, copied and removed from in one step each: no lock is held while the
+    user's code runs.
+    """
 
     def __init__(self) -> None:
         """None yet."""
-        self._taken: list[Flight] = []  # appended to, copied and removed from in one step each
+        self.flights: list[Flight] = []
 
     @contextmanager
     def at(self, call: Call, fixed: Mapping[str, Any]) -> Iterator[bool]:
-        """Take a turn at a call, with these static numbers: whether no other thread has it. Of
+        """Record a call with these static numbers, if no other thread does: whether that is so. Of
         those that ask at once one is told so."""
-        turn = Flight(call, fixed)
-        self._taken.append(turn)
+        flight = Flight(call, fixed)
+        self.flights.append(flight)
         try:
-            taken = list(self._taken)
-            earlier = taken[: taken.index(turn)]
-            is_first = not any(one.stands_before(turn) for one in earlier)
+            flights = list(self.flights)
+            earlier = flights[: flights.index(flight)]
+            is_first = not any(one.stands_before(flight) for one in earlier)
             if not is_first:
-                self._taken.remove(turn)
+                self.flights.remove(flight)
             yield is_first
         finally:
-            if turn in self._taken:
-                self._taken.remove(turn)
+            if flight in self.flights:
+                self.flights.remove(flight)
 
 
 class Mutex:

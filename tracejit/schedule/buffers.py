@@ -1,7 +1,7 @@
 """Who owns which memory: in-place statements, and results that must be copied.
 
 A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never
-constants. Values that may share memory (`Op.alias`) form one storage; a storage may be
+constants. Values that may share memory (`Op.view_of`) form one storage; a storage may be
 overwritten only when everything in it is dead, and only as a whole, in whatever shape.
 """
 
@@ -25,8 +25,8 @@ class Storages:
         self._root: dict[Value, Value] = {}
         self._foreign = set(inputs)
         for node in nodes:
-            if node.op.alias is not None and node.results[0].type.form == "array":
-                root = self.root(node.operands[node.op.alias])
+            if node.op.view_of is not None and node.results[0].type.form == "array":
+                root = self.root(node.operands[node.op.view_of])
                 self._root.update(dict.fromkeys(node.results, root))
 
     def root(self, value: Value) -> Value:
@@ -120,8 +120,8 @@ def shared_results(storages: Storages, results: Sequence[Value], kept: Sequence[
 
 def _is_strided_view(value: Value) -> bool:
     """Tell if `value` shows only a part of its storage, or in another order."""
-    while value.node is not None and value.node.op.alias is not None:
+    while value.node is not None and value.node.op.view_of is not None:
         if value.node.op.elements != "reshaped":
             return True
-        value = value.node.operands[value.node.op.alias]
+        value = value.node.operands[value.node.op.view_of]
     return False

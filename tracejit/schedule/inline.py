@@ -52,7 +52,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             is_chosen = uses[value] <= costs().view_uses
         else:
             is_chosen = uses[value] == 1 and (
-                node.op.alias is not None or _is_small(node) or _ends_line(node, user[value])
+                node.op.view_of is not None or _is_small(node) or _ends_line(node, user[value])
             )
         if is_chosen and _operations(node, inlined) <= costs().expression_operations:
             inlined.add(node)
@@ -61,7 +61,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
 
 def _is_updated(node: Node, user: Node) -> bool:
     """Tell if `node` makes an array of its own that `user` may update in place."""
-    return node.op.alias is None and user.operands[0] is node.results[0]
+    return node.op.view_of is None and user.operands[0] is node.results[0]
 
 
 def inlined_in_the_next(
@@ -98,7 +98,7 @@ def _misses_update(
 ) -> bool:
     """Tell if what `node` reads is updated before `user`, so that the update could not be in place
     if `node` were written there."""
-    if node.results[0].type.form == "array" and node.op.alias is not None:
+    if node.results[0].type.form == "array" and node.op.view_of is not None:
         return False
     here, there = places[node], places[user]
     return any(

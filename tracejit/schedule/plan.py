@@ -110,7 +110,7 @@ def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[No
         chain, value = [node], node.operands[0]
         while (made := value.node) and reads[value] == 1 and _only_shows(made):
             chain.append(made)
-            value = made.operands[made.op.alias]
+            value = made.operands[made.op.view_of]
         idle.update(chain)
         reads[value] -= 1
         if made is not None and not reads[value] and not value.is_named:
@@ -123,7 +123,7 @@ def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[No
 
 def _only_shows(node: Node) -> bool:
     """Tell if a node is a view, and nothing that may raise an error."""
-    return node.op.alias is not None and not may_raise(node)
+    return node.op.view_of is not None and not may_raise(node)
 
 
 def plan_tile(sweep: TileLoop) -> tuple[Plan, dict[Value, Value]]:

@@ -226,8 +226,8 @@ class TileAxes:
 
 def is_computed(value: Value) -> bool:
     """Tell if a value, or what it is a view of, is made by a computation."""
-    while value.node is not None and value.node.op.alias is not None:
-        value = value.node.operands[value.node.op.alias]
+    while value.node is not None and value.node.op.view_of is not None:
+        value = value.node.operands[value.node.op.view_of]
     return value.node is not None
 
 

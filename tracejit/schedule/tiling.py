@@ -219,7 +219,7 @@ class _TileLoops:
         """The views of `chain` that are wanted of all rows as well: they take nothing."""
         inside = set(chain)
         for node in reversed(chain):
-            if node.op.alias is not None and self._is_read_outside(node.results[0], inside):
+            if node.op.view_of is not None and self._is_read_outside(node.results[0], inside):
                 inside.discard(node)
         return set(chain) - inside
 

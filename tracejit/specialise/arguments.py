@@ -1,5 +1,5 @@
-"""The arguments of a call: Tensors among them, and what the call leaves in them, arrays it has
-written to, containers it has not."""
+"""The arguments of a call: Tensors among them, arrays that it writes to, and containers, which it
+must not change."""
 
 from __future__ import annotations
 
@@ -30,12 +30,9 @@ VAR_KEYWORD = inspect.Parameter.VAR_KEYWORD
 def recording_among(arguments: dict[str, Any]) -> Recording | None:
     """The recording of the first Tensor that is being recorded, among the leaves of the
     arguments."""
-    for value in arguments.values():
-        for leaf in flatten(value)[0]:
-            if type(leaf) in TENSORS and leaf._recording is not EAGER:
-                recording: Recording = leaf._recording
-                return recording
-    return None
+    leaves = (leaf for value in arguments.values() for leaf in flatten(value)[0])
+    found = (leaf._recording for leaf in leaves if type(leaf) in TENSORS)
+    return next((recording for recording in found if recording is not EAGER), None)
 
 
 def without_tensors(call: Call) -> tuple[Call, dict[str, Tensor]]:
@@ -126,7 +123,7 @@ def write_plainly(call: Call, values: Sequence[Any]) -> None:
 
 
 def plain_leaf(leaf: Any) -> Any:
-    """What an eager Tensor is, as plain Python would have it."""
+    """The array or number that plain Python would have for an eager Tensor."""
     if type(leaf) not in TENSORS:
         return leaf
     return leaf._value.data if leaf.type.form == "weak" else leaf.numpy()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tracejit.trace.floating import RAISES, loudness
 
 OPEN: dict[int, int] = {}
-"""How many blocks of `eager` are open, by thread; empty but for them."""
+"""The number of open blocks of `eager`, by thread; empty but for them."""
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def is_disabled() -> bool:
 
 
 def way_out() -> str:
-    """Why calls run as plain Python; nothing where they do not."""
+    """The reason for which calls run as plain Python; empty where they do not."""
     if is_open():
         return "a block of tj.eager() is open"
     if is_disabled():

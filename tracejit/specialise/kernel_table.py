@@ -1,4 +1,4 @@
-"""The kernel table: what was made for the calls of one function, and who is making more.
+"""Kernel table: the kernels compiled for the calls of one function.
 
 Threads read it without a lock: what they read is replaced as a whole, never changed.
 """
@@ -10,55 +10,49 @@ from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.runtime.dispatch import Entry
-from tracejit.runtime.single_flight import Mutex, SingleFlight
+from tracejit.runtime.single_flight import Mutex
 from tracejit.trace.signature import Call
 
 
-class Made(NamedTuple):
-    """What was made for one signature: `call` checks whether a call fits, and makes it."""
+class CompiledCall(NamedTuple):
+    """The kernel for one signature with its entry: `call` checks that a call fits, and makes it."""
 
     entry: Entry
     kernel: Kernel
     call: Callable[..., Any]
 
-    @property
-    def fixed(self) -> tuple[bool, int]:
-        """How much of a call is fixed: every size or not, and how many numbers."""
-        return self.entry.sizes is None, len(self.entry.fixed)
-
 
 class KernelTable:
-    """What was made for a function: `kernels` are all kernels, the newest last, and `turns` the
-    calls that are being recorded.
+    """The kernels of one function, the newest last, and the entries that choose between them.
 
     `calls` are the entries in the order in which they are asked: those first that fix most, among
     them the newest. So a call whose sizes and numbers have a kernel of their own keeps it, and gets
-    the same bits again, also when there is one for any.
+    the same bits again, also when there is one for any. `recordings` counts how often the function
+    was recorded.
     """
 
     def __init__(self) -> None:
         """Nothing yet."""
-        self.made: tuple[Made, ...] = ()
+        self.compiled: tuple[CompiledCall, ...] = ()
         self.calls: tuple[Callable[..., Any], ...] = ()
         self.kernels: list[Kernel] = []
         self.recordings = 0
-        self.turns = SingleFlight()
         self._mutex = Mutex()
 
-    def made_for(self, call: Call, exact: bool = False) -> Made | None:
-        """What was made for a call like this one, and holds; where `exact`, for its very sizes."""
-        made = (one for one in _in_turn(self.made) if not exact or one.entry.sizes is None)
-        return next((one for one in made if one.entry.fits(call)), None)
+    def find(self, call: Call, exact: bool = False) -> CompiledCall | None:
+        """Find what serves a call like this one, and holds; where `exact`, for its very sizes."""
+        found = (one for one in _in_turn(self.compiled) if not exact or one.entry.sizes is None)
+        return next((one for one in found if one.entry.fits(call)), None)
 
-    def enter(self, new: Made, onto: Entry | None = None) -> Made:
-        """Put what was made in its place among the others, in that of `onto`; with the kernel that
-        it calls.
+    def enter(self, new: CompiledCall, onto: Entry | None = None) -> CompiledCall:
+        """Put what was compiled in its place among the others, in that of `onto`; return it with
+        the kernel that it calls.
 
         One for the same call that computes the same has read what is different now, to no effect:
         the new guard takes its place.
         """
         while True:
-            known, others = self.made, []
+            known, others = self.compiled, []
             replaced: Kernel | None = None
             for one in known:
                 if one.entry is onto:
@@ -68,21 +62,21 @@ class KernelTable:
                     replaced = one.kernel
                 else:
                     others.append(one)
-            made = (*others, new)
-            calls = tuple([one.call for one in _in_turn(made)])
+            compiled = (*others, new)
+            calls = tuple([one.call for one in _in_turn(compiled)])
             with self._mutex.here():
-                if self.made is not known:
+                if self.compiled is not known:
                     continue  # another thread has entered one
-                self.made, self.calls = made, calls
+                self.compiled, self.calls = compiled, calls
                 if replaced is None:
                     self.kernels.append(new.kernel)
                 elif replaced is not new.kernel:
                     self.kernels[self.kernels.index(replaced)] = new.kernel
             return new
 
-    def holds(self, entry: Entry) -> bool:
-        """Tell if no other has taken the place of `entry`."""
-        return any(one.entry is entry for one in self.made)
+    def kernel_of(self, entry: Entry | None) -> Kernel | None:
+        """The kernel of `entry`; None where another has taken its place."""
+        return next((one.kernel for one in self.compiled if one.entry is entry), None)
 
     def add(self, kernel: Kernel) -> None:
         """Show a kernel that served one call."""
@@ -95,22 +89,18 @@ class KernelTable:
         with self._mutex.here():
             self.recordings += 1
 
-    def state(self) -> tuple[Any, ...]:
-        """What stands on it now, for `restore`."""
-        return self.made, self.calls, list(self.kernels)
-
-    def restore(self, state: tuple[Any, ...]) -> None:
-        """Let stand on it what stood there before."""
-        with self._mutex.here():
-            self.made, self.calls, self.kernels[:] = state
-
     def clear(self) -> None:
-        """Forget what was made."""
+        """Forget what was compiled."""
         with self._mutex.here():
             self.kernels.clear()
-            self.made, self.calls = (), ()
+            self.compiled, self.calls = (), ()
 
 
-def _in_turn(made: tuple[Made, ...]) -> list[Made]:
-    """What was made, the newest last, in the order in which calls ask."""
-    return sorted(reversed(made), key=lambda one: one.fixed, reverse=True)
+def _in_turn(compiled: tuple[CompiledCall, ...]) -> list[CompiledCall]:
+    """Sort what was compiled, the newest last, in the order in which calls ask: those that fix
+    every size come first, then those that fix most numbers."""
+
+    def fixed(one: CompiledCall) -> tuple[bool, int]:
+        return one.entry.sizes is None, len(one.entry.fixed)
+
+    return sorted(reversed(compiled), key=fixed, reverse=True)

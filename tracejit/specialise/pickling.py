@@ -1,4 +1,4 @@
-"""How a `Function` travels to another process: what pickle needs to find it or make it there.
+"""Pickling and copying of a `Function`: what finds it in another process, or makes it there.
 
 One that is what its module calls it, as a decorated function is, is found by that name. Any other
 is made again from what it was made of: the Python function and the request, or the call of the
@@ -34,7 +34,7 @@ class Recipe(NamedTuple):
 
     @property
     def transform(self) -> Callable[..., Any]:
-        """What is called."""
+        """The transform, as its module has it."""
         called: Callable[..., Any] = getattr(sys.modules[self.module], self.name)
         return called
 
@@ -53,7 +53,7 @@ def recallable(transform: F) -> F:
 
 
 def found_by_name(thing: Any) -> Any:
-    """What is called by the module and name of `thing`; None where nothing is."""
+    """The object that the module and name of `thing` lead to; None where there is none."""
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     return _found(module, name) if module and name else None
 
@@ -65,59 +65,53 @@ def _found(module: str, name: str) -> Any:
     return found
 
 
-class Travelling:
-    """What pickle and copy ask of a Function."""
+def reduced(function: Any, protocol: Any) -> Any:
+    """Reduce a Function, as `__reduce_ex__` does."""
+    cls = type(function)
+    if found_by_name(function) is function:
+        if protocol < 4:  # which spells the name of an attribute as a call on the whole
+            return vars(function)["__qualname__"]
+        return unpickled, (cls, function._parts)
+    recipe = function.recipe
+    if recipe is not None:
+        return remade, (cls, recipe.transform, recipe.args, recipe.kwargs)
+    python, request, options = function.python, function.request, function.options
+    for made in (getattr(python, MADE, None), found_by_name(python)):
+        # What holds this very Python function travels in its place.
+        if isinstance(made, cls) and made.python is python:
+            return restored, (cls, made, True, request, options)
+    return restored, (cls, python, False, request, options)
 
-    python: Callable[..., Any]
-    request: Any
-    options: Any
-    recipe: Recipe | None = None
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        cls = type(self)
-        if found_by_name(self) is self:
-            if protocol < 4:  # which spells the name of an attribute as a call on the whole
-                return vars(self)["__qualname__"]
-            return unpickled, (cls, self._parts)
-        if self.recipe is not None:
-            return remade, (self.recipe.transform, self.recipe.args, self.recipe.kwargs)
-        known = getattr(self.python, MADE, None), found_by_name(self.python)
-        for made in known:  # what holds this very Python function travels in its place
-            if isinstance(made, cls) and made.python is self.python:
-                return restored, (cls, made, True, self.request, self.options)
-        return restored, (cls, self.python, False, self.request, self.options)
+def parts_of(function: Any) -> Callable[[], tuple[Any, ...]]:
+    """A function that answers what a Function is made of: as its attribute it is found by name, and
+    what takes functions by value takes the parts with it."""
 
-    @property
-    def _parts(self) -> Callable[[], tuple[Any, ...]]:
-        """A function that answers what this one is made of: as its attribute it is found by name,
-        and what takes functions by value takes the parts with it."""
-        parts: Callable[[], tuple[Any, ...]] = Derived.of(self).get(PARTS, self._make_parts)
-        return parts
-
-    def _make_parts(self) -> Callable[[], tuple[Any, ...]]:
-        values = self.python, self.request, self.options
+    def make() -> Callable[[], tuple[Any, ...]]:
+        values = function.python, function.request, function.options
 
         def parts() -> tuple[Any, ...]:
             return values
 
-        parts.__module__ = self.__module__
-        parts.__name__, parts.__qualname__ = PARTS, f"{vars(self)['__qualname__']}.{PARTS}"
+        parts.__module__ = function.__module__
+        parts.__name__, parts.__qualname__ = PARTS, f"{vars(function)['__qualname__']}.{PARTS}"
         return parts
 
-    def __copy__(self) -> Any:
-        return self
+    known: Callable[[], tuple[Any, ...]] = Derived.of(function).get(PARTS, make)
+    return known
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        """Itself, as of any function; of a method, or of an object that is called, that of the
-        copy."""
-        recipe = self.recipe
-        before: Any = self.python if recipe is None else recipe.args
-        after = copy.deepcopy(before, memo)
-        if after is before:
-            return self
-        if recipe is None:
-            return type(self)(after, self.request, self.options)  # type: ignore[call-arg]
-        return recipe.transform(*after, **recipe.kwargs)
+
+def deeply_copied(function: Any, memo: Any) -> Any:
+    """A Function itself, as of any function; of a method, or of an object that is called, that of
+    the copy."""
+    recipe = function.recipe
+    before: Any = function.python if recipe is None else recipe.args
+    after = copy.deepcopy(before, memo)
+    if after is before:
+        return function
+    if recipe is None:
+        return type(function)(after, function.request, function.options)
+    return recipe.transform(*after, **recipe.kwargs)
 
 
 def unpickled(cls: Any, parts: Callable[[], tuple[Any, ...]]) -> Any:
@@ -137,10 +131,10 @@ def restored(cls: Any, source: Any, undecorated: bool, request: Any, options: An
     return Derived.of(source).get(key, lambda: cls(python, request, options))
 
 
-def remade(transform: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the call of a transform makes: one as long as the function that it is of lives."""
+def remade(cls: Any, transform: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Make a Function by its transform: one as long as the function that it is of lives."""
     source = args[0] if args else None
-    if not isinstance(source, FunctionType) and not isinstance(source, Travelling):
+    if not isinstance(source, (FunctionType, cls)):
         return transform(*args, **kwargs)
     key = "remade", transform, repr(args[1:]), repr(sorted(kwargs.items()))
     return Derived.of(source).get(key, lambda: transform(*args, **kwargs))

@@ -1,4 +1,4 @@
-"""The purity watch: with TRACEJIT_CHECK=1 each new call is recorded twice, and must be the same.
+"""Purity check: with TRACEJIT_CHECK=1 each new call is recorded twice, and must be the same.
 
 A guard sees what a function reads from globals, closures, attributes and containers. What C code
 answers, the clock, the environment, files, random numbers of a generator made on the spot, it does
@@ -11,18 +11,19 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import Any, NoReturn
+from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.printer import constant_text, parameter_text
-from tracejit.runtime.dispatch import Entry
-from tracejit.specialise.reasons import changed_by_itself, newest_recording
-from tracejit.specialise.specialiser import RecordedCall
-from tracejit.support.errors import Where, fail
+from tracejit.specialise.callee import Callee
+from tracejit.specialise.reasons import changed_by_itself
+from tracejit.specialise.trace_tree import RecordedCall
+from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
 from tracejit.trace.capture.changes import described
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.reads import reads_of
+from tracejit.trace.decisions import Failed
 
 LONGEST = 60
 SUSPECTS = {
@@ -40,54 +41,63 @@ def is_on() -> bool:
     return os.environ.get("TRACEJIT_CHECK") == "1"
 
 
-def compare(
-    function: str, python: Callable[..., Any], first: Entry | BaseException, second: Entry
-) -> None:
-    """ImpureError, at the line where two recordings of one call part, where they do; `first` is
-    what it has raised, if it has."""
-    refuse = functools.partial(_refuse, function, python, second)
-    here = places.here()
-    if isinstance(first, BaseException):
-        raised = f"{type(first).__name__}: {first}".partition("\n")[0]
-        refuse(f"the first raises {raised}", here)
-    runs = newest_recording(first), newest_recording(second)
+def recorded_twice(callee: Callee, record: Callable[[], RecordedCall]) -> RecordedCall:
+    """Record twice, and return the second recording. Raises ImpureError, at the line where they
+    part, where the first is another."""
+    here, raised = places.here(), ""
+    try:
+        first = record()
+    except (Exception, Failed) as error:
+        raised = f"{type(error).__name__}: {error}".partition("\n")[0]
+    second = record()
+    impure = functools.partial(_impure, callee, second)
+    if raised:
+        raise impure(f"the first raises {raised}", here)
+    runs = first, second
     graph, other = (run.recording.graph for run in runs)
     numbers = [
         {value: number for number, value in enumerate(each.values())} for each in (graph, other)
     ]
     for one, two in zip_longest(graph.inputs, other.inputs):
         names = [value.name if value is not None else "nothing" for value in (one, two)]
-        if names[0] != names[1] or one.type is not two.type:
-            refuse(f"the first reads {names[0]}, the second {names[1]}", here)
+        if names[0] != names[1] or _type(one) != _type(two):
+            raise impure(f"the first reads {names[0]}, the second {names[1]}", here)
     for node, its in zip_longest(graph.nodes, other.nodes):
         if node is None or its is None or _parts(node, numbers[0]) != _parts(its, numbers[1]):
-            refuse(_difference(node, its), _place(its or node, other, graph))
+            raise impure(_difference(node, its), _place(its or node, other, graph))
     for (mine, text), (others, its_text) in zip_longest(
         *map(_results, runs, numbers), fillvalue=(None, "nothing more")
     ):
         if mine != others:
-            refuse(f"the first returns {text}, the second {its_text}", here)
+            raise impure(f"the first returns {text}, the second {its_text}", here)
+    return second
 
 
-def _refuse(
-    function: str, python: Callable[..., Any], entry: Entry, problem: str, where: Where | None
-) -> NoReturn:
-    changed = [f"{one.what}, which the function itself changes" for one in changed_by_itself(entry)]
-    suspects = " and ".join(changed) or _suspects(python)
-    words = {"function": function, "problem": problem, "suspects": suspects}
-    raise fail("impure", where, **words)
+def _impure(
+    callee: Callee, second: RecordedCall, problem: str, where: Where | None
+) -> TracejitError:
+    changes = changed_by_itself(second)
+    changed = [f"{one.what}, which the function itself changes" for one in changes]
+    suspects = " and ".join(changed) or _suspects(callee.python)
+    words = {"function": callee.name, "problem": problem, "suspects": suspects}
+    return fail("impure", where, **words)
 
 
 def _parts(node: Node, numbers: dict[Value, int]) -> tuple[Any, ...]:
     """All that makes a node, apart from names, comparable between two graphs."""
     operands = [_operand(value, numbers) for value in node.operands]
     params = [(key, parameter_text(value)) for key, value in node.params.items()]
-    return node.op.name, operands, params, [value.type for value in node.results], node.where
+    return node.op.name, operands, params, [_type(value) for value in node.results], node.where
+
+
+def _type(value: Value) -> Any:
+    """A type, comparable between two graphs: each has free dimensions of its own."""
+    return value.type if value.type.sizes is None else repr(value.type)
 
 
 def _operand(value: Value, numbers: dict[Value, int]) -> Any:
     if isinstance(value, Constant):
-        return value.type, constant_text(value)
+        return _type(value), constant_text(value)
     return numbers.get(value)
 
 
@@ -121,7 +131,7 @@ def _place(node: Node | None, *graphs: Graph) -> Where | None:
 
 
 def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any, str]]:
-    """What comes out of a run: values of the graph, and objects that are the same at each call."""
+    """The results of a run: values of the graph, and objects that are the same at each call."""
     for output in run.finished.outputs:
         yield output.structure, f"a {getattr(output.structure.cls, '__name__', 'leaf')}"
         for kind, leaf in output.leaves:
@@ -141,7 +151,7 @@ def _results(run: RecordedCall, numbers: dict[Value, int]) -> Iterator[tuple[Any
 
 
 def _suspects(python: Callable[..., Any]) -> str:
-    """What the code of a function may read that no guard sees, by the names in it."""
+    """Guess from the names in the code of a function what it reads that no guard sees."""
     code = getattr(getattr(python, "__func__", python), "__code__", None)
     names = frozenset[str]().union(*reads_of(code)[:2]) if code is not None else frozenset()
     found = [what for what, words in SUSPECTS.items() if not names.isdisjoint(words)]

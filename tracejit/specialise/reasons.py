@@ -1,4 +1,4 @@
-"""Why no kernel takes a call, in sentences.
+"""Reasons, in sentences, for which no kernel takes a call.
 
 The call is compared with the kernel that comes nearest: `differences` finds what is different, and
 a row of `SENTENCES` says it, with what follows from it and how to avoid it.
@@ -16,9 +16,9 @@ from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
 from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
 from tracejit.runtime.identity import groups_of
-from tracejit.specialise.kernel_table import Made
+from tracejit.specialise.kernel_table import CompiledCall
 from tracejit.specialise.sentences import READS, SENTENCES
-from tracejit.specialise.specialiser import RecordedCall
+from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import Where
 from tracejit.support.words import a, file_name
 from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
@@ -49,8 +49,8 @@ class Difference(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why a call was recorded: how it differs from the calls of the kernel `against`, None for the
-    first."""
+    """The reason for which a call was recorded: its differences from the calls of the kernel
+    `against`, None for the first."""
 
     call: str
     against: Kernel | None
@@ -70,7 +70,7 @@ class Reason(NamedTuple):
         return f"{text}; {number(self.against)} has {_joined(had)}"
 
     def advice(self) -> str:
-        """What follows, and how to avoid it."""
+        """The sentences on what follows, and how to avoid it."""
         said = self.differences[:MOST_SAID]
         parts = list(dict.fromkeys(one.tell("then") for one in said))
         if fixes := self.fixes():
@@ -84,10 +84,10 @@ class Reason(NamedTuple):
 
 
 def reason_for(
-    call: Call, made: Sequence[Made], static: Mapping[str, str], onto: Kernel | None
+    call: Call, made: Sequence[CompiledCall], static: Mapping[str, str], onto: Kernel | None
 ) -> Reason:
-    """Why no kernel fits `call`: how it differs from the nearest, the newest of these; `onto` would
-    fit, but for the way that the call takes through the function."""
+    """Find why no kernel fits `call`: its differences from the nearest, the newest of these; `onto`
+    would fit, but for the way that the call takes through the function."""
     if onto is not None:
         return Reason(_spelled(call), onto, (Difference("way", "what it decides"),))
     best: tuple[list[Difference], Entry, Kernel] | None = None
@@ -102,7 +102,7 @@ def reason_for(
 
 
 def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Difference]:
-    """What makes a call differ from those that the kernel of `entry` takes; `static` names the
+    """Find what makes a call differ from those that the kernel of `entry` takes; `static` names the
     row for arguments whose numbers are never dynamic."""
     found: list[Difference | None] = []
     for argument, structure in call.structures.items():
@@ -132,8 +132,8 @@ def _same_text(call: Call) -> str:
 
 
 def read_otherwise(entry: Entry) -> list[Difference]:
-    """What the function reads besides its arguments that has changed since the kernel of `entry`
-    was made."""
+    """Find what the function reads besides its arguments that has changed since the kernel of
+    `entry` was made."""
     if entry.guard is None:
         return []
     found = changes(entry.guard, labels_of(entry.call))
@@ -163,7 +163,7 @@ def settled(
     if not lasting:
         found += [
             Difference("iterator" if change.is_drawn else "changing", *change)
-            for change in changed_by_itself(entry)
+            for change in changed_by_itself(newest_recording(entry))
         ]
     return reason._replace(differences=tuple(found))
 
@@ -196,25 +196,25 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
     )
 
 
-def changed_by_itself(entry: Entry) -> list[Change]:
-    """What the function has changed, of all that it reads, while it was recorded for `entry`."""
-    guard = newest_recording(entry).captures.guard()
-    return [] if guard is None else changes(guard, labels_of(entry.call))
+def changed_by_itself(recorded: RecordedCall) -> list[Change]:
+    """Find what the function has changed, of all that it reads, while it was recorded."""
+    guard = recorded.captures.guard()
+    return [] if guard is None else changes(guard, labels_of(recorded.call))
 
 
 def newest_recording(entry: Entry) -> RecordedCall:
     """The recording that an entry was made with."""
-    one: RecordedCall = entry.ways.ways[-1].one
+    one: RecordedCall = entry.traces.traces[-1].one
     return one
 
 
 def _readers(entry: Entry) -> dict[str, Where | None]:
-    """Where Python reads numbers among the arguments, by leaf name."""
+    """The lines at which Python reads numbers among the arguments, by leaf name."""
     return newest_recording(entry).readers
 
 
 def labels_of(call: Call) -> dict[int, str]:
-    """What the objects among the arguments are called, by id."""
+    """The names of the objects among the arguments, by id."""
     return {id(leaf.value): words_of(leaf) for leaf in call.leaves if leaf.type is None}
 
 
@@ -233,11 +233,11 @@ def _leaf_difference(
         matrices = mine.value, other.value
         told = [f"{a(type(x).__name__)} {x.dtype}{[*x.shape]}" for x in matrices]
         return None if is_like_matrix(*matrices) else Difference("kind", what, *told)
-    if other.role == "static" or other.role == "generator":
-        same = is_same if other.role == "static" else _is_of_kind
-        if same(mine.value, other.value):
-            return None
-        return Difference("value", what, *told_apart(mine.value, other.value))
+    if other.role in ("static", "generator"):
+        same = type(mine.value) is type(other.value)
+        if other.role == "static":
+            same = is_same(mine.value, other.value)
+        return None if same else Difference("value", what, *told_apart(mine.value, other.value))
     if mine.type is not None and other.type is not None and not has_type(other, mine.type, {}):
         return _type_difference(mine, other, mine.type, other.type)
     if other.role == "array":
@@ -250,10 +250,6 @@ def _leaf_difference(
     if mine.name in _readers(entry):
         return _read(Difference("read", what, *words), _readers(entry)[mine.name])
     return Difference(static.get(other.argument, "dynamic"), what, *words)
-
-
-def _is_of_kind(mine: Any, other: Any) -> bool:
-    return type(mine) is type(other)
 
 
 def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference | None:
@@ -283,7 +279,7 @@ def _shape_text(shape: tuple[Any, ...]) -> str:
 
 
 def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
-    """What two leaves are that are not of one kind."""
+    """The kinds of two leaves, which differ."""
     was, now = (
         f"an array {leaf.type!r}" if leaf.role == "array" and leaf.given is None else a(_kind(leaf))
         for leaf in (mine, other)
@@ -297,7 +293,7 @@ def _kind(leaf: Leaf) -> str:
 
 
 def _structure_difference(what: str, mine: Structure, other: Structure) -> Difference:
-    """Where two containers begin to differ, and how."""
+    """The first difference between two containers."""
     same = mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order
     if same:
         keyed = mine.cls in INDEXED
@@ -339,7 +335,7 @@ def _reading(where: Where | None) -> tuple[str, str]:
 
 
 def words_of(leaf: Leaf) -> str:
-    """What the user calls a leaf; a path that names objects of tracejit's is no word of theirs."""
+    """The user's words for a leaf: its path, unless that names objects of tracejit's."""
     return leaf.name if "_tj_" in leaf.path else leaf.path
 
 

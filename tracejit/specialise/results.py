@@ -81,7 +81,7 @@ class Finished(NamedTuple):
 
     @property
     def answers(self) -> Answers:
-        """What the call answers."""
+        """The answers of the call."""
         return Answers(self.outputs, self.commits)
 
     def numbered(self) -> tuple[Answers, Indices]:
@@ -204,7 +204,7 @@ def _outputs(
     value_leaves: Sequence[tuple[str, Any]],
     gradients: Sequence[Indices],
 ) -> list[Output]:
-    """What the user sees, in order."""
+    """The outputs that the user sees, in order."""
     value = Output(answer.value_structure, value_leaves)
     if not request.transform:
         return [value]

@@ -36,10 +36,7 @@ def is_mistake(error: BaseException) -> bool:
     """Tell if an error is one of tracejit's own, which nothing in a user's program explains."""
     if isinstance(error, TracejitError):
         return isinstance(error, GraphError)
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGE)
+    return places.is_ours(error)
 
 
 @contextmanager

@@ -2,69 +2,93 @@
 
 A call whose decisions fall as none has before raises BranchNotRecorded in the kernel. It is
 recorded once more, with the decisions that the kernel has met, and joined to the others; from then
-on the kernel knows that way, too.
+on the kernel has that branch, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from tracejit.compiler.kernel import Kernel
 from tracejit.compiler.pipeline import Recorded
-from tracejit.eager.traced_call import is_unrecorded
+from tracejit.eager.traced_call import Attempt, attempt, tensor_of_hidden
+from tracejit.ir.sizes import Sizes
+from tracejit.ir.types import HANDLE
 from tracejit.passes.join import Misfit, Tree
-from tracejit.runtime.dispatch import Answers, Entry
-from tracejit.runtime.notes import KERNELS
+from tracejit.runtime.dispatch import Answers, drawing, numpy_generator
+from tracejit.runtime.identity import Identity
 from tracejit.runtime.single_flight import Mutex
-from tracejit.specialise.specialiser import RecordedCall
+from tracejit.specialise.results import Finished
+from tracejit.support.errors import Where
+from tracejit.trace.capture.captures import Captures
 from tracejit.trace.decisions import Failed, Hidden
-from tracejit.trace.mutable_attributes import Attribute
+from tracejit.trace.eager import EAGER, handle_tensor
+from tracejit.trace.mutable_attributes import Attribute, assigns_inexact
 from tracejit.trace.record import Recording
+from tracejit.trace.signature import Call
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import unflatten
+from tracejit.trace.variable import Variable
 
 MAX_NODES = 50_000
 
 
-def input_keys(recording: Recording) -> list[Any]:
-    """What the inputs of a recording are known by: the names of arguments, and objects by id."""
-    hidden = {one.value: key for key, one in recording.hidden.items()}
-    return [hidden.get(value, value.name) for value in recording.graph.inputs]
+class RecordedCall(NamedTuple):
+    """A recording that has ended, and the calls that it is for.
 
+    `fixed` are the numbers, by leaf name, that it holds for, those that Python has read among them;
+    the leaves in `baked` are no arguments of the kernel, those in `in_order` must lie in C order.
+    `read` are the Variables, by id, whose values reach Python or a result; `readers` say where
+    Python has read a number. `hidden` is what the kernel takes besides the arguments of the user's.
+    `identity` says which leaves are one object, where the function asks. `lent` are the attributes
+    that the kernel reads, with the number in it where Python has read it, at `lent_readers`.
+    """
 
-def raised_by_kernel(error: BaseException) -> bool:
-    """Tell if an error comes out of a kernel that was called, not out of a recording."""
-    trace = error.__traceback__
-    while trace is not None:
-        if str(trace.tb_frame.f_globals.get("__name__", "")).startswith(KERNELS):
-            return True
-        trace = trace.tb_next
-    return False
+    call: Call
+    recording: Recording
+    captures: Captures
+    finished: Finished
+    differentiated: frozenset[str]
+    fixed: dict[str, Any]
+    baked: frozenset[str]
+    in_order: frozenset[str]
+    read: set[int]
+    readers: dict[str, Where | None]
+    hidden: list[Hidden]
+    identity: Identity | None = None
+    lent: dict[tuple[int, str], str] = {}  # noqa: RUF012
+    lent_readers: dict[str, Where | None] = {}  # noqa: RUF012
 
+    @property
+    def sizes(self) -> Sizes | None:
+        """The free dimensions; None where there are none."""
+        sizes = self.recording.graph.sizes
+        return sizes if sizes is not None and sizes.free() else None
 
-def answered(
-    made: Entry, entry: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Any, list[Any] | None]:
-    """What an entry answers; or where the call takes another way, the decisions that lead there."""
-    try:
-        return entry(*args, **kwargs), None
-    except NotImplementedError as error:
-        if not is_unrecorded(error):
-            raise
-        return None, made.outcomes(error)
+    def takes_what(self, other: RecordedCall) -> bool:
+        """Tell if its kernel takes the same calls, but for the decisions in them."""
+        same = self.fixed.keys() == other.fixed.keys() and all(
+            repr(value) == repr(other.fixed[name]) for name, value in self.fixed.items()
+        )
+        if not same or self.baked != other.baked or self.identity != other.identity:
+            return False
+        if self.lent != other.lent:
+            return False
+        return self.recording.graph.take_sizes(other.recording.graph)
 
 
 class Trace:
     """One recording, with a kernel of its own where it is called on eager Tensors: under a tape,
-    a call is one way."""
+    a call takes one branch."""
 
-    def __init__(
-        self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str, ways: TraceTree
-    ) -> None:
-        """`target` is the function of its kernel that is called; `ways` are this one alone."""
+    def __init__(self, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> None:
+        """Wrap what was recorded just now; `target` is the function of its kernel that is
+        called."""
         self.one = one
-        self.finished = one.finished
-        self.alone = ways.tree
-        self._make: Callable[[], Any] = lambda: getattr(make(ways.recorded()), target)
+        alone = TraceTree(self)
+        self.tree = alone.tree
+        self._make: Callable[[], Any] = lambda: getattr(make(alone.recorded()), target)
         self._target: Callable[..., Any] | None = None
         self._path = one.finished.path(one.recording, self._compute, make)
 
@@ -76,54 +100,83 @@ class Trace:
                 self._target = self._target or self._make()
         return self._target(*arrays)
 
-    def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
-        """What the call on eager Tensors and other leaves answers; or where it takes another way,
-        the decisions that lead there."""
-        try:
-            return self.one.call_by_path(self._path, leaves), None
-        except NotImplementedError as error:
-            if not is_unrecorded(error):
-                raise
-            return None, parted(self.alone, error)
+    def attempt(self, leaves: Sequence[Any]) -> Attempt:
+        """Make the call on eager Tensors and other leaves."""
+        return attempt(lambda: self._call(leaves), self.tree)
+
+    def _call(self, leaves: Sequence[Any]) -> Any:
+        """Call the kernel as one operation: leaves and results are eager Tensors."""
+        finished = self.one.finished
+        for commit in finished.commits:
+            if name := assigns_inexact(commit.event):
+                raise Failed("attribute", name)  # which holds what a tape follows
+        operands = [*self._operands(leaves), *[self._hidden_tensor(one) for one in self.one.hidden]]
+        generators = [x._value.data for x in operands if x.type is HANDLE]
+        tensors = dict(zip(finished.places, drawing(self._path, generators, operands), strict=True))
+        by_name = {leaf.name: x for leaf, x in zip(self.one.call.leaves, leaves, strict=True)}
+        for commit in finished.commits:
+            commit.run_eagerly([tensors[indices] for indices in commit.places], by_name)
+        built = [
+            unflatten(
+                output.structure,
+                [tensors[value] if kind == "result" else value for kind, value in output.leaves],
+            )
+            for output in finished.outputs
+        ]
+        return built[0] if len(built) == 1 else tuple(built)
+
+    def _operands(self, values: Sequence[Any]) -> Iterator[Tensor]:
+        """The arguments of the kernel as eager Tensors."""
+        for leaf, value in zip(self.one.call.leaves, values, strict=True):
+            if leaf.name in self.one.baked:
+                continue
+            if type(value) in TENSORS:
+                yield value
+                continue
+            if leaf.role in ("generator", "sparse"):
+                yield handle_tensor(numpy_generator(value))
+                continue
+            if leaf.role == "number" and leaf.name in self.one.differentiated:
+                assert leaf.type is not None
+                value = leaf.type.dtype.type(value)
+            yield Tensor(EAGER.lift(value), EAGER)
+
+    def _hidden_tensor(self, hidden: Hidden) -> Tensor:
+        """A hidden argument as an eager Tensor; a Variable that is only assigned is not read."""
+        holder = hidden.holder
+        if type(holder) is Variable and id(holder) not in self.one.read:
+            return Tensor(EAGER.version(holder), EAGER)
+        return tensor_of_hidden(hidden)
 
 
 class TraceTree:
-    """The ways through a function that were recorded for one kind of call. Who joins one holds
-    `mutex` until the kernel of all is entered."""
+    """The traces of a function for one kind of call, with its branches. Who joins one holds `mutex`
+    until the kernel of all is entered."""
 
-    def __init__(self, name: str) -> None:
-        """None yet."""
-        self.tree = Tree(name)
-        self.ways: list[Trace] = []
+    def __init__(self, trace: Trace) -> None:
+        """One trace, which others may join."""
+        self.tree = Tree(trace.one.recording.graph.name)
+        self.traces: list[Trace] = []
         self.mutex = Mutex()
         self._hidden: dict[int, Hidden] = {}
-
-    @classmethod
-    def of(cls, one: RecordedCall, make: Callable[[Recorded], Kernel], target: str) -> TraceTree:
-        """What was recorded just now, alone; `make` and `target` as Way takes them."""
-        name = one.recording.graph.name
-        alone, ways = cls(name), cls(name)  # others join the one, the other stays as it is
-        way = Trace(one, make, target, alone)
-        alone.join(way)
-        ways.join(way)
-        return ways
+        self.join(trace)
 
     def __len__(self) -> int:
-        return len(self.ways)
+        return len(self.traces)
 
     @property
     def in_order(self) -> frozenset[str]:
         """The leaves that must lie in C order."""
-        return frozenset[str]().union(*[way.one.in_order for way in self.ways])
+        return frozenset[str]().union(*[trace.one.in_order for trace in self.traces])
 
     def joined_to(self, others: TraceTree | None) -> TraceTree:
-        """These ways and others; these alone, where they are not for the same calls or do not begin
-        as the others do."""
-        way = self.ways[0]
-        if others is None or not way.one.takes_what(others.ways[0].one):
+        """Join these traces to others, and return all; these alone, where they are not for the same
+        calls or do not begin as the others do."""
+        trace = self.traces[0]
+        if others is None or not trace.one.takes_what(others.traces[0].one):
             return self
         try:
-            others.join(way)
+            others.join(trace)
         except Misfit:
             return self
         return others
@@ -135,43 +188,42 @@ class TraceTree:
 
     def is_full(self, most: int) -> bool:
         """Tell if no more are joined."""
-        return len(self.ways) >= most or self.is_long
+        return len(self.traces) >= most or self.is_long
 
     def failed(self) -> Failed:
-        """The error for a call that needs yet another way."""
-        return Failed("long" if self.is_long else "ways", str(len(self.ways)))
+        """The error for a call that takes yet another branch."""
+        return Failed("long" if self.is_long else "ways", str(len(self.traces)))
 
-    def join(self, way: Trace) -> None:
-        """Add a way. Raises Misfit where it does not begin as the others do."""
-        recording = way.one.recording
+    def join(self, trace: Trace) -> None:
+        """Add a trace. Raises Misfit where it does not begin as the others do."""
+        recording = trace.one.recording
         if len(recording.decisions):
-            number = self.tree.join(recording.graph, input_keys(recording))
-            if number < len(self.ways):  # another thread has recorded it, too
+            ids = {one.value: key for key, one in recording.hidden.items()}
+            inputs = [ids.get(value, value.name) for value in recording.graph.inputs]
+            number = self.tree.join(recording.graph, inputs)
+            if number < len(self.traces):  # another thread has recorded it, too
                 return
-        self.ways.append(way)
-        for hidden in way.one.hidden:
+        self.traces.append(trace)
+        for hidden in trace.one.hidden:
             self._hidden.setdefault(id(hidden.holder), hidden)
 
     @property
     def is_uniform(self) -> bool:
-        """Tell if all ways answer in the same way, so that nobody need know which was taken."""
-        first = self.ways[0].finished
-        if len(self.ways) == 1:
+        """Tell if all branches answer alike, so that nobody need know which was taken."""
+        first = self.traces[0].one.finished
+        if len(self.traces) == 1:
             return True
-        return all(way.finished.answers_like(first) for way in self.ways)
+        return all(trace.one.finished.answers_like(first) for trace in self.traces)
 
     def recorded(self) -> Recorded:
-        """All ways as one graph; a recording in which nothing was decided as it is."""
-        with self.mutex.here():
-            return self._recorded()
-
-    def _recorded(self) -> Recorded:
-        first = self.ways[0].finished.recorded
+        """All traces as one graph; a recording in which nothing was decided as it is."""
+        first = self.traces[0].one.finished.recorded
         if not self.tree.paths:
             return first
-        counts = [way.finished.recorded.outputs for way in self.ways]
-        numbered = not self.is_uniform
-        graph = self.tree.graph(counts if numbered else ())
+        with self.mutex.here():
+            counts = [trace.one.finished.recorded.outputs for trace in self.traces]
+            numbered = not self.is_uniform
+            graph = self.tree.graph(counts if numbered else ())
         inputs = dict(zip(self.tree.keys, graph.inputs, strict=True))
         seed = None if first.seed is None else inputs[first.seed.label]
         sources = tuple(inputs[value.label] for value in first.sources)
@@ -180,7 +232,7 @@ class TraceTree:
 
     @property
     def hidden(self) -> list[Hidden]:
-        """What the kernel takes besides the arguments of the user's, in its order."""
+        """The arguments of the kernel besides the user's, in its order."""
         return list(self._hidden.values())
 
     def read_variables(self) -> bool:
@@ -188,24 +240,18 @@ class TraceTree:
         return any(one.path and type(one.holder) is not Attribute for one in self.hidden)
 
     def answers(self) -> tuple[list[Answers], Sequence[int]]:
-        """What the call answers on each way, or on all alike; and where the kernel says which."""
+        """The answers of each trace, or of all alike; and where the kernel says which."""
         if self.is_uniform:
-            return [self.ways[0].finished.answers], ()
-        numbered = [way.finished.numbered() for way in self.ways]
+            return [self.traces[0].one.finished.answers], ()
+        numbered = [trace.one.finished.numbered() for trace in self.traces]
         return [answers for answers, _ in numbered], numbered[0][1]
 
-    def tried(self, leaves: Sequence[Any]) -> tuple[Any, list[Any] | None]:
-        """As Way.tried, by the kernel of the way that the call takes, if it was recorded."""
+    def attempt(self, leaves: Sequence[Any]) -> Attempt:
+        """Make the call by the kernel of the trace whose branch it takes, if it was recorded."""
         longest: list[Any] = []
-        for way in reversed(self.ways):
-            found, outcomes = way.tried(leaves)
+        for trace in reversed(self.traces):
+            found, outcomes = trace.attempt(leaves)
             if outcomes is None:
                 return found, None
             longest = max(longest, outcomes, key=len)
         return None, longest
-
-
-def parted(tree: Tree, error: NotImplementedError) -> list[Any]:
-    """The decisions that led to BranchNotRecorded, the one that fell otherwise last."""
-    number, outcome, _ = error.args
-    return [*tree.decisions[number].outcomes(), outcome]

@@ -13,9 +13,9 @@ import warnings
 from typing import NamedTuple
 
 from tracejit.runtime.identity import NotApart
-from tracejit.runtime.notes import line_in_kernel
+from tracejit.runtime.notes import is_of_kernel, line_in_kernel
 from tracejit.runtime.single_flight import Mutex
-from tracejit.specialise.trace_tree import MAX_NODES, raised_by_kernel
+from tracejit.specialise.trace_tree import MAX_NODES
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
 from tracejit.trace.decisions import Failed
@@ -126,11 +126,13 @@ class Count(NamedTuple):
 
 
 class UncompiledCalls:
-    """The calls of one function that no kernel serves, by cause."""
+    """The calls of one function that no kernel serves, by cause. The user can ask a function that
+    `is_held` for them."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, is_held: bool = True) -> None:
         """None yet, of the function `name`."""
         self.name = name
+        self.is_held = is_held
         self._counts: dict[str, Count] = {}
         self._mutex = Mutex()
 
@@ -139,15 +141,15 @@ class UncompiledCalls:
         with self._mutex.here():
             self._counts.clear()
 
-    def note(self, row: str, detail: str = "", fix: str = "", is_held: bool = True) -> None:
+    def note(self, row: str, detail: str = "", fix: str = "") -> None:
         """Count one more call with this cause, and warn at the user's line when they become a
-        habit. The user can ask a function that `is_held` for more."""
+        habit."""
         with self._mutex.here():
             calls = self._counts[row].calls + 1 if row in self._counts else 1
             self._counts[row] = Count(calls, detail, fix)
         if calls == CAUSES[row].patience:
             text = self._told(row)
-            if is_held:
+            if self.is_held:
                 text += f" {self.name}.explain() counts them."
             warnings.warn(text, TracejitWarning, stacklevel=places.user_depth())
 
@@ -182,7 +184,7 @@ def cause_of(error: BaseException) -> tuple[str, str, str]:
         return error.row, error.detail if cause is None else _spelled(cause), ""
     if isinstance(error, Warning):
         return "warned", _spelled(error), ""
-    if raised_by_kernel(error):
+    if is_of_kernel(error):
         line = line_in_kernel(error)
         return "kernel", _spelled(error) + (f" ({line})" if line else ""), ""
     return "recording", _spelled(error), ""

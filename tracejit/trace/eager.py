@@ -25,7 +25,7 @@ from tracejit.ops.shapes import copy
 from tracejit.support.errors import TracejitError, fail
 from tracejit.trace import places
 from tracejit.trace.capture.contents import can_change
-from tracejit.trace.memory import seal, view_of
+from tracejit.trace.memory import owner_of_view, seal
 from tracejit.trace.probes import Probe
 from tracejit.trace.record import active, current_recording
 from tracejit.trace.recorder import Recorder
@@ -84,8 +84,8 @@ class Eager(threading.local, Recorder):
         text = repr(params) if params else ""
         key = (op, text, *[value.type for value in values])
         types, compute = _compiled.get(key) or self._compile(key, op, values, params)
-        if op.alias is not None and type(operands[op.alias]) not in TENSORS:
-            values[op.alias] = snapshot(values[op.alias])
+        if op.view_of is not None and type(operands[op.view_of]) not in TENSORS:
+            values[op.view_of] = snapshot(values[op.view_of])
         data = compute(*[value.data for value in values])
         results: tuple[Value, ...]
         if len(types) == 1:
@@ -100,8 +100,8 @@ class Eager(threading.local, Recorder):
             self._show(windows, op, values, params, text, results)
         if len(results) == 1:
             tensor = Tensor(results[0], self)
-            if op.alias is not None:
-                tensor._owner = view_of(tensor, op, operands, params)
+            if op.view_of is not None:
+                tensor._owner = owner_of_view(tensor, op, operands, params)
             return tensor
         return tuple([Tensor(value, self) for value in results])
 

@@ -183,15 +183,17 @@ class View:
         return splits or lies_in_order(self.base)
 
 
-def view_of(tensor: Any, op: Op, operands: Sequence[Any], params: dict[str, Any]) -> Owner | None:
-    """The owner of what an op with an alias answers: a view of its operand."""
-    assert op.alias is not None
+def owner_of_view(
+    tensor: Any, op: Op, operands: Sequence[Any], params: dict[str, Any]
+) -> Owner | None:
+    """The owner of what an op answers that is a view of its operand."""
+    assert op.view_of is not None
     if tensor._held.type.form != "array" or op is IDENTITY:
         return None
-    base = operands[op.alias]
+    base = operands[op.view_of]
     if type(base) is not type(tensor):
         return Sealed("a view of an array that is no Tensor")
-    rest = tuple(operand for number, operand in enumerate(operands) if number != op.alias)
+    rest = tuple(operand for number, operand in enumerate(operands) if number != op.view_of)
     return View(base, op, rest, params)
 
 

@@ -58,6 +58,20 @@ def user_frame(skip: int = 1) -> FrameType | None:
     return frame
 
 
+def frame_that_raised(error: BaseException) -> FrameType | None:
+    """The innermost frame that `error` went through; None before it is raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return None if trace is None else trace.tb_frame
+
+
+def is_ours(error: BaseException) -> bool:
+    """Tell if code of tracejit has raised `error`."""
+    frame = frame_that_raised(error)
+    return frame is None or frame.f_code.co_filename.startswith(PACKAGE)
+
+
 def assigned_elements() -> str:
     """The elements, such as `c[:, k]`, that the user's running instruction assigns to an array that
     is no Tensor; empty where it is no such assignment."""

@@ -35,7 +35,7 @@ from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
 from tracejit.trace.floating import STATE, Handling
-from tracejit.trace.memory import Written, seal, view_of
+from tracejit.trace.memory import Written, owner_of_view, seal
 from tracejit.trace.namer import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
@@ -136,8 +136,8 @@ class Recording(Recorder):
             node = self._emit(op, values, params, types)
         if len(node.results) == 1:
             tensor = Tensor(node.results[0], self)
-            if op.alias is not None:
-                tensor._owner = view_of(tensor, op, operands, params)
+            if op.view_of is not None:
+                tensor._owner = owner_of_view(tensor, op, operands, params)
             return tensor
         return tuple(Tensor(value, self) for value in node.results)
 

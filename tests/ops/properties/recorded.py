@@ -60,7 +60,7 @@ def only_views_share_memory_and_in_place_is_the_same(case: Case) -> None:
     def observe(node: Node, operands: list[Any], results: tuple[Any, ...]) -> None:
         arrays = [operand for operand in operands if type(operand) is np.ndarray]
         for result in results:
-            if type(result) is np.ndarray and node.op.alias is None:
+            if type(result) is np.ndarray and node.op.view_of is None:
                 shared = [np.may_share_memory(result, operand) for operand in arrays]
                 assert not any(shared), f"{node.op.name} answers a view"
         if node.op.inplace and type(results[0]) is np.ndarray:

@@ -111,16 +111,24 @@ def special(
     vjp: tuple[Rule, ...] | None = None,
     real: bool = False,
     cost: int = 60,
+    **traits: Any,
 ) -> Op:
     """The op of a ufunc of scipy.special with one result.
 
-    `real` says that the derivatives are those of real operands alone.
+    `real` says that the derivatives are those of real operands alone; `traits` are those of the
+    record.
     """
     if deriv is not None:
         derivs = deriv if isinstance(deriv, tuple) else (deriv,)
         deriv = _ready(ufunc.__name__, derivs, real)
     return elementwise(
-        ufunc, deriv=deriv, vjp=vjp, cost=cost, module="scipy.special", name=op_name(ufunc)
+        ufunc,
+        deriv=deriv,
+        vjp=vjp,
+        cost=cost,
+        module="scipy.special",
+        name=op_name(ufunc),
+        **traits,
     )
 
 

@@ -53,7 +53,9 @@ kl_div = special(
 
 # Logistic functions
 
-expit = special(sc.expit, deriv=lambda y, x: y * sc.expit(-x), cost=20)
+expit = special(
+    sc.expit, deriv=lambda y, x: y * sc.expit(-x), cost=20, sign="nonnegative", bound=1.0
+)
 log_expit = special(sc.log_expit, deriv=lambda y, x: sc.expit(-x), cost=40)
 logit = special(sc.logit, vjp=(lambda g, y, x: g / (x * (1.0 - x)),), cost=20)
 

@@ -53,8 +53,20 @@ def _wofz_slope(y: Any, x: Any) -> Any:
     return np.where(far, -1j / SQRT_PI / square * _series(1.0 / (2.0 * square)), near)
 
 
-erf = special(sc.erf, vjp=(lambda g, y, x: 2.0 / SQRT_PI * g * np.exp(-x * x),), cost=40)
-erfc = special(sc.erfc, vjp=(lambda g, y, x: -2.0 / SQRT_PI * g * np.exp(-x * x),), cost=40)
+erf = special(
+    sc.erf,
+    vjp=(lambda g, y, x: 2.0 / SQRT_PI * g * np.exp(-x * x),),
+    cost=40,
+    sign="kept",
+    bound=1.0,
+)
+erfc = special(
+    sc.erfc,
+    vjp=(lambda g, y, x: -2.0 / SQRT_PI * g * np.exp(-x * x),),
+    cost=40,
+    sign="nonnegative",
+    bound=2.0,
+)
 erfi = special(sc.erfi, deriv=lambda y, x: 2.0 / SQRT_PI * np.exp(x * x))
 erfcx = special(sc.erfcx, deriv=_erfcx_slope, cost=40)
 dawsn = special(sc.dawsn, deriv=_dawsn_slope)
@@ -78,7 +90,7 @@ def _hazard(y: Any, x: Any) -> Any:
     return np.where(left, below, above)
 
 
-ndtr = special(sc.ndtr, deriv=lambda y, x: _density(x), cost=40)
+ndtr = special(sc.ndtr, deriv=lambda y, x: _density(x), cost=40, sign="nonnegative", bound=1.0)
 log_ndtr = special(sc.log_ndtr, deriv=_hazard)
 ndtri = special(sc.ndtri, deriv=lambda y, p: SQRT_2PI * np.exp(0.5 * y * y), cost=40)
 ndtri_exp = special(sc.ndtri_exp, deriv=lambda y, p: 1.0 / _hazard(p, y))

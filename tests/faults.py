@@ -1,0 +1,362 @@
+"""Faults that the suite must find, one row each: a text of the package, what is put in its place,
+and the tests that are to fail then. `python -m tests.mutation` tries them.
+
+A row finds its place by its text alone, which stands once in the package: a module may be moved and
+its neighbours rewritten. Where the text itself is rewritten, write the row anew, or put another
+fault of the same kind in its place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TABLE = "tests/ops/test_table.py -k"
+PROGRAMS = "tests/test_programs.py"
+
+
+class Fault(NamedTuple):
+    """A seeded fault: `before` becomes `after`, and one of the runs in `tests` must fail, each the
+    arguments of pytest."""
+
+    name: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+
+FAULTS = (
+    # Gradient rules
+    Fault(
+        "the slope of cos has no sign",
+        "np.cos, vjp=(lambda g, y, x: -g * np.sin(x),)",
+        "np.cos, vjp=(lambda g, y, x: g * np.sin(x),)",
+        (f"{TABLE} cos-",),
+    ),
+    Fault(
+        "the slope of arctan is that of log1p",
+        "np.arctan, vjp=(lambda g, y, x: g / (1.0 + x * x),)",
+        "np.arctan, vjp=(lambda g, y, x: g / (1.0 + x),)",
+        (f"{TABLE} arctan-",),
+    ),
+    Fault(
+        "arctan2 has the same sign for both operands",
+        "lambda g, z, y, x: -g * y / _square_length(z, y, x)",
+        "lambda g, z, y, x: g * y / _square_length(z, y, x)",
+        (f"{TABLE} arctan2-",),
+    ),
+    Fault(
+        "the slope of log1p is that of log",
+        "np.log1p, vjp=(lambda g, y, x: g / (x + 1.0),)",
+        "np.log1p, vjp=(lambda g, y, x: g / x,)",
+        (f"{TABLE} log1p-",),
+    ),
+    Fault(
+        "cbrt lacks a factor",
+        "np.cbrt, vjp=(lambda g, y, x: g / (3.0 * y * y),)",
+        "np.cbrt, vjp=(lambda g, y, x: g / (3.0 * y),)",
+        (f"{TABLE} cbrt-",),
+    ),
+    Fault(
+        "a quotient by its divisor lacks a division",
+        "lambda g, z, x, y: -g * z / y",
+        "lambda g, z, x, y: -g * z",
+        (f"{TABLE} divide-",),
+    ),
+    Fault(
+        "the remainder by its divisor has the wrong sign",
+        "lambda g, z, x, y: -g * np.floor_divide(x, y)",
+        "lambda g, z, x, y: g * np.floor_divide(x, y)",
+        (f"{TABLE} remainder-",),
+    ),
+    Fault(
+        "an imaginary part is turned the other way",
+        "lambda g, y, x: g * -1j,",
+        "lambda g, y, x: g * 1j,",
+        (f"{TABLE} imag-",),
+    ),
+    Fault(
+        "the larger of two equal operands gets nothing",
+        "lambda g, z, x, y: np.where(x >= y, _share(g, z, x, y), 0.0)",
+        "lambda g, z, x, y: np.where(x > y, _share(g, z, x, y), 0.0)",
+        ("tests/ops/test_singular_points.py",),
+    ),
+    Fault(
+        "clip hands nothing on at its lower bound",
+        "np.where((low <= a) & (a <= high), g, 0.0)",
+        "np.where((low < a) & (a <= high), g, 0.0)",
+        ("tests/ops/test_singular_points.py",),
+    ),
+    Fault(
+        "heaviside has a slope above zero",
+        "lambda g, z, x, y: np.where(x == 0, g, 0.0)",
+        "lambda g, z, x, y: np.where(x >= 0, g, 0.0)",
+        (f"{TABLE} heaviside-",),
+    ),
+    Fault(
+        "elements that share an extremum each get all",
+        "return chosen * expand(g / ties, axis, keepdims)",
+        "return chosen * expand(g, axis, keepdims)",
+        ("tests/ops/test_singular_points.py",),
+    ),
+    Fault(
+        "the other factors of a product are in reverse order",
+        "return before * np.flip(after, axis)",
+        "return before * after",
+        (f"{TABLE} prod-",),
+    ),
+    Fault(
+        "what is rolled is rolled on",
+        "np.roll(g, _negated(shift), axis)",
+        "np.roll(g, shift, axis)",
+        (f"{TABLE} roll-",),
+    ),
+    Fault(
+        "a transposition is not undone",
+        "np.transpose(g, _inverse(axes))",
+        "np.transpose(g, axes)",
+        (f"{TABLE} transpose-",),
+    ),
+    Fault(
+        "a product hands on the factor as it is",
+        "lambda g, c, a, b: g @ b.mT",
+        "lambda g, c, a, b: g @ b",
+        (f"{TABLE} matmul-",),
+    ),
+    Fault(
+        "an inverse moves the wrong way in forward mode",
+        "jvp=lambda v, y, a: -(y @ v @ y)",
+        "jvp=lambda v, y, a: y @ v @ y",
+        (f"{TABLE} inv-",),
+    ),
+    Fault(
+        "a cross product turns the wrong way",
+        "lambda g, c, a, b: np.cross(b, g)",
+        "lambda g, c, a, b: np.cross(g, b)",
+        (f"{TABLE} cross-",),
+    ),
+    Fault(
+        "a determinant takes no cotangent",
+        "lambda g, y, a: each(g) * _cofactors(y, a)",
+        "lambda g, y, a: _cofactors(y, a)",
+        (f"{TABLE} det-",),
+    ),
+    Fault(
+        "the inverse transform is pulled back by the transform",
+        "lambda g, n, axis, norm: np.fft.ifft(g, n, axis, norm)",
+        "lambda g, n, axis, norm: np.fft.fft(g, n, axis, norm)",
+        (f"{TABLE} ifft-",),
+    ),
+    Fault(
+        "partial products leave float16",
+        "x = with_room(x if dtype is None else x.astype(dtype))",
+        "x = x if dtype is None else x.astype(dtype)",
+        ("tests/ops/test_float16.py", f"{TABLE} prod-"),
+    ),
+    # Reverse, forward and batched passes
+    Fault(
+        "gradients of complex arguments are not conjugated",
+        "return [None if g is None else conjugate(g) for g in found]",
+        "return [None if g is None else g for g in found]",
+        (f"{TABLE} multiply-",),
+    ),
+    Fault(
+        "nan comes through the branch that was not chosen",
+        "return self.choices.get(g._value)",
+        "return None",
+        ("tests/ops/test_singular_points.py", "tests/autodiff/test_adjoint.py"),
+    ),
+    Fault(
+        "every maximum is a shift without effect",
+        "return has_no_effect(node, self.followers, self.ends)",
+        "return True",
+        ("tests/autodiff/test_shift_invariance.py tests/autodiff/test_adjoint.py",),
+    ),
+    Fault(
+        "what does not move is its own tangent",
+        "dot if dot is not None else self._zeros(operand)",
+        "dot if dot is not None else operand",
+        (f"{TABLE} concatenate-",),
+    ),
+    Fault(
+        "operands of a batch are not aligned",
+        "return op(*aligned(moved, operands, rank), **node.params)",
+        "return op(*operands, **node.params)",
+        (f"{TABLE} add-",),
+    ),
+    Fault(
+        "Python numbers of a batch keep their dtype",
+        "x.astype(dtype) if gives_way and x.dtype != dtype else x",
+        "x",
+        (f"{TABLE} add-", "tests/autodiff/test_batch.py tests/api/test_vmap.py"),
+    ),
+    # Passes
+    Fault(
+        "a sum of negative zeros is negative",
+        "if not number_of(made.operands[0]) or 0 in shape:",
+        "if number_of(made.operands[0]) is None or 0 in shape:",
+        ("tests/passes/test_algebra.py", "tests/test_exact_signs.py"),
+    ),
+    Fault(
+        "every number is taken for none below zero",
+        "return number is not None and math.copysign(1.0, number) > 0",
+        "return number is not None",
+        ("tests/passes/test_algebra.py",),
+    ),
+    Fault(
+        "the mask of an upper triangle is that of a lower",
+        "np.tri(rows, columns, k if is_lower else k - 1, dtype=bool)",
+        "np.tri(rows, columns, k, dtype=bool)",
+        ("tests/passes/test_algebra.py",),
+    ),
+    Fault(
+        "odd powers lack a factor",
+        "_product(graph, node, x, count - 1), x)",
+        "_product(graph, node, x, max(count - 2, 1)), x)",
+        ("tests/passes/test_algebra.py",),
+    ),
+    Fault(
+        "one over x is x",
+        'if node.op.name == "divide" and position == 0:',
+        'if node.op.name == "divide" and position == 2:',
+        ("tests/passes/test_simplify.py",),
+    ),
+    Fault(
+        "a sum of two complex numbers is a product with 2",
+        'if operands[0] is not operands[1] or operands[0].type.dtype.kind != "f":',
+        'if operands[0] is not operands[1] or operands[0].type.dtype.kind not in "fc":',
+        (
+            "tests/passes/test_simplify.py",
+            "tests/passes/test_dtypes.py",
+            "tests/test_exact_signs.py",
+        ),
+    ),
+    Fault(
+        "0.0 and -0.0 are one number",
+        "if data.tobytes() != number.tobytes() * data.size:",
+        "if not (data == number).all():",
+        ("tests/passes/test_simplify.py", "tests/test_exact_signs.py"),
+    ),
+    Fault(
+        "effects without a reader are dropped",
+        "if node in wanted or (node.op.effect and not there.issuperset(node.results)):",
+        "if node in wanted:",
+        ("tests/passes/test_dce.py", "tests/ops/test_effects.py"),
+    ),
+    Fault(
+        "a value of one branch is taken for that of another",
+        "if known is not None and new.branches.precedes(known.segment, node.segment):",
+        "if known is not None:",
+        ("tests/passes/test_algebra.py", "tests/test_branch_programs.py tests/test_branches.py"),
+    ),
+    Fault(
+        "a step by sign makes nan of nan",
+        'least = emit(graph, node, "fmax", (sign, graph.constant(-1.0)))',
+        'least = emit(graph, node, "maximum", (sign, graph.constant(-1.0)))',
+        ("tests/passes/test_choices.py",),
+    ),
+    # Schedules and text
+    Fault(
+        "a buffer is overwritten that is read later",
+        "if dies.get(root) != number:",
+        "if dies.get(root, number) < number:",
+        ("tests/schedule/test_buffers.py",),
+    ),
+    Fault(
+        "two results share memory",
+        "if not storages.is_ours(value) or root in taken or _is_strided_view(value):",
+        "if not storages.is_ours(value) or _is_strided_view(value):",
+        ("tests/schedule/test_buffers.py", "tests/specialise/test_results.py"),
+    ),
+    Fault(
+        "what is read twice is written twice",
+        "is_chosen = uses[value] == 1 and (",
+        "is_chosen = uses[value] <= 2 and (",
+        ("tests/schedule/test_inline.py",),
+    ),
+    Fault(
+        "an expression is written behind an update of what it reads",
+        "here < place < there",
+        "there < place < here",
+        ("tests/trace/test_writes.py",),
+    ),
+    Fault(
+        "a name is taken one statement too early",
+        "if busy_until > number:",
+        "if busy_until > number + 1:",
+        ("tests/codegen/test_names.py",),
+    ),
+    Fault(
+        "a - (b - c) loses its parentheses",
+        "second = _held(self._operation(stronger + 1), stronger + 1)",
+        "second = _held(self._operation(stronger + 1), stronger)",
+        ("tests/codegen/test_parentheses.py tests/codegen/test_source.py",),
+    ),
+    Fault(
+        "names are deleted that are read later",
+        "if root not in needed and root.type.estimated_bytes > least",
+        "if root.type.estimated_bytes > least",
+        ("tests/codegen/test_release.py",),
+    ),
+    Fault(
+        "two values have one name",
+        "while numbered or value.name in self.taken:",
+        "while numbered:",
+        ("tests/ir",),
+    ),
+    # Captures and guards
+    Fault(
+        "True passes for 1",
+        'self.check(f"{kind} and {place} == {self.bind(value)}")',
+        'self.check(f"{place} == {self.bind(value)}")',
+        ("tests/trace/capture/test_guards.py", "tests/test_captured.py", "tests/trace/capture"),
+    ),
+    Fault(
+        "-0.0 passes for 0.0 inside an object",
+        "if kind in (float, complex):\n        return kind, repr(value)",
+        "if kind in (float, complex):\n        return kind, value",
+        ("tests/trace/capture/test_exactness.py", "tests/test_captured.py"),
+    ),
+    Fault(
+        "a name that was missing may be defined",
+        "for held, names in self._absent.items():",
+        "for held, names in ():",
+        ("tests/trace/capture", "tests/test_captured.py"),
+    ),
+    # Memory, the cache, calls
+    Fault(
+        "a view does not see what is written to its base",
+        "if now is self.seen:\n            return",
+        "if now is not None:\n            return",
+        ("tests/trace/test_writes.py tests/trace/test_variable.py",),
+    ),
+    Fault(
+        "a view or a copy is taken for a view",
+        "return splits or lies_in_order(self.base)",
+        "return True",
+        (f"{TABLE} reshape-", "tests/trace/test_writes.py"),
+    ),
+    Fault(
+        "kernels with other options share a key",
+        "return digest(graph, origin.name, origin.file, shape, options, versions)",
+        "return digest(graph, origin.name, origin.file, shape, versions)",
+        ("tests/compiler/test_pipeline.py tests/compiler/test_kernel.py",),
+    ),
+    Fault(
+        "a file that was edited is trusted",
+        "return None if _sha256(body) == found[1] else",
+        "return None if found[1] else",
+        ("tests/cache/test_key.py",),
+    ),
+    Fault(
+        "a recycled array may be held by a weak reference",
+        "references = sys.getrefcount(array) + weakref.getweakrefcount(array)",
+        "references = sys.getrefcount(array)",
+        ("tests/runtime/test_buffer_pool.py",),
+    ),
+    Fault(
+        "results of a batch lie along the first axis",
+        "return whole if axis == 0 else np.moveaxis(whole, 0, axis)",
+        "return whole",
+        ("tests/api/test_transforms.py",),
+    ),
+)

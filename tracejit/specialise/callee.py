@@ -1,0 +1,239 @@
+"""Callee: the user's Python function, what is asked of it, and how its arguments are bound."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tracejit.autodiff.request import Answer, Request, derived, rebuild, selected, sources_of
+from tracejit.ir.location import NOWHERE
+from tracejit.ir.sizes import Sizes
+from tracejit.runtime.dispatch import Entry, Space
+from tracejit.specialise.arguments import write_back
+from tracejit.specialise.results import apart
+from tracejit.support.errors import TracejitError
+from tracejit.support.garbage import collection_paused
+from tracejit.support.options import Options
+from tracejit.support.words import identifier
+from tracejit.trace.eager import EAGER
+from tracejit.trace.free_dimensions import SeenShapes
+from tracejit.trace.labelled import unlabelled
+from tracejit.trace.mutable_attributes import Attributes
+from tracejit.trace.record import Recording
+from tracejit.trace.refusals import none_caught
+from tracejit.trace.signature import (
+    Call,
+    bind_arguments,
+    call_arguments,
+    signature_of,
+    static_names,
+    take_apart,
+)
+from tracejit.trace.trees import LEAF, flatten, map_tree
+from tracejit.trace.variable import read_leaf
+
+
+class Form(enum.Enum):
+    """The one who can answer a call besides a kernel."""
+
+    PLAIN = "the Python function, on arrays"
+    GRADIENT = "the Python function on eager Tensors, and the reverse pass"
+    TRANSFORM = "the body of a transform on eager Tensors, in place of a kernel that raised"
+    RECORDED = "nobody: the body of the transform runs in recordings alone"
+
+
+class SpecialisationRequest(NamedTuple):
+    """A call to make a kernel for, of which the numbers that are `fixed`, by leaf name, stay
+    numbers, and the leaves in `differentiated` are differentiated by.
+
+    `space` holds the names of the entry that checks it. `onto` is the entry that the call fits, but
+    for the branch that it takes: its kernel is joined. `forced` are the outcomes of the first
+    decisions on that branch. `sizes` know the dimensions that are free.
+    """
+
+    call: Call
+    space: Space
+    fixed: dict[str, Any]
+    differentiated: frozenset[str]
+    onto: Entry | None = None
+    forced: Sequence[Any] = ()
+    sizes: Sizes | None = None
+
+
+class Findings:
+    """Facts about a function that recordings have found, for those that follow and for the
+    fallback.
+
+    `effects` are the kinds of what happens outside of it, "events" or the names of ops.
+    `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
+    that it takes gradients by its own arguments, None before that was asked. `attributes` are those
+    that it has read.
+    """
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.effects: set[str] = set()
+        self.keeps_apart = False
+        self.takes_gradients: bool | None = None
+        self.attributes = Attributes()
+
+
+class Callee:
+    """A Python function under a request, and what its calls have shown of its arguments.
+
+    `form` says who answers a call that no kernel serves. A Python number is static, a part of the
+    kernel, on its first value, and dynamic from its second on, unless it belongs to one of the
+    `static` parameters: those that the user has chosen, or all, where the function wants the
+    numbers themselves. `shapes` do the like for sizes. `findings` are what recordings have shown.
+
+    >>> callee = Callee(lambda x, y=2.0: x * y)
+    >>> callee.name, callee.bind((3.0,), {})
+    ('lambda_', {'x': 3.0, 'y': 2.0})
+    """
+
+    def __init__(
+        self,
+        python: Callable[..., Any],
+        request: Request = Request(),  # noqa: B008
+        options: Options = Options(),  # noqa: B008
+        form: Form | None = None,
+    ) -> None:
+        """Describe `python`; nothing is called. Raises ArityError for specs in `options` that fit
+        no parameters."""
+        self.python = python
+        self.request = request
+        self.form = form or (Form.GRADIENT if request.transform else Form.PLAIN)
+        self.signature = signature_of(python)
+        known = options.name or getattr(python, "__name__", None) or type(python).__name__
+        self.name = identifier(known)
+        numbers, names = options.static_argnums, options.static_argnames
+        self.chosen = self.static = static_names(self.signature, numbers, names)
+        self.shapes = SeenShapes(self.name, options.dynamic_shapes is not False)
+        self.findings = Findings()
+        self._first_numbers: dict[str, str] = {}
+        self._dynamic: set[str] = set()
+        if options.input_signature is not None:
+            specs = self.bind(tuple(options.input_signature), {})
+            self.shapes.promise(self.take_apart(specs)[0])
+
+    @property
+    def is_transform(self) -> bool:
+        """Tell if the function is the body of a transform, whose calls have to be recorded."""
+        return self.form in (Form.TRANSFORM, Form.RECORDED)
+
+    def refresh(self) -> None:
+        """Read the signature anew: its defaults may be others by now."""
+        self.signature = signature_of(self.python)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by parameter, defaults filled in. Raises ArityError."""
+        return bind_arguments(self.signature, self.name, args, kwargs)
+
+    def take_apart(self, arguments: dict[str, Any]) -> tuple[Call, Space]:
+        """The leaves of a call with these arguments, and the names of what paths cannot spell.
+        Variables are read where a gradient is taken by them."""
+        if self.request.transform:
+            arguments = {name: map_tree(read_leaf, value) for name, value in arguments.items()}
+        space = Space(self.signature.parameters)
+        return take_apart(arguments, self.name, space.bind), space
+
+    def note(self, arguments: dict[str, Any]) -> SpecialisationRequest:
+        """Take note of the numbers and sizes in a call with these arguments; return what to make a
+        kernel for."""
+        call, space = self.take_apart(arguments)
+        for leaf in call.leaves:
+            if leaf.role == "number":
+                spelled = repr(leaf.value)
+                if self._first_numbers.setdefault(leaf.path, spelled) != spelled:
+                    self._dynamic.add(leaf.path)
+        self.shapes.note(call)
+        differentiated = self.differentiated(call)
+        fixed = {
+            leaf.name: leaf.value
+            for leaf in call.leaves
+            if leaf.role == "number"
+            and leaf.name not in differentiated
+            and (leaf.path not in self._dynamic or leaf.argument in self.static)
+        }
+        return SpecialisationRequest(call, space, fixed, differentiated)
+
+    def want_numbers(self) -> None:
+        """Let all numbers be static from now on: the function wants them themselves."""
+        self.static |= self.signature.parameters.keys()
+
+    def static_rows(self) -> dict[str, str]:
+        """The row of `SENTENCES` for each argument whose numbers are static."""
+        return {name: "static" if name in self.chosen else "wanted" for name in self.static}
+
+    def misfit(
+        self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> TracejitError | None:
+        """The ArityError for a TypeError of calling an entry, which has the user's parameters."""
+        trace = error.__traceback__
+        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+            try:
+                self.bind(args, kwargs)
+            except TracejitError as misfit:
+                return misfit.with_traceback(None)
+        return None
+
+    def differentiated(self, call: Call) -> frozenset[str]:
+        """The leaves of a call that the request differentiates by. Raises GradientError."""
+        if not self.request.transform:
+            return frozenset()
+        numbers = call.rebuild(range(len(call.leaves)))
+        chosen = selected(self.request, self.signature, numbers, self.name)
+        found = [number for _, value in chosen for number in flatten(value)[0]]
+        return frozenset(call.leaves[number].name for number in found)
+
+    def record(self, arguments: dict[str, Any], recording: Recording, top: bool = True) -> Answer:
+        """Answer the request for arguments some of whose leaves are Tensors of `recording`, at its
+        `top` or as a part of it."""
+        request, name = self.request, recording.graph.name
+        if request.transform:
+            sources, structures = sources_of(request, self.signature, arguments, name)
+        positional, keywords = call_arguments(self.signature, arguments)
+        with none_caught(name):
+            result = self.python(*positional, **keywords)
+        if top:
+            recording.forward = len(recording.graph.nodes)
+        if not request.transform:
+            leaves, structure = flatten(map_tree(read_leaf, result))
+            return Answer(leaves, structure, [], LEAF, [], None)
+        # At the top no line of the user's is between here and the call, which is not recorded.
+        with recording.at(NOWHERE if top else recording.where), collection_paused():
+            return derived(result, sources, structures, request, name, recording, top=top)
+
+    def inline(self, arguments: dict[str, Any], recording: Recording) -> Any:
+        """Answer a call as part of the recording that runs already."""
+        if self.request.transform:
+            call, _ = self.take_apart(arguments)
+            differentiated = self.differentiated(call)
+            values = [
+                recording.source(leaf.value, leaf.name)
+                if leaf.name in differentiated
+                else leaf.value
+                for leaf in call.leaves
+            ]
+            arguments = call.rebuild(values)
+        arguments = {name: unlabelled(value) for name, value in arguments.items()}
+        answer = self.record(arguments, recording, top=False)
+        if self.request.transform:
+            write_back(call, values)
+        return rebuild(answer._replace(value=[*map(apart, answer.value)]), self.request)
+
+    def run_eagerly(self, arguments: dict[str, Any]) -> Any:
+        """Answer the request on eager Tensors among the arguments, by what Python does in this
+        call."""
+        positional, keywords = call_arguments(self.signature, arguments)
+        if not self.request.transform:
+            with EAGER.following():
+                return self.python(*positional, **keywords)
+        request, name = self.request, self.name
+        sources, structures = sources_of(request, self.signature, arguments, name)
+        with EAGER.recording_from(sources) as nodes, EAGER.following(), none_caught(name):
+            result = self.python(*positional, **keywords)
+        with EAGER.at(NOWHERE):
+            answer = derived(result, sources, structures, request, name, EAGER, nodes=nodes)
+        return rebuild(answer, request)

@@ -1,0 +1,126 @@
+"""Slow path: a call that no kernel in the table takes, and one that leaves the branches of its
+kernel."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tracejit.eager.traced_call import Attempt, attempt, is_unrecorded
+from tracejit.runtime.dispatch import MISS, Entry
+from tracejit.specialise.arguments import check_unread, recording_among, without_tensors
+from tracejit.specialise.callee import Callee, SpecialisationRequest
+from tracejit.specialise.eager_mode import is_disabled
+from tracejit.specialise.fallback import Fallback, Outcome, apart_from
+from tracejit.specialise.kernel_table import CompiledCall, KernelTable
+from tracejit.specialise.specialiser import Specialiser
+from tracejit.trace.decisions import Failed
+from tracejit.trace.eager import EAGER
+from tracejit.trace.record import current_recording
+
+
+class SlowPath(NamedTuple):
+    """Answers the calls of one function by kernels that are made for them, each with at most
+    `max_paths` branches.
+
+    An answer is MISS where another thread is recording the call: Python itself makes it then.
+    """
+
+    callee: Callee
+    table: KernelTable
+    specialiser: Specialiser
+    fallback: Fallback
+    max_paths: int
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: Sequence[Any]) -> Any:
+        """Answer a call that none of the entries `tried` fits."""
+        callee = self.callee
+        callee.refresh()
+        arguments = callee.bind(args, kwargs)
+        recording = recording_among(arguments) or current_recording()
+        if recording is not None:
+            return callee.inline(arguments, recording)
+        if is_disabled() and self.fallback.is_switched_off():
+            return self.fallback.call(args, kwargs)
+        request = self.callee.note(arguments)
+        call, tensors = without_tensors(request.call)
+        request = request._replace(call=call)
+        exact = bool(tensors) or EAGER.is_watched
+        found = self.specialiser.in_turn(request, () if exact else tried, exact)
+        if found is None:
+            return MISS
+        if tensors or (EAGER.is_watched and found.entry.unwatched is not None):
+            leaves = [tensors.get(leaf.name, leaf.value) for leaf in call.leaves]
+            return self._on_tensors(found, leaves, request)
+        result = found.call(*args, **kwargs)
+        if result is MISS and callee.is_transform:
+            # Another thread has changed what was read while recording, or even the arguments.
+            result = self.specialiser.alone(request).call(*args, **kwargs)
+            if result is MISS:
+                return self.call(args, kwargs, self.table.calls)
+        return result
+
+    def after(self, error: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+        """The outcome of a call after an error: it takes a branch of its own, or Python itself
+        knows better."""
+        if is_unrecorded(error):
+            try:
+                return self._other_branch(args, kwargs), None
+            except (Exception, Failed) as other:
+                error = apart_from(other, error)
+        return self.fallback.after(error, args, kwargs)
+
+    def _on_tensors(
+        self, found: CompiledCall, leaves: Sequence[Any], request: SpecialisationRequest
+    ) -> Any:
+        """Make a call whose leaves are eager Tensors, by the first branch in `found` or another."""
+
+        def made(one: CompiledCall) -> Attempt:
+            check_unread(request.call, leaves, one.entry.fixed)
+            attempted: Attempt = one.entry.traces.attempt(leaves)
+            return attempted
+
+        return self._by_branches(request, self.table.calls, [found], made, exact=True)
+
+    def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call that takes a branch which its kernel has not recorded."""
+        request = self.callee.note(self.callee.bind(args, kwargs))
+        seen = self.table.calls
+        tried = [one for one in reversed(self.table.compiled) if one.entry.fits(request.call)]
+
+        def made(one: CompiledCall) -> Attempt:
+            return attempt(functools.partial(one.call, *args, **kwargs), one.entry)
+
+        return self._by_branches(request, seen, tried, made)
+
+    def _by_branches(
+        self,
+        request: SpecialisationRequest,
+        seen: Sequence[Any],
+        tried: list[CompiledCall],
+        made: Callable[[CompiledCall], Attempt],
+        exact: bool = False,
+    ) -> Any:
+        """The first answer among the calls `made` by those `tried`, or by a kernel that records the
+        branch which the call takes; `seen` and `exact` as `in_turn` takes them.
+
+        Raises Failed where there are too many branches.
+        """
+        for _ in range(self.max_paths):
+            onto: Entry | None = None
+            outcomes: list[Any] = []
+            for one in tried:
+                result, parting = made(one)
+                if parting is None and result is not MISS:
+                    return result
+                if parting is not None and onto is None:
+                    onto, outcomes = one.entry, parting
+            if onto is not None and onto.traces.is_full(self.max_paths):
+                raise onto.traces.failed()
+            request = request._replace(onto=onto, forced=outcomes)
+            found = self.specialiser.in_turn(request, seen, exact)
+            if found is None:
+                return MISS
+            seen, tried = self.table.calls, [found]
+        raise Failed("ways", str(self.max_paths))

@@ -1,0 +1,334 @@
+"""Tracer: a run of the user's function under the recorder, for one call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from tracejit.autodiff.rules import RULES_FOR_NUMPY
+from tracejit.ir.graph import Value
+from tracejit.ops.branches import ENSURE, may_raise
+from tracejit.passes.dce import needed_nodes
+from tracejit.runtime.dispatch import numpy_generator
+from tracejit.runtime.identity import identity_of
+from tracejit.specialise.arguments import check_containers
+from tracejit.specialise.callee import Callee, SpecialisationRequest
+from tracejit.specialise.results import CommitFailed, finish
+from tracejit.specialise.trace_tree import RecordedCall
+from tracejit.support.errors import TracejitError, Where
+from tracejit.support.options import Options
+from tracejit.trace.capture.captures import Captures
+from tracejit.trace.capture.walk import LEAVES, Lend
+from tracejit.trace.decisions import Failed
+from tracejit.trace.files import origin_of
+from tracejit.trace.free_dimensions import RanOnce
+from tracejit.trace.generators import RecordedGenerator
+from tracejit.trace.mutable_attributes import (
+    Attribute,
+    Escaped,
+    Loan,
+    is_lendable,
+    let_go,
+    put_numbers,
+)
+from tracejit.trace.record import Recording
+from tracejit.trace.recorded_matrix import RecordedMatrix
+from tracejit.trace.recorder import MustKeepApart
+from tracejit.trace.signature import NUMBERS, Call, Leaf
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.type_questions import refused_types
+
+TRIES = 20
+
+
+class Rebound(BaseException):
+    """The function has assigned what it computes to attributes, of which the argument is one: they
+    are lent to the next run."""
+
+
+class Tracer:
+    """One run of a function under the recorder, for one call. `effects` are those of this run."""
+
+    def __init__(self, callee: Callee, options: Options) -> None:
+        """Nothing is run yet; what is found out is put into the findings of the callee."""
+        self.callee = callee
+        self.findings = callee.findings
+        self.options = options
+        self.origin = origin_of(callee.python, callee.name)
+        self.effects: set[str] = set()
+
+    def record(self, request: SpecialisationRequest) -> RecordedCall:
+        """Run the function on Tensors. Raises what the function raises, and Failed.
+
+        Where C code refuses a Tensor for a number (`json.dumps(n)`), all numbers are fixed; where
+        it differentiates by one of two things that compute the same, both are recorded. What
+        another thread may have done meanwhile, it is tried again for: random numbers were drawn, or
+        what is captured was changed while it was read.
+        """
+        findings = self.findings
+        try:
+            one = self._tried(request)
+        finally:
+            findings.effects |= self.effects
+        takes_gradients = one.captures.does("take gradients")
+        findings.takes_gradients = bool(findings.takes_gradients) or takes_gradients
+        return one
+
+    def _tried(self, request: SpecialisationRequest, tries: int = TRIES) -> RecordedCall:
+        try:
+            return self._recorded(request)
+        except MustKeepApart:
+            self.findings.keeps_apart = True
+            return self._recorded(request)
+        except TracejitError as error:
+            alone = threading.active_count() == 1 or request.sizes is not None
+            if error.row != "random" or alone or not tries:
+                raise
+        return self._tried(request, tries - 1)
+
+    def _recorded(self, request: SpecialisationRequest) -> RecordedCall:
+        known = request.fixed.keys() | request.differentiated
+        numbers = {x.name: x.value for x in request.call.leaves if x.role in NUMBERS}
+        numbers = {name: number for name, number in numbers.items() if name not in known}
+        try:
+            one = self._once(request)
+        except TypeError as error:
+            if not numbers or request.sizes is not None or type(error) is not TypeError:
+                raise
+            one = self._once(request._replace(fixed=request.fixed | numbers, forced=()))
+            self.callee.want_numbers()
+        if one.captures.does("ask type"):
+            self.callee.want_numbers()
+        return one
+
+    def _once(self, request: SpecialisationRequest) -> RecordedCall:
+        """Run the function with the attributes lent that change; as they are, where that fails."""
+        effects = set(self.effects)
+        lend = self.findings.attributes.lent
+        captures = self._captures(request.call, lend)
+        try:
+            return self._run(request, captures)
+        except Rebound as rebound:
+            if self._captures(request.call, lend).lent.keys() <= captures.lent.keys():
+                raise Failed("attribute", rebound.args[0]) from None  # and has to stay as it is
+            return self._once(request)
+        except (Exception, Escaped) as error:
+            if not captures.lent:
+                raise
+            problem = error
+        guard = captures.guard()
+        if guard is not None and not guard() and isinstance(problem, Exception):
+            raise problem  # not once more: the function has changed what it reads
+        writes = "events" in self.effects - effects
+        self.effects = effects
+        try:
+            one = self._run(request, self._captures(request.call, None))
+        except TracejitError:
+            raise
+        except Exception as error:
+            if not writes:
+                raise
+            raise CommitFailed from error  # nor a third time
+        if left := _give_back(captures, one.recording):
+            raise (
+                problem if isinstance(problem, Exception) else Failed("attribute", left[0][0].name)
+            )
+        self.findings.attributes.keep(captures.lent)
+        return one
+
+    def _captures(self, call: Call, lend: Lend | None) -> Captures:
+        """Capture what the function reaches in a call. The attributes that `lend` answers are
+        lent."""
+        roots = _roots(self.callee.python, call)
+        recorded = {x.path for x in call.leaves if x.role == "array" and x.path == x.argument}
+        arrays = frozenset(recorded)
+        return _captures(roots, freezes=self.options.freeze, recorded=arrays, lend=lend)
+
+    def _run(self, request: SpecialisationRequest, captures: Captures) -> RecordedCall:
+        call, fixed, sizes = request.call, request.fixed, request.sizes
+        name = self.callee.name
+        captures.labels |= {id(leaf.value): leaf.name for leaf in call.leaves}
+        identity = None
+        if captures.does("ask identity"):
+            identity = identity_of(call, request.differentiated, captures.arrays)
+        first_of = {} if identity is None else identity.first_of()
+        recording = Recording(name, captures, request.forced)
+        recording.exact = self.options.exact
+        recording.keeps_apart = self.findings.keeps_apart
+        recording.use_sizes(sizes)
+        loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
+        asks_types = captures.does("ask type")
+        try:
+            with (
+                recording,
+                captures.refusing_draws(name),
+                recording.logging_reads() as log,
+                refused_types() if asks_types else nullcontext(),
+                loan,
+            ):
+                made: dict[str, Any] = {}
+                for leaf in call.leaves:
+                    known = made.get(first_of.get(leaf.name, ""))
+                    made[leaf.name] = (
+                        _argument(leaf, recording, request) if known is None else known
+                    )
+                values = list(made.values())
+                arguments = call.rebuild(values)
+                answer = self.callee.record(arguments, recording)
+                recording.handling.check()
+                if recording.decisions.failed is not None:
+                    raise recording.decisions.failed
+                if recording.raises_text:
+                    raise Failed("text")
+                if recording.is_torn:
+                    raise MustKeepApart
+                loan.settle()
+                check_containers(self.callee.signature, arguments, call, values)
+                recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
+                names = (leaf.name for leaf in call.leaves)
+                recording.write_arguments(dict(zip(names, values, strict=True)))
+                tensors = [x for x in (*answer.value, *answer.gradients) if type(x) in TENSORS]
+                _keep_errors(recording, [x._value for x in tensors])
+                finished = finish(answer, recording, self.callee.request, name, self.origin)
+        except BaseException as error:
+            recording.abandon()
+            is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
+            if recording.raises_text and is_users:
+                raise Failed("text") from error  # its message shows what has no numbers yet
+            guard = captures.guard() if sizes is not None else None
+            if guard is not None and not guard() and isinstance(error, Exception):
+                raise RanOnce from error
+            raise
+        finally:
+            self.effects |= recording.effects()
+            rebound = _give_back(captures, recording)
+            if rebound:
+                self.effects.add("events")  # those that Python has made, too, if it raises
+        if rebound and self._runs_again(captures, rebound):
+            raise Rebound(rebound[0][0].name)
+        if captures.lent:
+            put_numbers(captures, recording)
+        captures.settle(one.data for one in recording.graph.constants())
+        lent = dict.fromkeys(loan.inputs, "")
+        lent_readers: dict[str, Where | None] = {}
+        for key, (number, where) in loan.reads().items():
+            captures.conditions.check_plain(number, captures.lent[key][0])
+            lent[key], lent_readers[key[1]] = repr(number), where
+        baked = {*fixed, *first_of, *[leaf.name for leaf in call.leaves if leaf.type is None]}
+        read = dict(fixed)
+        readers: dict[str, Where | None] = {}
+        for leaf, value in zip(call.leaves, values, strict=True):
+            if type(value) in TENSORS and value._value in recording.reads:
+                read[leaf.name], readers[leaf.name] = recording.reads[value._value]
+        in_order = frozenset([value.name for value in recording.relied_on])
+        return RecordedCall(
+            call=call,
+            recording=recording,
+            captures=captures,
+            finished=finished,
+            differentiated=request.differentiated,
+            fixed=read,
+            baked=frozenset(baked),
+            in_order=in_order,
+            read=set(log),
+            readers=readers,
+            hidden=list(recording.hidden.values()),
+            identity=identity,
+            lent=lent,
+            lent_readers=lent_readers,
+        )
+
+    def _runs_again(self, captures: Captures, rebound: Sequence[tuple[Attribute, Any]]) -> bool:
+        """Tell if nothing but these attributes is other than before: the next run has them lent.
+        Otherwise they keep what they were assigned, for nothing takes place twice.
+
+        Raises Failed where one holds neither a number nor an array of its own.
+        """
+        guard = captures.guard()
+        if guard is not None and not guard():
+            for attribute, assigned in rebound:
+                attribute.commit(assigned)
+            return False
+        for attribute, _ in rebound:
+            if not is_lendable(attribute.holder, attribute.name, attribute.value):
+                raise Failed("attribute", attribute.name)
+            self.findings.attributes.lend(attribute.holder, attribute.name)
+        return True
+
+
+def _give_back(captures: Captures, recording: Recording) -> list[tuple[Attribute, Any]]:
+    """Give attributes their values back, where a Tensor of the recording was assigned to one of
+    them; those that were assigned, and what."""
+    assigned = [
+        (Attribute(holder, name), now)
+        for holder, name, value in captures.attributes
+        if (now := vars(holder).get(name)) is not value
+    ]
+    if not any(type(now) in TENSORS and now._recording is recording for _, now in assigned):
+        return []
+    for holder, name, value in captures.attributes:
+        vars(holder)[name] = value
+    return assigned
+
+
+def _keep_errors(recording: Recording, outputs: Sequence[Value]) -> None:
+    """Compute what may raise in the user's program also where neither `outputs` nor events read
+    it; but not for the one element that stands for a batch."""
+    read = [*outputs, *[value for event in recording.events for value in event.values]]
+    needed = set(needed_nodes(recording.graph.nodes, read))
+    of_one = set(recording.decisions.prefix.unknown)
+    for node in recording.graph.nodes[: recording.forward]:
+        if not of_one.isdisjoint(node.operands):
+            of_one.update(node.results)
+        elif node not in needed and may_raise(node):
+            with recording.at(node.where):
+                ENSURE(Tensor(node.results[0], recording))
+
+
+def takes_gradients(python: Callable[..., Any], call: Call) -> bool:
+    """Tell if code that this call may reach takes gradients by its own arrays."""
+    return _captures(_roots(python, call), limit=None, compares=False).does("take gradients")
+
+
+def _roots(python: Callable[..., Any], call: Call) -> list[Any]:
+    """The roots of what a call reads: the function, objects among the arguments, classes, and
+    rules that stand for functions of NumPy's."""
+    objects = [leaf.value for leaf in call.leaves if leaf.role in ("static", "variable")]
+    classes = [cls for one in call.structures.values() for cls in one.classes()]
+    return [python, *objects, *classes, *RULES_FOR_NUMPY]
+
+
+def _captures(roots: list[Any], limit: int | None = LEAVES, **options: Any) -> Captures:
+    """Capture what is in reach of `roots`. Raises Failed where other threads change that all the
+    time."""
+    problem = None
+    let_go()
+    for _ in range(TRIES):
+        try:
+            return Captures(roots, limit, **options)
+        except (RuntimeError, LookupError, AttributeError) as error:
+            problem = error
+        if threading.active_count() == 1:
+            break
+    raise Failed("reads") from problem
+
+
+def _argument(leaf: Leaf, recording: Recording, request: SpecialisationRequest) -> Any:
+    """The argument that the user's function receives for a leaf."""
+    if leaf.role in ("static", "variable") or leaf.name in request.fixed:
+        return leaf.value
+    assert leaf.type is not None
+    if leaf.role == "generator":
+        generator = numpy_generator(leaf.value)
+        return RecordedGenerator(recording.argument(leaf.name, leaf.type, generator))
+    if leaf.role == "sparse":
+        return RecordedMatrix(recording.argument(leaf.name, leaf.type, leaf.value), leaf.value)
+    if leaf.name in request.differentiated and leaf.type.form == "weak" and leaf.type.is_inexact:
+        kind = leaf.type.with_form("scalar")
+        return recording.argument(leaf.name, kind, leaf.type.dtype.type(leaf.value))
+    tensor = recording.argument(leaf.name, leaf.type, leaf.value)
+    if leaf.role == "scalar" and leaf.name not in request.differentiated:
+        recording.scalars[tensor._value] = leaf.value
+    return tensor
