@@ -41,6 +41,11 @@ REWRITTEN = {
     "twice": ("x: f8[3]", "y  f8[3] = add x x", "y  f8[3] = multiply 2.0 x"),
     "twice in float32": ("x: f4[3]", "y  f4[3] = add x x", "y  f4[3] = multiply 2.0 x"),
     "minus minus": ("x: f8[3]", "a  f8[3] = negative x; y  f8[3] = negative a", ""),
+    "the absolute of minus": (
+        "x: f8[3]",
+        "a  f8[3] = negative x; y  f8[3] = absolute a",
+        "y  f8[3] = absolute x",
+    ),
     "plus minus": (
         "x: f8[3], z: f8[3]",
         "a  f8[3] = negative z; y  f8[3] = add x a",
@@ -156,6 +161,10 @@ REWRITTEN = {
 }
 
 KEPT = {
+    "the absolute of minus: what has no sign": (
+        "x: u1[3]",
+        "a  u1[3] = negative x; y  u1[3] = absolute a",
+    ),
     "above minus infinity: what may be there": (
         "x: f8[3]",
         "a  f8[3] = logaddexp x f8(-inf); y  f8[3] = above_minus_infinity a",

@@ -6,8 +6,8 @@ for `simplify`. `STRENGTH` is strength reduction, before sums and products are r
 `BEFORE_SUMS` comes before sums become products with ones, `CALLS` after that: it chooses the call
 that is fastest for the sizes at hand.
 
-To add a rewrite, add a row here and an example to tests/passes/test_rewrites.py. The tests check
-its contract on every value that rewrites stumble over, and that it takes effect.
+To add a rewrite, add a row here and an example to tests/passes/test_rewrites.py, of an exact one to
+test_simplify.py: see docs/contributing.md.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ EXACT = (
     Pattern("x / 1.0", "x", "bits", [given.is_not_complex]),
     Pattern("x / 1.0", "as_scalar(x, dtype=dtype)", "bits", [given.is_weak_real], let=given.DTYPE),
     Pattern("-(-x)", "x", "bits"),
+    Pattern("absolute(-x)", "absolute(x)", "bits", [given.is_strong_float]),
     Pattern("x + x", "2.0 * x", "bits", [given.is_strong_float]),
     Pattern("logical_and(x, x)", "x", "bits"),
     Pattern("logical_and(both := logical_and(x, y), y)", "both", "bits"),
