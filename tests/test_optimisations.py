@@ -234,7 +234,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.log_sums), ROWS, rows=rows(STRENGTH, "logsumexp exp")
     ),
     "keep_logarithms": Optimisation(
-        with_elementwise(patterns.softplus), ROWS, rows=rows(STRENGTH, "multiply")
+        with_elementwise(patterns.softplus), ROWS, rows=rows(STRENGTH, "multiply add subtract")
     ),
     "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, rows=STEPS),
     "choose_by_bits": Optimisation(

@@ -105,6 +105,20 @@ def likelihood_slope(axis: int, keepdims: bool) -> Any:
     return program
 
 
+def logistic(form: str, is_by_bits: bool, has_quotient: bool, number: float = 0.5) -> Any:
+    """The slope of a logistic loss, as derivatives have it."""
+
+    def program(z: Any, y: Any) -> Any:
+        g = np.dtype(z.dtype).type(number)
+        e = np.exp(-np.abs(z))
+        part = g / (e + 1.0) * e if has_quotient else g * np.expm1(-np.log1p(e))
+        height = where(z == 0.0, g / 2, g)
+        side = or_zero(z >= 0.0, height, chosen=True) if is_by_bits else where(z >= 0, height, 0.0)
+        return eval(form, {"step": side, "slope": part * np.sign(z), "rest": np.sin(y)})
+
+    return program
+
+
 def softmax(axis: Any, keepdims: bool = False) -> Any:
     """The logarithm of a sum of exponentials, and its derivative as the rule has it."""
 
@@ -178,6 +192,35 @@ EXAMPLES = {
     "logsumexp": Example(softmax(1), [(12, 12)], f"{SUMS} squeeze divide"),
     "logsumexp kept": Example(softmax(1, True), [(12, 12)], f"{SUMS} divide"),
     "logsumexp of all": Example(softmax(None), [(12, 12)], f"{SUMS} divide"),
+    **{
+        f"a logistic slope: {form}{', by bits' * bits}": Example(
+            logistic(form, bits, quotient),
+            XY if "rest" in form else [(144,), ()],
+            "sin " * ("rest" in form)
+            + "multiply tanh multiply add"
+            + " subtract" * ("rest" in form),
+        )
+        for form, quotient in (
+            ("step - slope", True),
+            ("step - (rest + slope)", True),
+            ("step - rest - slope", True),
+            ("slope + step", False),
+            ("slope - rest + step", False),
+            ("step - rest + slope", False),
+        )
+        for bits in (False, True)
+    },
+    **{
+        f"a logistic slope of 1: {form}{', by bits' * bits}": Example(
+            logistic(form, bits, False, 1.0), XY, f"sin multiply tanh multiply add{rest}"
+        )
+        for form, rest in (
+            ("slope + step + rest * 0", " multiply add"),
+            ("slope - rest + step", " subtract"),
+            ("step - rest + slope", " subtract"),
+        )
+        for bits in (False, True)
+    },
     "gathered from a vector": Example(
         gathered((9,), "{1}", np.array([2, -1, 2, 0])), [(4,)], "bincount"
     ),
@@ -251,6 +294,13 @@ LEFT_ALONE = {
     "a power of a sum with less than zero": (lambda x: (x * x - -0.0 + -1.0) ** 1.5, X),
     "a logaddexp of few": (np.logaddexp, [(100,), (100,)]),
     "a logaddexp of infinity": (lambda x: np.logaddexp(x, np.inf), [(600,)]),
+    "a logistic slope of infinite height": (
+        lambda z: (
+            where(z >= 0.0, where(z == 0.0, np.inf, np.inf), 0.0)
+            - np.inf / (np.exp(-np.abs(z)) + 1.0) * np.exp(-np.abs(z)) * np.sign(z)
+        ),
+        X,
+    ),
     "a large triangle": (np.tril, [(100, 100)]),
     "a logsumexp of nothing": (lambda x: sc.logsumexp(x, axis=1), [(0, 3)]),
 }

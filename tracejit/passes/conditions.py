@@ -219,6 +219,15 @@ def is_of_several_axes(match: Match) -> bool:
     return match.result.type.ndim > 1 and is_real(match.result)
 
 
+def is_logistic(match: Match) -> bool:
+    """g, if it is not 1, and w are one finite number, and h half of it: inf times zero is nan."""
+    half, whole, type = number_of(match["h"]), number_of(match["w"]), match["z"].type
+    factor = number_of(match["g"]) if "g" in match.bound else 1.0
+    if type is not match.result.type or type.dtype not in FLOATING or half is None:
+        return False
+    return math.isfinite(half) and factor == whole == 2.0 * half
+
+
 def is_scattered(match: Match) -> bool:
     """All of one type, and no better scattered into zeros."""
     scattered, value = match["s"], match["g"]

@@ -76,6 +76,19 @@ LOG_SUM = (
 LOG_SUM_PARTS = (
     "((m := max(x)) + log(s := maximum(sum(p := exp(x - minimum(maximum(m, least), most))), 1.0)))"
 )
+STEP = ("where({step}, 0.0)", "or_zero({step}, chosen=True)")
+QUOTIENT = "g / ((e := exp(-absolute(z))) + 1.0) * e * sign(z)"
+LOGARITHM = "expm1(-log1p(exp(-absolute(z)))) * sign(z)"
+LOGISTIC = (
+    ("{step} - {quotient}", ""),
+    ("{step} - (rest + {quotient})", " - rest"),
+    ("{step} - rest - {quotient}", " - rest"),
+    ("{logarithm} + {step}", ""),
+    ("{logarithm} - rest + {step}", " - rest"),
+    ("{step} - rest + {logarithm}", " - rest"),
+)
+"""The slope of maximum(z, 0.0) + log1p(exp(-absolute(z))), in the forms that derivatives have."""
+
 STRENGTH = (
     # scipy.special.logsumexp takes ten times as long. Its derivative becomes a quotient.
     Pattern("logsumexp(x, axis=axis, keepdims=keepdims, return_sign=False)", LOG_SUM,
@@ -88,6 +101,14 @@ STRENGTH = (
                 "4 ulp", [given.real("x"), given.is_clipped_to_finite])
         for form in ("{}", "reshape({})", "reshape(squeeze({}))")
         for log_sum in (form.format(LOG_SUM_PARTS),)
+    ),
+    # The slope of a logistic loss is a sigmoid: one tanh for a quotient, a sign and a choice.
+    *(
+        Pattern(form.format(step=step, quotient=QUOTIENT, logarithm=logarithm),
+                f"h * tanh(0.5 * z) + h{rest}", "4 ulp", [given.is_logistic])
+        for form, rest in LOGISTIC
+        for logarithm in ((LOGARITHM, f"g * {LOGARITHM}") if "logarithm" in form else ("",))
+        for step in (one.format(step="z >= 0.0, where(z == 0.0, h, w)") for one in STEP)
     ),
     *(
         Pattern(f"{op}(x, exponent=n)", after, "4 ulp of the result", [given.real("x"), *where])
