@@ -78,6 +78,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     for area in ("continuous", "discrete", "families", "multivariate", "statistics")
 } | {
     "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
+    "tracejit.passes.matching": "tests/passes/test_patterns.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
     "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",
@@ -443,7 +444,7 @@ NAMES_OF_OPS = {
     "tracejit.passes.improve": "what passes have nothing to do without",
     "tracejit.passes.rewrites": "the table of what is rewritten",
     "tracejit.passes.conditions": "what comparisons make has the bits of 0 and 1",
-    "tracejit.passes.patterns": "how operators are spelled",
+    "tracejit.passes.matching": "how operators are spelled",
     "tracejit.passes.solves": "the calls of LAPACK that become one",
     "tracejit.passes.triangles": "the parts of a cotangent that are taken apart",
     **dict.fromkeys(

@@ -6,7 +6,8 @@ import pytest
 
 from tests.rewrites import graph_of, operations
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.patterns import Pattern, apply_patterns, parse
+from tracejit.passes.matching import parse
+from tracejit.passes.patterns import Pattern, apply_patterns
 
 HALF = Pattern("exp(x) / (exp(x) + 1.0)", "tanh(x)", "")
 X = "x: T[3], w: T[3]"

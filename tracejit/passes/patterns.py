@@ -25,196 +25,31 @@ graph f(a: f8[3], b: f8[3]) -> z: f8[3]
 
 from __future__ import annotations
 
-import ast
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.op import OPS
-from tracejit.passes.emission import emit, number_of, readers_of
+from tracejit.passes.emission import emit, readers_of
+from tracejit.passes.matching import (
+    SWAPPED,
+    Bound,
+    Call,
+    Hole,
+    Matching,
+    Number,
+    Part,
+    holes_in,
+    is_number,
+    mirrored,
+    ops_in,
+    parse,
+    parse_call,
+    swapped_axes,
+)
 from tracejit.passes.rebuild import rebuild
-
-OPERATORS = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
-    ast.MatMult: "matmul", ast.USub: "negative", ast.GtE: "greater_equal", ast.LtE: "less_equal",
-    ast.Eq: "equal",
-}  # fmt: skip
-COMPARISONS = {"greater_equal": "less_equal", "less_equal": "greater_equal"}
-SWAPPED = "the last two axes exchanged"
-
-
-@cache
-def mirrored(op: str) -> str | None:
-    """The op that computes the same with the operands exchanged; None where there is none."""
-    return op if op in OPS and OPS[op].commutative else COMPARISONS.get(op)
-
-
-class Hole(NamedTuple):
-    """Any value; all other operands where it is `starred`."""
-
-    name: str
-    starred: bool = False
-
-
-class Number(NamedTuple):
-    """The constant without axes that has this value and sign."""
-
-    number: float
-
-
-class Call(NamedTuple):
-    """An operation on parts, with constants or holes as parameters. It may have a name."""
-
-    op: str
-    operands: tuple[Part, ...]
-    params: tuple[tuple[str, Any], ...] = ()
-    name: str = ""
-
-
-Part = Hole | Number | Call
-Bound = dict[str, Any]
-
-
-@cache
-def parse(text: str) -> Part:
-    """The parts of an expression.
-
-    >>> parse("x + 1.0")
-    Call(op='add', operands=(Hole(name='x', starred=False), Number(number=1.0)), params=(), name='')
-    """
-    return _part(ast.parse(text, mode="eval").body)
-
-
-def _part(tree: ast.expr) -> Part:
-    match tree:
-        case ast.Name("inf"):
-            return Number(math.inf)
-        case ast.Name(name):
-            return Hole(name)
-        case ast.Starred(ast.Name(name)):
-            return Hole(name, starred=True)
-        case ast.Constant(float(number)):
-            return Number(number)
-        case ast.UnaryOp(ast.USub(), ast.Name("inf")):
-            return Number(-math.inf)
-        case ast.UnaryOp(ast.USub(), ast.Constant(float(number))):
-            return Number(-number)
-        case ast.UnaryOp(operator, operand):
-            return Call(OPERATORS[type(operator)], (_part(operand),))
-        case ast.BinOp(left, operator, right) | ast.Compare(left, [operator], [right]):
-            return Call(OPERATORS[type(operator)], (_part(left), _part(right)))
-        case ast.NamedExpr(ast.Name(name), inner):
-            return _part(inner)._replace(name=name)  # type: ignore[call-arg]
-        case ast.Attribute(inner, "mT"):
-            return Call("transpose", (_part(inner),), (("axes", SWAPPED),))
-        case ast.Call(ast.Name(op), operands, keywords):
-            params = tuple((str(one.arg), _param(one.value)) for one in keywords)
-            return Call(op, tuple(map(_part, operands)), params)
-    raise AssertionError(ast.unparse(tree))
-
-
-def _call(text: str) -> Call:
-    call = parse(text)
-    assert isinstance(call, Call), text
-    return call
-
-
-def _param(tree: ast.expr) -> Any:
-    return Hole(tree.id) if isinstance(tree, ast.Name) else ast.literal_eval(tree)
-
-
-class Matching(NamedTuple):
-    """A way in which a pattern fits: what its names stand for, and the nodes of its parts."""
-
-    bound: Bound
-    nodes: tuple[Node, ...] = ()
-
-    def bind(self, name: str, value: Any) -> Matching | None:
-        """The same with `name` for a value; None where it stands for another already."""
-        if not name or (name in self.bound and _is_same(self.bound[name], value)):
-            return self
-        return None if name in self.bound else Matching({**self.bound, name: value}, self.nodes)
-
-    def with_part(self, part: Part, value: Value) -> Iterator[Matching]:
-        """The ways in which `value` is a part as well."""
-        if isinstance(part, Number):
-            if _is_number(value, part.number):
-                yield self
-        elif isinstance(part, Hole):
-            if found := self.bind(part.name, value):
-                yield found
-        elif value.node is not None and (named := self.bind(part.name, value)):
-            inner = Matching(named.bound, (*self.nodes, value.node))
-            yield from inner.with_call(part, value.node, value.node.operands)
-
-    def with_call(self, call: Call, node: Node, operands: tuple[Value, ...]) -> Iterator[Matching]:
-        """The ways in which `node`, applied to `operands`, is a call as well."""
-        name, other = node.op.name, mirrored(call.op)
-        if name not in (call.op, other):
-            return
-        matching: Matching | None = self
-        for parameter, wanted in call.params:
-            value = node.params.get(parameter, False)
-            if wanted is SWAPPED:
-                wanted = _swapped(operands[0])
-            if isinstance(wanted, Hole):
-                matching = matching and matching.bind(wanted.name, value)
-            elif value != wanted:
-                return
-        if matching is None:
-            return
-        if name == call.op:
-            yield from matching.with_parts(call.operands, operands)
-        if name == other:
-            yield from matching.with_parts(call.operands, operands[::-1])
-
-    def with_parts(self, parts: Sequence[Part], values: Sequence[Value]) -> Iterator[Matching]:
-        """The ways in which values are these parts as well."""
-        if not parts or not values:
-            if len(parts) == len(values):
-                yield self
-            return
-        first, *others = parts
-        if isinstance(first, Hole) and first.starred:
-            count = len(values) - len(others)
-            if count >= 0 and (found := self.bind(first.name, tuple(values[:count]))):
-                yield from found.with_parts(others, values[count:])
-            return
-        for found in self.with_part(first, values[0]):
-            yield from found.with_parts(others, values[1:])
-
-
-def _holes(part: Part) -> Iterator[str]:
-    if isinstance(part, Call):
-        for one in part.operands:
-            yield from _holes(one)
-    elif isinstance(part, Hole):
-        yield part.name
-
-
-def _ops(part: Part) -> Iterator[str]:
-    if isinstance(part, Call):
-        yield part.op
-        for one in part.operands:
-            yield from _ops(one)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other or (not isinstance(one, Value) and bool(one == other))
-
-
-def _is_number(value: Value, wanted: float) -> bool:
-    number = number_of(value)
-    return number == wanted and math.copysign(1.0, number) == math.copysign(1.0, wanted)
-
-
-def _swapped(matrices: Value) -> tuple[int, ...]:
-    *stack, rows, columns = range(matrices.type.ndim)
-    return (*stack, columns, rows)
 
 
 class Match:
@@ -258,7 +93,7 @@ class Match:
 
     def _param(self, value: Any, operand: Value) -> Any:
         if value is SWAPPED:
-            return _swapped(operand)
+            return swapped_axes(operand)
         return self.bound[value.name] if isinstance(value, Hole) else value
 
 
@@ -290,7 +125,7 @@ class Pattern:
     @cached_property
     def pattern(self) -> Call:
         """`before`, parsed when it is first asked for."""
-        return _call(self.before)
+        return parse_call(self.before)
 
     @cached_property
     def root(self) -> str:
@@ -300,13 +135,13 @@ class Pattern:
     @cached_property
     def ops(self) -> frozenset[str]:
         """The operations without which it fits nowhere. Comparisons may be mirrored."""
-        found = {*_ops(self.pattern), *(_ops(parse(self.there)) if self.there else ())}
+        found = {*ops_in(self.pattern), *(ops_in(parse(self.there)) if self.there else ())}
         return frozenset(op for op in found if mirrored(op) in (op, None))
 
     @cached_property
     def names_there(self) -> tuple[str, ...]:
         """The holes of `there`, each as often as it is read."""
-        return tuple(_holes(parse(self.there))) if self.there else ()
+        return tuple(holes_in(parse(self.there))) if self.there else ()
 
     @property
     def asks(self) -> bool:
@@ -359,7 +194,7 @@ class Pattern:
             return False
         for where, ops, number in self._heads:
             for value in operands[where]:
-                if value.node.op.name in ops if value.node else _is_number(value, number):
+                if value.node.op.name in ops if value.node else is_number(value, number):
                     break
             else:
                 return False
@@ -385,7 +220,7 @@ class Around:
         self._readers = self._readers or readers_of(self.graph)
         if not pattern.there:
             return True
-        self._there.update(self._keys(pattern, _call(pattern.there)))
+        self._there.update(self._keys(pattern, parse_call(pattern.there)))
         return not self._there.isdisjoint(self._keys(pattern, pattern.pattern))
 
     def _keys(self, pattern: Pattern, call: Call) -> Iterator[Hashable]:
@@ -427,7 +262,7 @@ def apply_patterns(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
     names = {node.op.name for node in graph.nodes}
     for pattern in patterns:
         if pattern.root in names and isinstance(pattern.after, str):
-            names.update(_ops(parse(pattern.after)))
+            names.update(ops_in(parse(pattern.after)))
     around = Around(graph)
     by_root: dict[str, list[Pattern]] = defaultdict(list)
     for pattern in patterns:
