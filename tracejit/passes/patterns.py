@@ -25,6 +25,7 @@ graph f(a: f8[3], b: f8[3]) -> z: f8[3]
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,6 +127,11 @@ class Pattern:
     def pattern(self) -> Call:
         """`before`, parsed when it is first asked for."""
         return parse_call(self.before)
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The operations that are called by name, known before anything is parsed."""
+        return frozenset(re.findall(r"(\w+)\(", f"{self.before} {self.there}"))
 
     @cached_property
     def root(self) -> str:
@@ -261,12 +267,12 @@ def apply_patterns(graph: Graph, patterns: Sequence[Pattern]) -> Graph:
     """`graph` with the first of the patterns that fits a node applied to it."""
     names = {node.op.name for node in graph.nodes}
     for pattern in patterns:
-        if pattern.root in names and isinstance(pattern.after, str):
+        if pattern.calls <= names and isinstance(pattern.after, str):
             names.update(ops_in(parse(pattern.after)))
     around = Around(graph)
     by_root: dict[str, list[Pattern]] = defaultdict(list)
     for pattern in patterns:
-        if pattern.ops <= names and around.may_fit(pattern):
+        if pattern.calls <= names and pattern.ops <= names and around.may_fit(pattern):
             by_root[pattern.root].append(pattern)
     if not by_root:
         return graph
