@@ -73,7 +73,10 @@ def no_open_tape() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def rules_of_one_module() -> Iterator[None]:
-    """No recording reads what the rules of another module's tests read."""
+    """No recording reads what the rules of another module's tests read, and no collection of
+    garbage walks what another module's tests have left."""
+    gc.collect()
+    gc.freeze()
     before = list(RULES_FOR_NUMPY)
     yield
     RULES_FOR_NUMPY[:] = before

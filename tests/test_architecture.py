@@ -102,6 +102,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "tracejit.trace.forks": "tests/test_threads.py",
     "tracejit.trace.active": "tests/test_threads.py",
     "tracejit.ops.scipy.library": "tests/ops/test_table.py",
+    "tracejit.trace.capture.guard": "tests/trace/capture/test_guards.py",
     "tracejit.trace.capture.classes": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.containers": "tests/trace/capture/test_captures.py",
     "tracejit.trace.capture.functions": "tests/trace/capture/test_captures.py",
@@ -129,6 +130,8 @@ NO_THRESHOLDS = {
     "tracejit.codegen.lines": {"WIDTH"},
     "tracejit.codegen.parentheses": {"_TUPLE", "_COMPARISON", "_SIGN", "_CONSTANT", "_WHOLE"},
     "tracejit.compiler.pipeline": {"IR_VERSION"},
+    "tracejit.passes.ranges": {"ROUNDING"},
+    "tracejit.passes.sum_of_products": {"SMALLEST", "LARGEST", "_TINY", "_HUGE"},
     "tracejit.runtime.allocator": {"M_TRIM_THRESHOLD"},
     "tracejit.runtime.blas": {"_OWN_THREADS"},
     "tracejit.runtime.workers": {"SECONDS_TO_END"},
@@ -137,9 +140,8 @@ NO_THRESHOLDS = {
 WITH_THRESHOLDS = {
     f"tracejit.passes.{name}"
     for name in (
-        "choices", "common_factors", "diagonals", "factors", "insets", "layout", "like_terms",
-        "long_axis", "reductions", "runs", "scaled_products", "softplus", "spread", "sums", "terms",
-        "triangles", "windows",
+        "choices", "diagonals", "insets", "layout", "long_axis", "reductions", "runs",
+        "scaled_products", "softplus", "spread", "triangles", "windows",
     )
 }  # fmt: skip
 
@@ -451,11 +453,14 @@ NAMES_OF_OPS = {
         (
             f"tracejit.passes.{name}"
             for name in (
-                "addends", "common_factors", "factors", "insets", "layout", "like_terms",
-                "long_axis", "magnitudes", "reductions", "sums", "weighted_squares",
+                "addends", "axes", "coefficients", "common_factors",
+                "factors", "flat_indices", "flattening_analysis", "insets", "layout",
+                "layout_analysis", "like_terms", "long_axis",
+                "ranges", "reassociate", "reductions", "slice_updates",
+                "sum_of_products", "sums", "weighted_squares",
             )
         ),
-        "to be replaced",
+        "not yet by traits",
     ),
 }  # fmt: skip
 

@@ -394,6 +394,19 @@ def test_what_nothing_reads_may_raise() -> None:
     np.testing.assert_array_equal(inverses, [np.eye(2)] * 2)
 
 
+@pytest.mark.parametrize("take", [lambda x, i: x[i], np.take, lambda x, i: x[i[0]]])
+def test_what_nothing_reads_may_be_out_of_bounds(take: Any) -> None:
+    def f(x: Any, i: Any) -> Any:
+        take(x, i)
+        return x * 2.0
+
+    compiled, x = tj.function(f), np.arange(5.0)
+    np.testing.assert_array_equal(compiled(x, np.array([1, 2])), x * 2.0)
+    for call in (f, compiled):
+        with pytest.raises(IndexError):
+            call(x, np.array([9, 2]))
+
+
 def test_a_gradient_by_eager_tensors_goes_by_integers() -> None:
     def solved(x: Any) -> Any:
         power = int(x[0])

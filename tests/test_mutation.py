@@ -44,7 +44,7 @@ def test_a_fault_has_its_place_by_its_text(tmp_path: Path) -> None:
     with pytest.raises(FaultError, match="a sign: the text is not there once: gone"):
         place_of(fault, package)
     package_of(tmp_path, "def f(x):\n    return x\n", "def g(x):\n    return x\n")
-    with pytest.raises(FaultError, match="1 in .*module_0.py, 1 in .*module_1.py"):
+    with pytest.raises(FaultError, match=r"1 in .*module_0.py, 1 in .*module_1.py"):
         place_of(fault, package)
 
 

@@ -41,24 +41,22 @@ from tracejit.passes import (
     spread,
     windows,
 )
-from tracejit.passes.common_factors import take_out_factors
+from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.cse import share_exchanged
-from tracejit.passes.factors import gather_factors
+from tracejit.passes.factoring import factor_sums
 from tracejit.passes.insets import keep_edges
-from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.patterns import Pattern
+from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.reductions import arrange_reductions
 from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.solves import solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
-from tracejit.passes.sums import take_sums_apart
 from tracejit.passes.triangles import take_factors_apart
-from tracejit.passes.weighted_squares import share_weights
 from tracejit.runtime import buffer_pool, workers
 from tracejit.schedule import tiling
 from tracejit.support.cost_model import assuming
@@ -144,17 +142,28 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum"),
         passes=[share_exchanged],
     ),
-    "collect_like_terms": Optimisation(
-        with_elementwise(patterns.like_terms), passes=[collect_like_terms]
+    "factor_sums": Optimisation(
+        with_elementwise(patterns.like_terms),
+        passes=[factor_sums],
     ),
-    "take_out_factors": Optimisation(
-        with_elementwise(patterns.common_factors), passes=[take_out_factors]
+    "factor_sums in common": Optimisation(
+        with_elementwise(patterns.common_factors),
+        passes=[factor_sums],
     ),
-    "share_weights": Optimisation(
-        with_elementwise(patterns.weighted), SQUARES, passes=[share_weights], least=4
+    "gather_coefficients": Optimisation(
+        (patterns.factors, patterns.factors, patterns.elementwise),
+        passes=[gather_coefficients],
     ),
-    "gather_factors": Optimisation(
-        (patterns.factors, patterns.factors, patterns.elementwise), passes=[gather_factors]
+    "share_products": Optimisation(
+        with_elementwise(patterns.weighted),
+        SQUARES,
+        passes=[share_products],
+        least=4,
+    ),
+    "add_apart": Optimisation(
+        with_elementwise(patterns.apart),
+        SQUARES,
+        passes=[add_apart],
     ),
     "contract": Optimisation(
         with_elementwise(patterns.contracted),
@@ -167,9 +176,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         SQUARES,
         figures={"least_column_sum_elements": 1},
         passes=[column_sums.sum_columns_first],
-    ),
-    "take_sums_apart": Optimisation(
-        with_elementwise(patterns.apart), SQUARES, passes=[take_sums_apart]
     ),
     "keep_edges": Optimisation(with_elementwise(patterns.edged), SQUARES, passes=[keep_edges]),
     "solve_together": Optimisation(
@@ -401,7 +407,7 @@ def compared(
     the kernel of the gradients. Some of the values may be special."""
     moving = program.moving
     options = options_of(*names)
-    if is_special and "gather_factors" in names:
+    if is_special and "gather_coefficients" in names:
         values = [_without_smallest(value) for value in values]
     with only(*names):
         function = tj.function(program.function, cache=False, **options)

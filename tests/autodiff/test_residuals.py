@@ -25,6 +25,7 @@ FEW = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
+MANY = settings(FEW, max_examples=2_000, derandomize=False, print_blob=True)
 MEGABYTE = 2**20
 LAYERS, FEW_LAYERS = 32, 16
 SHAPE = (256, 512)  # 1 MB of float64
@@ -247,9 +248,23 @@ def test_what_is_no_number_of_bytes_is_refused(budget: Any) -> None:
         tj.function(layers, memory_budget=budget)
 
 
+BUDGETS = st.sampled_from((0, 1, 100, 1000, 20_000))
+
+
 @FEW
-@given(programs(), st.sampled_from((0, 1, 100, 1000, 20_000)))
+@given(programs(), BUDGETS)
 def test_random_programs_within_a_budget(program: Program, budget: int) -> None:
+    check_budget(program, budget)
+
+
+@pytest.mark.nightly
+@MANY
+@given(programs(), BUDGETS)
+def test_nightly_programs_within_a_budget(program: Program, budget: int) -> None:
+    check_budget(program, budget)
+
+
+def check_budget(program: Program, budget: int) -> None:
     """To the bit what exact kernels without a budget give."""
     options: dict[str, Any] = {"cache": False, "exact": True}
     plain = tj.value_and_grad(tj.function(program.loss, **options), program.moving)

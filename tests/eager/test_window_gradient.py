@@ -630,10 +630,26 @@ def check_same(found: list[Any], expected: list[Any], bound: float) -> None:
     assert_same(*pairs, bound)
 
 
+MANY = settings(max_examples=1_000, derandomize=False, print_blob=True)
+
+
 @settings(max_examples=40)
 @given(programs())
 def test_random_programs_have_one_gradient(program: Program) -> None:
-    """To a few ulp: each way is one reverse pass over the same operations, but products and sums
+    check_gradient(program)
+
+
+@pytest.mark.nightly
+@MANY
+@given(programs())
+def test_nightly_programs_have_one_gradient(program: Program) -> None:
+    check_gradient(program)
+
+
+def check_gradient(program: Program) -> None:
+    """The same gradient in every way.
+
+    To a few ulp: each way is one reverse pass over the same operations, but products and sums
     may go in another order.
 
     An eager tape is asked twice: its kernel is made the first time and used the second.
@@ -647,6 +663,17 @@ def test_random_programs_have_one_gradient(program: Program) -> None:
 @settings(max_examples=12)
 @given(programs())
 def test_random_programs_have_one_second_derivative(program: Program) -> None:
+    check_second_derivative(program)
+
+
+@pytest.mark.nightly
+@MANY
+@given(programs())
+def test_nightly_programs_have_one_second_derivative(program: Program) -> None:
+    check_second_derivative(program)
+
+
+def check_second_derivative(program: Program) -> None:
     """The gradient of <gradient, c> for a constant c, in the same ways.
 
     Not to the bit: seen by a tape outside, the inner gradient's operations stand in another order

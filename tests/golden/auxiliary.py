@@ -5,7 +5,7 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 (1200 bytes)
-    key          1f65bf619bf13c56d97f1b511ae11dc447d3314a0c2554b949d834b67174f68c
+    key          12cd7e695df00a75c12b3aa9e48fe73f6d8f2e59a61d0f64637f37efe8cebc67
     made for     numpy 2.4, ir 9
 """
 from numpy import add, array, fmax, maximum, ones, sign, where
@@ -58,4 +58,4 @@ def value_and_grad(w, x):
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     w_bar = c_1 * x.T.dot(fmax(sign(y_1), c_minus_1) + c1)
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 a8615006748f2b3a94581ddc47c6935a316e802ac5448aba01c1427de86e10d2
+# tracejit sha256 8493f57d6ae003028d44cd131416d9d256fa5654369d26f2babf1a5211166604

@@ -5,7 +5,7 @@
     signature    u f8[60,60]  c f8[58,58]  ->  f8
     gradient     u, c
     residuals    u_1 c_rows u_2 u (112288 bytes)
-    key          1756d0943e4b66854861e119b930ccb7e27de6b097d59bf74b279d25a8f8478e
+    key          807e3d6688633781786077467c6b156212e81ed68bdf809227ae5fb4a49784a1
     made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, subtract, zeros
@@ -172,4 +172,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 598ff7817b37bea9912713e45779f26e80e4b31a7bf6c7300c46d855a3aac982
+# tracejit sha256 5676db5983bdf36b45a4bf34430e687544a84be87baf1257f3a1ca572381c644

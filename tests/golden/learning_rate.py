@@ -3,7 +3,7 @@
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     file         tests/test_golden.py
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          c9df41a29eb7efe8e3f8126fab281f23e1328a2978fe79d074f972becd43fc34
+    key          9f88fa741f8d706b9a065ca98ab10cd11648221bf5e23f45f2d178c30e363690
     made for     numpy 2.4, ir 9
 """
 from numpy import array
@@ -24,4 +24,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 58e5c09309bb6577980803ce1ba010431b09459315b4f647a2391643448c4267
+# tracejit sha256 26ad85218951257f679187e511215d32da0989d083ffe76b9acb2de346b1ceeb

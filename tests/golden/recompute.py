@@ -5,7 +5,7 @@
     signature    x f8[64,8]  u f8[8,8]  v f8[8,8]  ->  f8
     gradient     u, v                 (x not differentiated)
     residuals    x u v h (4096 bytes)
-    key          29e04c7e0704507d88c39e2a106fcfebe762f2152aebb817c7c76b6784c08bbe
+    key          972ad38ac3154bb68361a76e5d0a6915d1412ba754353be093e7bdaf0c2e1134
     made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, multiply, ones, subtract, tanh
@@ -126,4 +126,4 @@ def value_and_grad(x, u, v):
     a_bar_1 *= a_bar_2
     u_bar = c2 * x.T.dot(a_bar_1)
     return out, (u_bar, v_bar)
-# tracejit sha256 9894f78ac91cc05e0dd523986dcf0bce1484609ce691dc0419d06baa5b9df138
+# tracejit sha256 aacb25ed3cab7e3a322f17b65f4934a135e533a6851f1ce47b866a607ac01f1a

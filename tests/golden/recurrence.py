@@ -5,7 +5,7 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          7659122d5244f75442851b5170091127ea3557ccf0378213b1a40d7e11e85193
+    key          15f8d048e65bdf455ab52f48ea147b8c06c5ca948296390882827b4094b114f2
     made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
@@ -102,4 +102,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 8eba1eb610a6f3e09bbe357480aae4f42347d24e1f67810b948b3250284f8917
+# tracejit sha256 226d75ffa9fc09bbc2352f8a375f89bc915dd6da1b642d0a28ce98222d01b3ac

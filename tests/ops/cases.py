@@ -25,6 +25,7 @@ class Case:
     def __init__(self, sample: Sample, number: int) -> None:
         """Sample `number` of its op."""
         self.sample = sample
+        self.number = number
         self.name = f"{sample.op}-{number}"
         self.seed = zlib.crc32(self.name.encode())
         # Programs that several properties share, under what each is made from.

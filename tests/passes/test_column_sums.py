@@ -64,6 +64,14 @@ FIRST = {
             "vector_matmul v3 v1",
         ],
     ),
+    "by dot": (
+        "p T[90,20] = dot_matrix x w; y T[20] = sum p axis=(0,)",
+        ["sum x axis=(0,)", "vector_matmul v1 w"],
+    ),
+    "added up afterwards": (
+        PRODUCT + "q T[20] = sum p axis=(0,); y T[20] = cumsum q axis=0",
+        ["sum x axis=(0,)", "vector_matmul v1 w", "cumsum v2 axis=0"],
+    ),
     "multiples of one": (
         "p T[90,20] = multiply z s; q T[90,20] = add p z; y T[20] = sum q axis=(0,)",
         ["sum z axis=(0,)", "multiply v1 s", "add v2 v1"],
@@ -74,6 +82,7 @@ KEPT = {
     "two arrays that may cancel": "p T[90,20] = multiply z s; a T[90,20] = multiply z z;"
     "q T[90,20] = subtract p a; y T[20] = sum q axis=(0,)",
     "told apart": PRODUCT + "q T[20] = sum p axis=(0,); y T[20] = tanh q",
+    "cast to integers": PRODUCT + "q T[20] = sum p axis=(0,); y i8[20] = astype q dtype=i8",
     "a denominator": PRODUCT + "q T[20] = sum p axis=(0,); y T[20] = divide s q",
     "times what differs": PRODUCT + "q T[90,20] = multiply p z; y T[20] = sum q axis=(0,)",
     "a term spread": "p T[90,20] = multiply z s; q T[90,20] = add p s; y T[20] = sum q axis=(0,)",

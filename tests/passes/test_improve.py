@@ -21,15 +21,15 @@ from tracejit.compiler.pipeline import EXACT_PASSES
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes import improve as improvements
+from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.driver import run_to_fixed_point
-from tracejit.passes.factors import gather_factors
-from tracejit.passes.like_terms import collect_like_terms
+from tracejit.passes.factoring import factor_sums
+from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.rewrites import reduce_strength
-from tracejit.passes.sums import take_sums_apart
 from tracejit.support.cost_model import assuming
 
-ALGEBRA = (reduce_strength, collect_like_terms, gather_factors, take_sums_apart)
+ALGEBRA = (reduce_strength, factor_sums, gather_coefficients, share_products, add_apart)
 
 
 def test_exact_kernels_do_without() -> None:

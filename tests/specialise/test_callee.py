@@ -124,6 +124,24 @@ def test_the_request_is_answered_in_a_recording() -> None:
     assert_same(slope, 4.0 * X)
 
 
+def test_what_a_nested_gradient_writes_into_its_argument_is_seen_outside() -> None:
+    def inner(x: Any) -> Any:
+        x[0] = 5.0
+        return np.sum(x**2)
+
+    callee = Callee(inner, Request("grad", (0,)))
+
+    @tj.function
+    def outer(x: Any) -> Any:
+        x = x + 0.0
+        slope = callee.inline({"x": x}, x._recording)
+        return slope, x
+
+    slope, after = outer(X)
+    assert_same(after, np.array([5.0, -2.0, 3.0]))
+    assert_same(slope, np.array([0.0, -4.0, 6.0]))
+
+
 def answered(f: Callable[..., Any], request: Request, top: bool, *args: Any) -> tuple[Any, ...]:
     """The answer to a request for `f`, run on a recording of its own, and the recording."""
     recording = Recording("f")
@@ -140,6 +158,7 @@ def test_at_the_top_the_cotangent_is_an_input() -> None:
     graph = recording.finish([t._value for t in (*answer.value, *answer.gradients)])
     assert [value.name for value in graph.inputs] == ["x", "y", "out_bar"]
     assert answer.seed._value is graph.inputs[2]
+    assert [node.op.name for node in graph.nodes[: recording.forward]] == ["multiply", "sum"]
     value, slope = interpret(graph, X, Y, np.float64(2.0))
     assert_same(value, np.sum(X * Y))
     assert_same(slope, 2.0 * Y)
@@ -149,6 +168,7 @@ def test_inside_a_recording_the_cotangent_is_one() -> None:
     request = Request("grad", (0, 1), single=False)
     answer, recording = answered(lambda x, y: np.sum(x * y), request, False, X, Y)
     assert answer.seed is None
+    assert recording.forward == 0
     slopes = rebuild(answer, request)
     graph = recording.finish([slope._value for slope in slopes])
     assert_same(interpret(graph, X, Y), [Y, X])

@@ -94,10 +94,12 @@ def test_after_an_error_of_a_function_with_effects_python_is_asked(
 ) -> None:
     made = pieces(double, form=form)
     error = KeyError("recorded")
+    error.__context__ = before = ValueError("before")
     assert after(made, error, X) == (None, error)  # without effects it is the user's
     made.callee.findings.effects.add("events")
     found, problem = after(made, error, X)
     assert (problem is None) == answers
+    assert error.__context__ is before
     if answers:
         assert_same(found, 2.0 * X)
         assert "recording it raised KeyError" in made.history.tell()
@@ -121,6 +123,14 @@ def test_an_effect_that_has_taken_place_does_not_take_place_again() -> None:
     made.callee.findings.effects |= {"events", "callback"}
     error = KeyError("kernel")
     assert after(made, error, X) == (None, error)
+
+
+def test_what_python_answers_after_an_error_is_an_array_of_its_own() -> None:
+    made = pieces(lambda x: x)
+    made.callee.findings.effects.add("events")
+    found, problem = after(made, KeyError("recorded"), X)
+    assert problem is None
+    assert not np.may_share_memory(found, X)
 
 
 def test_overlapping_arguments_are_for_python_where_it_is_the_users() -> None:

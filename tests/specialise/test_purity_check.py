@@ -76,7 +76,10 @@ IMPURE: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "clock": (clock, ["return y * now", "the clock"]),
     "generator made on the spot": (drawing, ["return x + np.random", "random numbers"]),
     "counter": (counting, ["return x * count", "the global count, which the function itself"]),
-    "branch": (turning, ["the first runs `return np.", "the second `return np.", "an iterator"]),
+    "branch": (
+        turning,
+        ["the first runs `return np.", "the second `return np.", "global turns"],
+    ),
     "length": (growing, ["x = x + 1.0", "goes on where the other ends"]),
     "result": (naming, ["the first returns '", "a new identifier"]),
     "array": (bytes_of_the_system, ["return x + np.frombuffer", "random numbers"]),

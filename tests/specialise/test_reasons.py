@@ -189,7 +189,7 @@ def test_free_dimensions_are_told() -> None:
     leaf, other = made.call.leaves
     free = ArrayType((Sizes().symbol(32), 784), X.dtype)
     call = Call([leaf._replace(type=free), other], made.call.structures)
-    entry = made._replace(call=call)
+    entry = dataclasses.replace(made, call=call)
 
     def given(x: Any, y: Any) -> Call:
         return take_apart({"x": x, "y": y}, "f", str)

@@ -48,6 +48,17 @@ def test_a_first_call_makes_a_kernel_and_a_second_finds_it() -> None:
     assert made.table.recordings == 1
 
 
+def test_a_default_is_the_one_of_now() -> None:
+    def scaled(x: Any, k: float = 2.0) -> Any:
+        return x * k
+
+    made = pieces(scaled)
+    assert_same(made.slow_path.call((X,), {}, ()), 2.0 * X)
+    scaled.__defaults__ = (3.0,)
+    assert_same(made.slow_path.call((X,), {}, ()), 3.0 * X)
+    assert_same(made.slow_path.call((X, 2.0), {}, ()), 2.0 * X)
+
+
 def test_arguments_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ArityError):
         pieces(lambda x: x).slow_path.call((X, X), {}, ())
@@ -66,6 +77,17 @@ def test_another_branch_is_recorded_once() -> None:
         assert_same(call(made, x), expected)
     assert made.table.recordings == 2
     assert len(made.table.kernels) == 1
+    assert made.history.uncompiled.tell() == []
+
+
+def test_a_number_of_a_tape_that_python_reads_is_refused() -> None:
+    made = pieces(lambda x, k: x * k if float(k) > 1.0 else x)
+    with tj.GradientTape() as tape:
+        k = tj.constant(np.float64(2.0))
+        tape.watch(k)
+        with pytest.raises(TracejitError, match="reading"):
+            made.slow_path.call((X, k), {}, ())
+    assert_same(made.slow_path.call((X, np.float64(2.0)), {}, ()), 2.0 * X)
 
 
 def test_tensors_of_a_tape_take_branches_too() -> None:
@@ -76,6 +98,22 @@ def test_tensors_of_a_tape_take_branches_too() -> None:
             tape.watch(given)
             y = np.sum(call(made, given))
         np.testing.assert_allclose(tape.gradient(y, given).numpy(), slope, rtol=1e-14)
+    assert made.table.recordings == 2
+
+
+def test_no_more_branches_are_recorded_than_allowed() -> None:
+    def counted(x: Any) -> Any:
+        for k in range(3):
+            if x[0] < k:
+                return x + k
+        return x
+
+    made = pieces(counted, options=Options(cache=False, max_paths=2))
+    with pytest.warns(tj.TracejitWarning, match="none of the 2 recorded"):
+        for x in (X, X - 1.5, X + 1.5):
+            assert_same(call(made, x), counted(x))
+    for x in (X, X - 1.5):
+        assert_same(call(made, x), counted(x))
     assert made.table.recordings == 2
 
 

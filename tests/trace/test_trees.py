@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import tracejit as tj
 from tracejit.trace.trees import (
     LEAF,
+    HasStructure,
     Structure,
-    conditions,
     construction,
     flatten,
     labels,
@@ -167,9 +167,9 @@ def test_construction_builds_the_container(tree: Any) -> None:
 
 
 def holds(structure: Structure, tree: Any) -> bool:
-    """Whether the generated conditions hold for `tree`."""
+    """Tell if the generated tests hold for `tree`."""
     space = Space()
-    text = " and ".join(conditions(structure, "tree", space.bind)) or "True"
+    text = HasStructure(structure).spelling("tree", space.bind)
     return bool(eval(text, {**space.names, "tree": tree}))
 
 

@@ -784,6 +784,17 @@ def test_an_eager_view_of_a_part_is_no_contiguous_array() -> None:
     refusal(lambda: tj.function(f)(M), "a view or a copy")
 
 
+def test_what_is_always_a_view_shows_what_is_written_whatever_the_layout() -> None:
+    def f(x: Any) -> Any:
+        y = np.copy(x.T)
+        spread, diagonal = np.broadcast_to(y, (2, *y.shape)), np.diagonal(y)
+        y[0] = 7.0
+        return spread * 2.0, diagonal * 2.0
+
+    for one, other in zip(tj.function(f)(M), f(M), strict=True):
+        same(one, other)
+
+
 def test_read_only_views_are_numpys() -> None:
     for make in (lambda x: np.broadcast_to(x, (2, 6)), lambda x: np.diagonal(x * np.eye(6))):
         with pytest.raises(ValueError, match="read-only"):

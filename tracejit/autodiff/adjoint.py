@@ -82,12 +82,12 @@ class MaskedCotangent(NamedTuple):
         return np.where(self.mask, 0.0, self.inner)
 
     def within(self, mine: MaskedCotangent) -> MaskedCotangent:
-        """What both masks leave."""
+        """The intersection of both masks."""
         masks = [one.mask if one.positive else np.logical_not(one.mask) for one in (self, mine)]
         return MaskedCotangent(np.logical_and(*masks), True, mine.inner)
 
     def has_the_mask_of(self, other: MaskedCotangent) -> bool:
-        """Tell if both are zero in the same places."""
+        """Return whether both are zero in the same places."""
         same = self.mask._value is other.mask._value and self.positive == other.positive
         return same and _like(self.inner, other.inner)
 
@@ -196,7 +196,8 @@ class ReversePass:
         return True
 
     def _is_shift(self, node: Node) -> bool:
-        """Tell if no result depends on this maximum, whose operand has a cotangent anyway."""
+        """Return whether no result depends on this maximum, whose operand has a cotangent
+        anyway."""
         if node.operands[0] not in self.cotangents:
             return False
         self.followers = self.followers or followers_of(self.nodes)
@@ -220,8 +221,8 @@ class ReversePass:
         return outer._replace(inner=cotangent)
 
     def _choice(self, node: Node, cotangents: Sequence[Tensor | None]) -> MaskedCotangent | None:
-        """What an elementwise operation hands on: where a mask leaves out elements of its
-        cotangent, the derivative must not matter, though it be infinite."""
+        """The cotangent that an elementwise operation hands on. Where a mask leaves out elements of
+        its cotangent, an infinite derivative must not matter."""
         g = cotangents[0]
         if g is None or len(cotangents) > 1:
             return None
@@ -359,7 +360,7 @@ class ReversePass:
 
 
 def _like(one: Any, other: Any) -> bool:
-    """Tell if two cotangents have one shape and dtype."""
+    """Return whether two cotangents have the same shape and dtype."""
     return bool(one.shape == other.shape and one.dtype == other.dtype)
 
 
@@ -375,7 +376,7 @@ def conjugate(tensor: Any) -> Any:
 
 
 def spelled(node: Node) -> str:
-    """What a node does, as the user would say it: a draw by its method."""
+    """The name of an operation as the user would say it: a draw by its method."""
     call: str = node.params.get("call", "")
     name: str = node.op.name.removeprefix("map_")
     return f"Generator.{call.partition('(')[0]}" if name == DRAW.name else name

@@ -41,7 +41,7 @@ from tracejit.trace.tensor import Tensor
 
 
 class Batch:
-    """What one element's values have become, for all elements at once.
+    """Record for a whole batch what one element records.
 
     `size` is the number of elements.
     """
@@ -69,7 +69,7 @@ class Batch:
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """What is recorded meanwhile on one element is recorded for all of them at the end."""
+        """Record what follows for all elements at the end, though it is written for one."""
         with self.recording.recording_from(()) as nodes:
             yield
         self.extend(nodes)
@@ -86,7 +86,7 @@ class Batch:
             recorded[:] = [node for node in recorded if node not in effects]
 
     def whole(self, tensor: Any) -> Tensor | None:
-        """What a Tensor has become; None where it is the same for all elements."""
+        """The batched form of a Tensor; None where it is the same for all elements."""
         value = self.known.get(self.recording.lift(tensor))
         return None if value is None else Tensor(value, self.recording)
 
@@ -373,7 +373,7 @@ def _first(values: Any) -> Any:
 def _elements(
     v: Any, y: Any, operands: Sequence[Any], moved: Sequence[bool]
 ) -> tuple[Batch, Any, Any, list[Any]]:
-    """What the rule of an op is asked for one element of a batch."""
+    """The arguments of an op's derivative rule for one element of a batch."""
     first = _first(v)
     batch = Batch(first._recording, first.shape[0])
 

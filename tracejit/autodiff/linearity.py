@@ -70,7 +70,7 @@ class LinearMap:
         self.obstacle = next(self._obstacles(), "")
 
     def _reaches(self, node: Node) -> bool:
-        """Tell if a node depends on the xs; its results are then noted."""
+        """Return whether a node depends on the xs; its results are then noted."""
         results = dependent_results(node, self.dependent)
         self.dependent.update(results)
         return bool(results)
@@ -94,7 +94,7 @@ class LinearMap:
                 yield "a gradient that is returned does not depend on it"
 
     def _obstacles_in(self, node: Node, marker: Marker, needed: set[Value]) -> Iterator[str]:
-        """Why a call out of sight is not linear; how it is transposed is noted."""
+        """The reasons why an opaque call is not linear; its transpose is noted."""
         assert marker.linear is not None
         moving = [operand in self.dependent for operand in inputs_of(node)]
         call = self.calls[node] = marker.linear(moving, [y in needed for y in node.results])
@@ -133,7 +133,7 @@ class _Transpose(ReversePass):
 
 
 def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterator[str]:
-    """Why a node is not linear in those of its operands that are `dependent`."""
+    """The reasons why a node is not linear in those of its operands that are `dependent`."""
     op = node.op
     places = [k for k, operand in enumerate(node.operands) if operand in dependent]
     differentiable = all(op.vjp_rule(place) is not None for place in places)
@@ -150,8 +150,8 @@ def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterato
 
 
 def is_own_tangent(node: Node, place: int) -> bool:
-    """Tell if the op's rule for the operand at `place`, given that operand for its tangent, answers
-    with the op itself: found by recording both apart, where equal nodes are one."""
+    """Return whether the op's rule for the operand at `place`, given that operand for its tangent,
+    answers with the op itself. Both are recorded; equal nodes are one."""
     rule = node.op.jvp_rule(place)
     if rule is None or len(node.results) > 1:
         return False
@@ -178,7 +178,7 @@ class Origins:
         self._zeros = zeros
 
     def is_zero(self, value: Value) -> bool:
-        """Tell if a value is known to be zero everywhere: zeros, and what linear ops make of
+        """Return whether a value is known to be zero everywhere: zeros, and what linear ops make of
         them."""
         pending = [value]
         seen: set[Value] = set()
@@ -208,7 +208,7 @@ class Origins:
         return None
 
     def _is_constant_zero(self, value: Value) -> bool:
-        """Tell if a value is a constant, of the text and not of this call's data, that is zero."""
+        """Return whether a value is a constant zero of the program, not of this call's data."""
         if isinstance(value, Constant) or (value.type.form == "weak" and value.data is not None):
             return not np.any(value.data)
         return value in self._zeros

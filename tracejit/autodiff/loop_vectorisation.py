@@ -1,10 +1,10 @@
-"""Rolling up: what a Python loop computes for each part of an array, computed for all at once.
+"""Loop vectorisation: run the body of an unrolled Python loop once, for all iterations.
 
-A loop over components leaves as many copies of its body in the graph, which differ in the index of
-what they read alone. Where such copies meet again, in a stack, in a sum, or in the rows of a
-gradient, the body is recorded once, by the `batch` rules of its operations, on the arrays whose
-parts they read. It is done for parts so small that all of them at once are no burden; where one
-copy needs the result of another there is nothing to roll up.
+A Python loop over the parts of an array leaves one copy of its body per iteration in the graph. The
+copies differ only in the index that they read. Where their results meet, in a stack, in a sum, or
+in the rows of a gradient, the pass records the body once, with the `batch` rules of its operations,
+on the whole arrays. It does so for parts small enough that all of them fit in memory at once. A
+loop whose iterations depend on each other is left as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ JOINED_ELSEWHERE = ("matrices", "outer")
 
 
 class LoopInvariant(NamedTuple):
-    """A value that all copies read."""
+    """Loop invariant: a value that all copies of the body read."""
 
     value: Value
 
@@ -61,23 +61,23 @@ class Copies(NamedTuple):
 Part = LoopInvariant | Steps | Copies
 
 
-def roll_up(graph: Graph) -> Graph:
-    """`graph`, of which nobody else holds anything, with copies of one computation made at once."""
+def vectorise_loops(graph: Graph) -> Graph:
+    """`graph` with its unrolled loops vectorised; nobody else may hold the graph or its nodes."""
     if graph.branches.ends or graph.sizes is not None or not _may_have_copies(graph):
         return graph
     graph.is_passing = True
-    return drop_dead(rebuild(graph, _Rolling(graph).rewrite))
+    return drop_dead(rebuild(graph, _LoopVectoriser(graph).rewrite))
 
 
 def _may_have_copies(graph: Graph) -> bool:
-    """Tell if several parts are taken of one array."""
+    """Return whether several parts are read from one array."""
     taken = Counter(node.operands[0] for node in graph.nodes if node.op is getitem)
     return any(count >= costs().least_copies for count in taken.values())
 
 
-class _Rolling:
-    """One pass over a graph: `parts` are what values of the copies have been found to be, `rows`
-    the values that are rows of what was made of all copies."""
+class _LoopVectoriser:
+    """One pass over a graph: `parts` classify values of the copies, `rows` map values to rows of a
+    batched result."""
 
     def __init__(self, graph: Graph) -> None:
         uses = readers_of(graph)
@@ -97,7 +97,7 @@ class _Rolling:
             results = new.take(node, operands).results
             self.within.update(results)
             return results
-        whole = self._rolled(node, operands) if not node.region else None
+        whole = self._vectorised(node, operands) if not node.region else None
         if whole is not None and whole.type is node.results[0].type:
             return (whole,)
         return new.take(node, operands).results
@@ -106,7 +106,7 @@ class _Rolling:
         return emit(self.recording.graph, like, op, operands, **params)
 
     def _row(self, like: Node, value: Value) -> Value:
-        """A value, as a row of what has been made of all copies of it."""
+        """A value, read as a row of the batched result that holds all its copies."""
         if value not in self.rows:
             return value
         row = self.rows[value]
@@ -114,8 +114,8 @@ class _Rolling:
 
     # Where copies meet
 
-    def _rolled(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
-        """The result of a node in which copies meet, made for all of them at once."""
+    def _vectorised(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
+        """The result of a node in which copies meet, computed for all of them at once."""
         if node.op is stack:
             return self._stack(node, operands)
         if self.within.isdisjoint(operands):
@@ -134,7 +134,7 @@ class _Rolling:
         return self._emit(node, "transpose", whole, axes=tuple(axes))
 
     def _sum(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
-        """A sum to which each copy adds: most of its terms along the first axis of a whole."""
+        """A sum with a term from each copy: reduce those terms along the batch axis."""
         terms = flattened(operands, self.within)
         kinds = Counter(value.node.op for value in terms if value.node is not None)
         kind = max(kinds, key=kinds.__getitem__, default=None)
@@ -151,7 +151,7 @@ class _Rolling:
         return total
 
     def _gradient(self, node: Node, operands: tuple[Value, ...]) -> Value | None:
-        """An array to each row of which one copy adds: its sum with a whole."""
+        """An array to each row of which one copy adds: add the batched rows in one operation."""
         rows = {_row_of(node): operands[1]}
         rest: Value | None = operands[0]
         while rest in self.within:
@@ -171,19 +171,19 @@ class _Rolling:
     # Finding copies
 
     def _whole(self, like: Node, values: Sequence[Value]) -> Value | None:
-        """`values`, along a first axis, made at once."""
+        """`values` stacked along a first axis, computed at once."""
         part = self._part(tuple(values)) if len(values) >= costs().least_copies else None
         if part is None or isinstance(part, LoopInvariant):
             return None
         return self._made(like, part, len(values))
 
     def _part(self, values: tuple[Value, ...], depth: int = 0) -> Part | None:
-        """What one value of each copy is; None where they are not made alike."""
+        """The class of one value from each copy; None where they are not made alike."""
         if values not in self.parts:
-            self.parts[values] = self._found(values, depth)
+            self.parts[values] = self._classified(values, depth)
         return self.parts[values]
 
-    def _found(self, values: tuple[Value, ...], depth: int) -> Part | None:
+    def _classified(self, values: tuple[Value, ...], depth: int) -> Part | None:
         if len(set(values)) == 1:
             return LoopInvariant(values[0])
         step = self._step(values[0])
@@ -229,7 +229,7 @@ class _Rolling:
         return known[part.nodes[0].results[part.result]]
 
     def _batched(self, part: Copies, count: int) -> dict[Value, Value]:
-        """What the results of the first copy have become for all."""
+        """The batched values that replace the results of the first copy."""
         node = part.nodes[0]
         batch = Batch(self.recording, count)
         for value, operand in zip(node.operands, part.operands, strict=True):
@@ -248,7 +248,7 @@ class _Rolling:
 
 
 def _are_alike(nodes: Sequence[Node], values: Sequence[Value]) -> bool:
-    """Tell if these nodes apply one small operation that can be batched to operands that differ."""
+    """Return whether these nodes apply the same small operation, one that can be batched."""
     first, value = nodes[0], values[0]
     return (
         all(node.op is first.op and not node.region for node in nodes)
@@ -279,7 +279,7 @@ def _row_of(node: Node) -> int | None:
 
 
 def _partial_updates(graph: Graph, uses: Counter[Value]) -> set[Node]:
-    """The gradients in whose rows nothing but another such update puts more."""
+    """The updates of a gradient's row whose result is only read by another such update."""
     updates = {
         node
         for node in graph.nodes

@@ -1,5 +1,4 @@
-"""The cheapest cut of a network: where it is best parted into what is on the side of its source and
-what is on the side of its sink.
+"""Minimum cut of a flow network: the cheapest set of edges between its source and its sink.
 
 A network is made of numbered places and of edges with capacities. A cut costs the capacities of the
 edges that lead from the source's side to the sink's; the cheapest is found by Dinic's algorithm, as
@@ -43,7 +42,8 @@ class Network:
             self._fill(source, sink, levels)
 
     def _levels(self, source: int, sink: int) -> list[int]:
-        """How many edges with room each place is away from the source; -1 where there is no way."""
+        """The distance of each place from the source, in edges with room; -1 where it is out of
+        reach."""
         ends, room = self._ends, self._room
         levels = [-1] * len(self._edges)
         levels[source] = 0
@@ -60,7 +60,7 @@ class Network:
         return levels
 
     def _fill(self, source: int, sink: int, levels: list[int]) -> None:
-        """Let flow what can along shortest ways."""
+        """Push as much flow as possible along shortest paths."""
         ends, room = self._ends, self._room
         untried = [list(edges) for edges in self._edges]
         way: list[int] = []

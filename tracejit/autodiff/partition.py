@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tracejit.ir.dims import dims_in
+from tracejit.ir.dims import dims_in, size_text
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import WEAK_TYPES
 from tracejit.ops.weak import SIZE
@@ -38,7 +38,8 @@ def partition(graph: Graph, outputs: int, seeds: list[Value]) -> Partition:
 def split(
     graph: Graph, outputs: Sequence[Value], gradients: Sequence[Value], seeds: Sequence[Value]
 ) -> Partition:
-    """What computes `outputs`, and what computes `gradients` from it and the seeds."""
+    """Split the nodes: forward computes `outputs`, backward the `gradients` from forward's values
+    and the seeds."""
     forward = needed_nodes(_before(graph.nodes, seeds), outputs)
     kept = {
         value
@@ -66,13 +67,13 @@ def _sizes_beside(graph: Graph, backward: Sequence[Node], arrays: Sequence[Value
         lines = node.op.statement_lines(types, node.params) if node.op.statements else []
         lines += [] if lines else [node.op.template(types, node.params)]
         words.update(re.findall(r"\w+", " ".join(lines)))
-    words -= {size.text for value in arrays for size in dims_in(value.type.shape)}
+    words -= {size_text(size) for value in arrays for size in dims_in(value.type.shape)}
     found = []
     for index in graph.sizes.free():
         size = graph.sizes.dim(index)
-        if size.text in words:
+        if size_text(size) in words:
             node = graph.emit(SIZE, (), {"value": size}, [WEAK_TYPES[int]], None)
-            node.results[0].name = size.text
+            node.results[0].name = size_text(size)
             found.append(node)
     return found
 

@@ -1,4 +1,4 @@
-"""What a `Function` computes: the value, or the value and gradients with respect to some arguments.
+"""Requests: the value of a function, or its value and gradients with respect to some arguments.
 
 A Request says which. At the top of a recording the cotangent of the result is an input of the
 graph; inside a recorded function it is one.
@@ -31,7 +31,7 @@ FLOAT = np.dtype("f8")
 
 
 class Request(NamedTuple):
-    """What is asked of a function; `transform` is the public name, "" for the value alone.
+    """The transform to apply to a function; `transform` is its public name, "" for the value alone.
 
     A `Function` answers "value_and_grad" with both, any other with the gradients."""
 
@@ -215,7 +215,7 @@ def _kind(result: Any) -> str:
 
 
 def _number_of(result: Any) -> str:
-    """How to have one number in place of a result that is none."""
+    """Advice on how to reduce a result to one number."""
     if result is None:
         return "return the number: `return loss`."
     if type(result) is tuple:
@@ -282,7 +282,7 @@ def ones_like(tensor: Tensor) -> Any:
 
 
 def rebuild(answer: Answer, request: Request) -> Any:
-    """What the user sees of an answer inside a recorded function."""
+    """The answer of a transform inside a recorded function, in the user's structure."""
     value = unflatten(answer.value_structure, answer.value)
     if not request.transform:
         return value

@@ -1,4 +1,4 @@
-"""Which values backward computes again in place of keeping them.
+"""Rematerialisation: choose the residuals, and what backward computes again from them.
 
 What backward reads of forward is kept or computed again from what is kept; the cheapest choice is a
 cut (`autodiff/minimum_cut.py`). A node is on the sink's side where it is computed again, a value
@@ -43,8 +43,8 @@ Weight = Callable[[Node], int | None]
 
 
 class Rematerialisation(NamedTuple):
-    """What backward computes `again`; the most bytes of forward's values that backward then has at
-    once, and how many operations more it does."""
+    """A choice of values that backward computes `again`: the most bytes of forward's values that
+    backward then holds at once, and the number of operations it adds."""
 
     again: Set[Value]
     bytes: int
@@ -81,7 +81,8 @@ class ResidualChoice:
     """The values of one forward that its backward needs."""
 
     def __init__(self, part: Partition, gradients: Iterable[Value]) -> None:
-        """What backward of `part` reads, for the gradients too."""
+        """`part` is the partition whose residuals are chosen, `gradients` the outputs of its
+        backward."""
         self.places = {node: number for number, node in enumerate(part.forward)}
         self.readers = [node for node in part.backward if node not in self.places]
         self.bytes: dict[Value, int] = {}
@@ -164,7 +165,7 @@ class ResidualChoice:
         return {one for one, place in numbers.items() if type(one) is Node and is_again[place]}
 
     def plan(self, nodes: Set[Node]) -> Rematerialisation:
-        """What becomes of computing `nodes` again, and the views of what they make."""
+        """The plan that computes `nodes` again, and the views of their results."""
         again = {value for node in nodes for value in node.results}
         before = computed_before(Late(self.readers, again), self.places, self.reads.__getitem__)
         kept = set(self.returned)
@@ -258,8 +259,8 @@ class ResidualChoice:
 
 
 def operations(node: Node) -> int:
-    """What it costs to compute `node`, in operations on an element; a free dimension has the size
-    that planners expect."""
+    """The cost of computing `node`, in operations on an element; a free dimension has the size that
+    planners expect."""
     types = [
         ArrayType(tuple(map(_estimate, value.type.shape)), value.type.dtype, value.type.form)
         if value.type.sizes is not None
@@ -287,7 +288,7 @@ def _cheap(node: Node) -> int | None:
 
 
 def _is_multiple(node: Node) -> bool:
-    """Tell if `node` makes a multiple of one array."""
+    """Return whether `node` makes a multiple of one array."""
     op: Op = node.op
     places = [k for k, v in enumerate(node.operands) if not isinstance(v, Constant) or v.type.shape]
     if len(node.operands) == 1:
@@ -296,7 +297,7 @@ def _is_multiple(node: Node) -> bool:
 
 
 def _is_repeatable(node: Node) -> bool:
-    """Tell if `node` computes the same whenever it runs, and may run twice."""
+    """Return whether `node` computes the same whenever it runs, and may run twice."""
     if node.op.effect or node.op is SIZE or node.region or OPS.get(node.op.name) is not node.op:
         return False
     values = (*node.operands, *node.results)

@@ -25,14 +25,14 @@ def leaf_type(leaf: Any) -> ArrayType | None:
 
 
 def is_array(leaf: Any) -> bool:
-    """Tell if a leaf is an input or output of a custom op: an array, not a Python number."""
+    """Return whether a leaf is an input or output of a custom op: an array, not a Python number."""
     known = leaf_type(leaf)
     return known is not None and known.form != "weak"
 
 
 def has_cotangent(leaf: Any) -> bool:
-    """Tell if an output of a custom op becomes a Tensor: an array or a float; a Python int or bool
-    stays what it is."""
+    """Return whether an output of a custom op becomes a Tensor: an array or a float; a Python int
+    or bool stays as it is."""
     known = leaf_type(leaf)
     return known is not None and (known.form != "weak" or known.is_inexact)
 
@@ -89,7 +89,7 @@ class Rule:
         self.takes_variables = self._takes_variables()
 
     def _takes_variables(self) -> bool:
-        """Tell if the rule is handed `variables`."""
+        """Return whether the rule takes the argument `variables`."""
         parameters = signature_of(self.rule).parameters
         kinds = [parameter.kind for parameter in parameters.values()]
         wanted = parameters.get("variables")

@@ -1,13 +1,13 @@
-"""Shifts: a maximum that is subtracted, and of which nothing depends in the end.
+"""Shift invariance: find a maximum that is subtracted and on which no result depends.
 
 In `m + log(sum(exp(x - m)))` and in `exp(x - m) / sum(exp(x - m))` the maximum `m` keeps numbers in
 range; the result is the same whatever `m` is, and the cotangent of `m` is zero. Computed, it is
 rounding noise, and finding where the maxima are costs more than all the rest.
 
-`has_no_effect` follows what moving `m` does: some values shift by a multiple of the step, others,
-exponentials of such, scale by a power of its exponential; sums, differences, products, quotients
-and logarithms of them shift or scale again, or stay. If everything stays in the end, `m` has no
-effect. Whatever else is done to one that does not stay is an effect.
+`has_no_effect` follows a step of `m` through the graph. Some values shift by a multiple of the
+step; exponentials of those scale by a power of its exponential. Sums, differences, products,
+quotients and logarithms of such values shift, scale, or stay the same. If every result stays the
+same, `m` has no effect. Any other operation on a value that moves counts as an effect.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Axes = tuple[Any, ...]
 
 
 class Motion(NamedTuple):
-    """How a value moves: it shifts by `rate` times the step, or it `scales` by the exponential of
-    that; `axes` are its axes, as axes of the step, None where the step does not vary."""
+    """The motion of a value: it shifts by `rate` times the step, or it `scales` by the exponential
+    of that. `axes` are its axes, as axes of the step, None where the step does not vary."""
 
     scales: bool
     rate: float
@@ -46,7 +46,8 @@ Move = Callable[[Node, Moved], Motion | None]
 def has_no_effect(
     extremum: Node, followers: Mapping[Value, Sequence[tuple[int, Node]]], ends: Collection[Value]
 ) -> bool:
-    """Tell if none of `ends` depends on the result of `extremum`, a maximum or minimum along axes.
+    """Return whether none of `ends` depends on the result of `extremum`, a maximum or minimum along
+    axes.
 
     `followers` are the nodes that read a value, with their numbers in program order.
     """
@@ -122,7 +123,7 @@ def _both(node: Node, moved: Moved) -> list[Motion | None]:
 
 
 def _sum(node: Node, moved: Moved) -> Motion | None:
-    """What shifts by both shifts; what scales, as both scale."""
+    """The motion of a sum: the shifts of both operands add; scales must agree."""
     first, second = _both(node, moved)
     sign = 1.0 if node.op is add else -1.0
     some = first or second
@@ -245,7 +246,7 @@ MOVES: dict[Op, Move] = {
 
 
 def _move_of(node: Node) -> Move | None:
-    """What `node` does to what moves; None where that is not known."""
+    """The rule by which `node` hands on motion; None where none is known."""
     if node.op.elements == "same":
         return _same_shape if node.results[0].type.is_inexact else None
     return _axes_of_one if node.op.elements == "reshaped" else MOVES.get(node.op)

@@ -1,9 +1,9 @@
-"""Tails: where the reverse passes of several ways go on alike.
+"""Tail matching: find the common end of the reverse passes of several traces.
 
-A way through a function is differentiated from its end to the beginning, and the beginning is what
-ways have in common. So the last nodes of their reverse passes do the same: on other cotangents, but
-on the same values of the forward run. `tails` finds for each way from which node of the longest
-pass on that is so; what stands before is a way's own.
+Traces of one function share their beginning. The reverse pass runs from the end to the beginning,
+so the last nodes of the reverse passes are the same operations, on other cotangents and on the same
+values of the forward run. `tails` finds for each trace the node of the longest pass from which on
+that holds. The nodes before it belong to the trace alone.
 
 >>> from tracejit.ir.printer import parse_graph
 >>> from tracejit.ops.op import OPS
@@ -32,8 +32,9 @@ from tracejit.ir.printer import parameter_text
 
 
 class Tail(NamedTuple):
-    """A pass that joins the longest one before its node number `joins`: `number` of the pass, its
-    own nodes, and for each value of the longest that is read from there on, what it is here."""
+    """A pass that joins the longest one before its node number `joins`: the `number` of the pass,
+    its own nodes, and pairs of a value that the longest reads from there on with its counterpart
+    here."""
 
     number: int
     own: list[Node]
@@ -78,7 +79,7 @@ def _joined(
 
 
 class Match:
-    """Which value of one pass is which of the other, as far as was seen from the end."""
+    """A one-to-one match between the values of two passes, built from their ends."""
 
     def __init__(self, nodes: Sequence[Node], others: Sequence[Node]) -> None:
         """Nothing seen yet."""
@@ -88,7 +89,7 @@ class Match:
         self._theirs = {value for node in others for value in node.results}
 
     def node(self, one: Node, other: Node) -> bool:
-        """Tell if two nodes do the same, and fit what was seen before."""
+        """Return whether two nodes do the same, and fit the matches so far."""
         if one.op is not other.op or one.op.effect or len(one.operands) != len(other.operands):
             return False
         if one.params.keys() != other.params.keys() or any(
@@ -101,8 +102,7 @@ class Match:
         return self.add([*results, *operands])
 
     def add(self, pairs: Iterable[tuple[Value, Value]]) -> bool:
-        """Take each second value for the first; False, and nothing taken, where one is another
-        already."""
+        """Match the values of each pair; False, and none matched, if one has another match."""
         added: list[tuple[Value, Value]] = []
         for mine, theirs in pairs:
             if mine not in self._mine and theirs not in self._theirs:

@@ -101,7 +101,7 @@ class ForwardPass:
 
     @staticmethod
     def _is_ruled(node: Node) -> bool:
-        """Tell if a rule of the user's stands for the derivative."""
+        """Return whether a rule of the user's gives the derivative."""
         return node.op is OVERRIDE or isinstance(node.op.vjp, Joint)
 
     def _place(self, node: Node) -> Where | None:

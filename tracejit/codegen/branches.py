@@ -1,9 +1,8 @@
-"""Flow: the `if` statements between segments, and how far each segment is indented.
+"""Branches in a generated function: the `if` statements between segments, and their indentation.
 
-Every way ends in `return`, so nothing that follows an `if` needs an `else`: of two sides the
-shorter is indented, the longer follows it. A side that no call has taken raises. So the text is as
-deep as the logarithm of its length at most, and a loop that is left after a number of rounds that
-depends on data is flat.
+Every trace ends in `return`, so no `if` needs an `else`: the shorter side of a decision is
+indented, the longer follows it. A side that no call has taken raises. So indentation grows at most
+with the logarithm of the length, and a loop whose number of iterations depends on data is flat.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ class {UNRECORDED}(NotImplementedError):
 
 
 STAGED = frozenset(("path", "kept"))
-"""The variables of a function in stages that are none of the user's."""
+"""The variables of a merged reverse pass that do not come from the user's function."""
 
 
 class SegmentLevel(NamedTuple):
-    """What a segment has kept, the condition that it was passed, and whether what others have kept
-    before it stands in front."""
+    """The residuals of a segment, the condition under which it ran, and whether the tuple of the
+    segments before it comes first (`is_chained`)."""
 
     condition: str
     values: Sequence[Value]
@@ -39,8 +38,8 @@ class SegmentLevel(NamedTuple):
 
 
 class Stages:
-    """The stages of a function whose ways go on alike from some statement on, and what it unpacks
-    at its beginning: of the first segment last."""
+    """The stages of a merged reverse pass, each run by some traces, and the nested residuals that
+    it unpacks first: those of the first segment last."""
 
     def __init__(
         self,
@@ -48,8 +47,8 @@ class Stages:
         stages: Mapping[Node, int],
         paths: Sequence[str],
     ) -> None:
-        """`levels` are what each segment has kept; `stages` gives each node its number, `paths`
-        each stage its condition, "" for all."""
+        """`levels` are the residuals of each segment; `stages` gives each node its stage, `paths`
+        each stage its condition, "" for all traces."""
         self._levels = levels
         self.depth = 0
         self._stages = stages
@@ -57,7 +56,7 @@ class Stages:
         self._stage: int | None = None
 
     def enter(self, node: Node) -> list[str]:
-        """The lines between what stood before and the stage of `node`."""
+        """The lines that open the stage of `node`, if it is a new one."""
         stage = self._stages.get(node)
         if stage is None or stage == self._stage:
             return []
@@ -80,7 +79,7 @@ class Stages:
         return lines
 
     def leave(self) -> None:
-        """The end: what follows is for all."""
+        """End the stages: the rest is for all traces."""
         self.depth = 0
 
 
@@ -103,10 +102,10 @@ def passing(numbers: Collection[int], total: int) -> str:
 
 
 class BranchText:
-    """Where the text is: `depth` is the indentation of the current segment."""
+    """The position in the text of a function: `depth` is the indentation of the current segment."""
 
     def __init__(self, branches: Branches) -> None:
-        """At the beginning of the first segment."""
+        """Begin in the first segment of `branches`."""
         self.depth = 0
         self.segment = 0
         self._branches = branches
@@ -130,7 +129,7 @@ class BranchText:
             self._sides[segment] = lines, self.depth, deeper
 
     def enter(self, node: Node) -> list[str]:
-        """The lines between what stood before and the segment of `node`."""
+        """The lines that open the segment of `node`, if it is a new one."""
         segment = node.segment
         if segment == self.segment or not self._branches.decisions:
             return []
@@ -140,7 +139,7 @@ class BranchText:
         return ["    " * outer + line for line in lines]
 
     def leave(self) -> None:
-        """The end of a function without ways."""
+        """End a function without stages: nothing to do."""
 
 
 def _condition(text: str, outcome: Any) -> str:
@@ -150,7 +149,7 @@ def _condition(text: str, outcome: Any) -> str:
 
 
 def _or_raise(decision: Decision, node: Node, text: str, outcome: Any) -> list[str]:
-    """What raises where the outcome is another than that of the last side."""
+    """The lines that raise where the outcome is not that of the last side."""
     where = node.where.short if node.where is not None else ""
     if type(outcome) is bool:
         other, found = _condition(text, not outcome), repr(not outcome)

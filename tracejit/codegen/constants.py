@@ -1,8 +1,8 @@
-"""What stands at the head of a module: arrays, and numbers that meet small arrays.
+"""Constants of a module: arrays, and numbers as 0-d arrays for use with small arrays.
 
 A ufunc takes 200 ns longer for a Python number than for a 0-d array of the dtype that it computes
-in, which is much where the array is small: `c2 = array(2.0)` and `c2 * x` compute what `2.0 * x`
-does, to the bit. A name says the value where that is short.
+in, which matters for small arrays. `c2 = array(2.0)` and `c2 * x` compute the same as `2.0 * x`, to
+the bit. The name spells the value where that is short.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def is_view(constant: Constant) -> bool:
 
 
 def is_identity(data: Any) -> bool:
-    """Tell if an array is an identity matrix of floats or truth values, to the bit."""
+    """Return whether an array is an identity matrix of floats or truth values, to the bit."""
     if data.ndim != 2 or data.shape[0] != data.shape[1] or data.dtype.kind not in "fb":
         return False
     if data.size < 2 or data.dtype.itemsize > 8 or data[0, 0] != 1:
@@ -158,7 +158,7 @@ def diagonal_of(data: Any) -> int | None:
 
 
 def short_name(number: Any) -> str:
-    """What a number is called by its value; "c" where that is long.
+    """A name that spells the value of a number; "c" where that would be long.
 
     >>> short_name(np.float64(2.0)), short_name(np.float32(-0.5)), short_name(np.float64(1e-6))
     ('c2', 'c_minus_0_5', 'c1em06')
@@ -200,7 +200,7 @@ def _is_floating(dtype: np.dtype[Any]) -> bool:
 
 
 def _fits(number: Any, dtype: np.dtype[Any]) -> bool:
-    """Tell if `number` becomes one of `dtype` in the one way there is, without a warning."""
+    """Return whether `number` converts to `dtype` unambiguously and without a warning."""
     largest = LARGEST[dtype.itemsize]
     if type(number) is int:
         return abs(number) <= min(EXACT_INT, largest)

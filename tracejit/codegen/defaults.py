@@ -20,7 +20,7 @@ from tracejit.schedule.tile_loops import TILES
 
 
 def may_be_python(plan: Plan, value: Value) -> bool:
-    """Tell if a body computes the same with a Python number in place of `value`."""
+    """Return whether a body computes the same with a Python number in place of `value`."""
     if _is_mixed(plan):
         return False
     readers: dict[Value, list[Node]] = defaultdict(list)
@@ -40,7 +40,7 @@ def may_be_python(plan: Plan, value: Value) -> bool:
 
 
 def _takes_python(node: Node, is_number: bool) -> bool:
-    """Tell if a node takes a Python number; `is_number` where its operands are nothing else."""
+    """Return whether a node takes a Python number; `is_number` if all its operands are such."""
     if node.op is TILES:
         return True
     if node.op is LEAVE or node.op.statements is not None or not node.op.source:
@@ -58,7 +58,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _is_mixed(plan: Plan) -> bool:
-    """Tell if a Python number in place of a scalar could take another dtype: where there are
+    """Return whether a Python number in place of a scalar could take another dtype: where there are
     several floating dtypes."""
     values = (
         v for node in (*plan.statements, *plan.inlined) for v in (*node.operands, *node.results)

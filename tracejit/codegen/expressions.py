@@ -74,11 +74,9 @@ class Expressions:
     def _assigned(self, node: Node, position: int, value: Value) -> Value:
         """`value`, or what it is spread of where an assignment spreads it."""
         spread = value.node
-        if node.op.update != "put" or spread not in self.inlined:
+        if node.op.update != "put" or node.op.inplace or position or spread not in self.inlined:
             return value
-        written = len(node.operands) - 1 if node.op.inplace else 0
-        is_spread = position == written and spread.op is broadcast_to
-        return spread.operands[0] if is_spread else value
+        return spread.operands[0] if spread.op is broadcast_to else value
 
     def expression(self, node: Node) -> str:
         """The node's right-hand side."""
@@ -247,8 +245,8 @@ def import_lines(imports: Mapping[str, str]) -> list[str]:
 
 
 def _numbers_suffice(node: Node) -> bool:
-    """Tell if the scalar constants of a node may be written as Python numbers: where NumPy then
-    computes the same in the same dtype."""
+    """Return whether the scalar constants of a node may be written as Python numbers: where NumPy
+    then computes the same in the same dtype."""
     scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
     if not scalars:
         return False

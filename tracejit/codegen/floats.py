@@ -39,7 +39,7 @@ class FloatExpressions(Expressions):
 
 
 def pays(plan: Plan) -> bool:
-    """Tell if a function runs faster on Python floats, by enough."""
+    """Return whether a function runs faster on Python floats, by enough."""
     if plan.branches.decisions or any(value.type is not FLOAT64 for value in plan.inputs):
         return False
     nodes = [node for node in (*plan.statements, *plan.inlined) if node.op is not LEAVE]
@@ -59,7 +59,7 @@ def pays(plan: Plan) -> bool:
 
 
 def _may_be_float(node: Node) -> bool:
-    """Tell if Python floats give the same bits, in an expression of this module."""
+    """Return whether Python floats give the same bits, in an expression of this module."""
     if [value.type for value in node.results] != [FLOAT64] or not node.op.elementwise:
         return False
     if not all(value.type is FLOAT64 or _is_number(value) for value in node.operands):

@@ -15,7 +15,7 @@ from tracejit.support.parsing import parse
 
 
 def free_names(sizes: Sizes | None) -> set[str]:
-    """What the free dimensions are called."""
+    """The names of the free dimensions."""
     return set() if sizes is None else {sizes.symbols[index].name for index in sizes.free()}
 
 

@@ -1,4 +1,4 @@
-"""What a module says of itself: the docstring at its head and its SIGNATURE."""
+"""The head of a module: its docstring and its SIGNATURE."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MOST_NAMES = 12
 
 
 class MemoryUse(NamedTuple):
-    """What backward computes `again` in place of keeping it, the most `bytes` of forward's values
-    that it has at once, and how many it may have, if the user has said so."""
+    """The memory of backward: the values that it computes `again`, the most `bytes` of forward's
+    values that it holds at once, and the user's budget for these, if there is one."""
 
     again: Sequence[Value]
     bytes: int
@@ -26,12 +26,12 @@ class MemoryUse(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the head of a module tells.
+    """The facts that the head of a module states.
 
     `origin` is the user's function and its file. `sources` are the differentiated arguments,
     `residuals` what forward keeps; both are None where there is no gradient. `made_for` names the
-    versions that the text depends on. `ways` is the number of ways through the function, 0 where
-    nothing was decided. `sizes` are the free dimensions. `memory` says what backward needs of it.
+    versions that the text depends on. `traces` is the number of recorded traces, 0 where
+    nothing was decided. `sizes` are the free dimensions. `memory` describes that of backward.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Facts(NamedTuple):
     results: Sequence[Value]
     sources: Sequence[Value] | None
     residuals: Sequence[Value] | None
-    ways: int = 0
+    traces: int = 0
     sizes: Sizes | None = None
     memory: MemoryUse | None = None
 
@@ -76,8 +76,8 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
         lines += _entry("residuals", _residuals(facts, facts.residuals, names))
         if facts.memory is not None and facts.memory.budget is not None:
             lines += _entry("memory", _memory(facts.memory, facts.memory.budget))
-    if facts.ways:
-        taken = "1 recorded" if facts.ways == 1 else f"{facts.ways} recorded"
+    if facts.traces:
+        taken = "1 recorded" if facts.traces == 1 else f"{facts.traces} recorded"
         lines += _entry("ways", f"{taken}; any other raises BranchNotRecorded".split(" "))
     lines += _entry("key", [facts.key])
     lines += _entry("made for", [facts.made_for])
@@ -85,7 +85,8 @@ def header(facts: Facts, names: Mapping[Value, str]) -> str:
 
 
 def _residuals(facts: Facts, residuals: Sequence[Value], names: Mapping[Value, str]) -> list[str]:
-    """What is kept, how much that is beside the arguments, and what is computed again."""
+    """The entry on residuals: their names, their bytes beside the arguments, and the values that
+    backward computes again."""
     words = [names[value] for value in residuals] or ["none"]
     own = [value.type for value in residuals if value not in facts.arguments]
     kept: int = sum(type.size * type.dtype.itemsize for type in own if type.form == "array")
@@ -103,7 +104,7 @@ def _residuals(facts: Facts, residuals: Sequence[Value], names: Mapping[Value, s
 
 
 def _memory(memory: MemoryUse, budget: int) -> list[str]:
-    """How much of its budget a kernel needs."""
+    """The entry on the memory that a kernel needs of its budget."""
     text = f"{memory.bytes} bytes of forward's values at most while backward runs; "
     text += f"the budget is {budget}"
     text += ", which is out of reach" if memory.bytes > budget else ""
@@ -111,8 +112,7 @@ def _memory(memory: MemoryUse, budget: int) -> list[str]:
 
 
 def notice(facts: Facts) -> str:
-    """What the user is to be told when the module is made: that it needs more memory than it should
-    have."""
+    """The warning for the user when the module needs more memory than its budget; else ""."""
     memory = facts.memory
     if memory is None or memory.budget is None or memory.bytes <= memory.budget:
         return ""

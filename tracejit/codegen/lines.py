@@ -56,7 +56,7 @@ def broken(line: str, width: int = WIDTH) -> list[str]:
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """What stands before, in and after the part of a statement that may be broken."""
+    """The text before, in and after the part of a statement that may be broken."""
     if text.startswith("def "):
         place = text.index("(") + 1
         return text[:place], text[place:-2], text[-2:]

@@ -52,16 +52,16 @@ class Body(NamedTuple):
     In `docstring`, {results} stands for the names of the first group of results.
 
     `unpacked` are the inputs that arrive as the tuple `residuals`, before the other parameters.
-    `groups` says how the plan's results, then what it keeps, are returned: each entry is the
-    number of values in a tuple, one alone written without the tuple where `bare`; of a function
-    with several ways it does so for each. `defaults` maps inputs to NumPy scalars or 0-d arrays.
+    `groups` says how the plan's results, then its residuals, are returned: each entry is the number
+    of values in a tuple; a single value is written without the tuple where `bare`. A function of
+    several traces has such groups for each. `defaults` maps inputs to NumPy scalars or 0-d arrays.
 
-    A `tile` is a function of the rows from start to stop: its first inputs are cut to these along
-    the axes in `sliced`; at its end the buffers in `late` are filled.
+    A `tile` is a function of the rows from start to stop: its first inputs are sliced to these
+    along the axes in `sliced`; at its end the buffers in `late` are filled.
 
-    A function may be for one `path` alone, the first of its residuals: those that have one name are
-    written as one function. One that has `stages` unpacks its residuals by their opening lines. One
-    `in_floats` takes Python floats and returns NumPy scalars.
+    A body may be for one trace alone, the number `path`, which is the first of its residuals:
+    bodies of the same name are written as one function. One that has `stages` unpacks its residuals
+    by their opening lines. One `in_floats` takes Python floats and returns NumPy scalars.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Composed(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The text, the constants too large for it, by name, and what the user is to be told."""
+    """The text, the constants too large for it, by name, and a warning for the user or ""."""
 
     text: str
     constants: dict[str, np.ndarray]
@@ -183,7 +183,7 @@ def render(
 
 
 def _runs_on_floats(body: Body, count: int) -> bool:
-    """Tell if `body`, of `count`, keeps nothing for another and is faster on Python floats."""
+    """Return whether `body`, of `count`, has no residuals and is faster on Python floats."""
     keeps = body.name == "forward" and count > 1
     return body.unpacked is None and not body.defaults and not keeps and pays(body.plan)
 
@@ -269,7 +269,7 @@ def _function(
     given: Mapping[Value, str],
     sizes: Sizes | None,
 ) -> _Text:
-    """The function that `bodies` are, one for each path where there are several."""
+    """The text of the function that `bodies` are: one body for each trace, if there are several."""
     is_plain = all(may_be_python(each.plan, one) for each in bodies for one in each.defaults)
     written = [
         _written(body, reserved, imports, constants, given, sizes, is_plain) for body in bodies
@@ -298,7 +298,7 @@ def _composed(one: Composed, facts: Facts, names: Mapping[Value, str]) -> str:
 
 
 def _first_results(body: Body) -> Sequence[Value]:
-    """What the function returns first, on its first way."""
+    """The first group of results that the function returns, on its first trace."""
     if not isinstance(body.groups, Mapping):
         return body.plan.results[: body.groups[0][0]] if body.groups else []
     end = next(node for node in body.plan.statements if node in body.plan.leaves)
@@ -385,7 +385,7 @@ def _written(
 
 
 def _listed(words: Sequence[str]) -> str:
-    """What several are called together."""
+    """Several words joined as in a sentence."""
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
@@ -410,7 +410,7 @@ def _returned(body: Body, spell: Expressions) -> str:
 
 
 def _left(node: Node, body: Body, spell: Expressions) -> str:
-    """What is returned where a way ends."""
+    """The expression that is returned where a trace ends."""
     groups = body.groups
     if isinstance(groups, Mapping):
         groups = groups[node.params["path"]]
@@ -418,7 +418,7 @@ def _left(node: Node, body: Body, spell: Expressions) -> str:
 
 
 def _moved(node: Node, names: Mapping[Value, str], spell: Expressions) -> str:
-    """The statement that lets a way go on with other values."""
+    """The statement that renames values of a trace to those of the one that it joins."""
     count = len(node.operands) // 2
     targets = ", ".join(names[value] for value in node.operands[:count])
     return f"{targets} = {', '.join(map(spell.operand, node.operands[count:]))}"

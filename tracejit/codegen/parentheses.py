@@ -1,15 +1,15 @@
-"""Statements without the brackets that they do not need, as astor prints them: those of names,
-numbers, arithmetic, comparisons, calls, items and tuples. It takes a quarter of astor's time.
+"""Remove needless parentheses from statements, as astor does, in a quarter of its time.
 
-A target that is a tuple of one has brackets, so that it is seen, and 1j stays what it is, which
-astor writes 1.0j.
+It reads statements of names, numbers, arithmetic, comparisons, calls, items and tuples. A target
+that is a tuple of one keeps its parentheses, so that it is seen. 1j stays as it is; astor writes
+1.0j.
 
 >>> without_needless("x = ((a) * (b)) - (c - (d[(1):]))")
 'x = a * b - (c - d[1:])'
 >>> without_needless("x = (a, (b,))")
 'x = a, (b,)'
 
-Of all others, powers among them, this module says nothing.
+All other statements, such as powers, are left to astor.
 
 >>> without_needless("x = a ** (b)")
 """
@@ -40,11 +40,11 @@ _Part = tuple[str, int]
 
 
 class _OtherError(Exception):
-    """There is something that is not read here."""
+    """Raised at a token that this reader does not know."""
 
 
 def without_needless(statement: str) -> str | None:
-    """`statement` without needless brackets; None where that is left to astor."""
+    """`statement` without needless parentheses; None where that is left to astor."""
     try:
         return _Reader(statement).statement()
     except _OtherError:
@@ -52,14 +52,14 @@ def without_needless(statement: str) -> str | None:
 
 
 class _Reader:
-    """Reads one statement, token by token."""
+    """A reader of one statement, token by token."""
 
     def __init__(self, statement: str) -> None:
         self.tokens: list[str] = [*_TOKEN.findall(statement), "", ""]
         self.place = 0
 
     def statement(self) -> str:
-        """All of it."""
+        """The whole statement."""
         if self._comes("def"):
             text = f"def {self._signed()[0]}:"
             self._expect(":")
@@ -79,7 +79,7 @@ class _Reader:
         return token
 
     def _comes(self, token: str) -> bool:
-        """Tell if `token` is next, which is then read."""
+        """Read `token` if it is next, and return whether it was."""
         if self.tokens[self.place] != token:
             return False
         self.place += 1
@@ -90,7 +90,7 @@ class _Reader:
             raise _OtherError
 
     def _several(self, end: str) -> _Part:
-        """What stands before `end`, which may be a tuple."""
+        """The expression before `end`, which may be a tuple."""
         text, strength = self._operation()
         if self.tokens[self.place] != ",":
             return text, strength
@@ -102,7 +102,7 @@ class _Reader:
         return (", ".join(parts) if len(parts) > 1 else f"{parts[0]},"), _TUPLE
 
     def _part(self) -> str:
-        """What stands between commas."""
+        """One expression between commas."""
         return _held(self._operation())
 
     def _operation(self, least: int = _COMPARISON) -> _Part:
@@ -182,7 +182,7 @@ class _Reader:
         return parts
 
     def _items(self) -> list[str]:
-        """What stands in square brackets: indices and slices."""
+        """The indices and slices in square brackets."""
         parts: list[str] = []
         while not self._comes("]"):
             if parts:
@@ -201,13 +201,13 @@ class _Reader:
 
 
 def _held(part: _Part, least: int = _COMPARISON) -> str:
-    """A part in brackets, unless it is as strong as that."""
+    """A part in parentheses, unless it binds at least as strongly as required."""
     text, strength = part
     return text if strength >= least else f"({text})"
 
 
 def _is_as_written(constant: str) -> bool:
-    """Tell if Python writes a constant so."""
+    """Return whether Python prints a constant as it is written."""
     if constant in _CONSTANTS:
         return True
     kind = int if constant.isdigit() else complex if constant.endswith("j") else float

@@ -1,10 +1,9 @@
-"""Which names let go of their arrays, and where: the `del` statements of a body.
+"""The `del` statements of a body, which release arrays that nothing reads any more.
 
-A name holds its array until it is bound again or the function returns, also when nothing reads it
-any more. Where that would push what is held above what the program needs at its fullest, the dead
-names are deleted before the statement that allocates; elsewhere, and among small arrays, nothing
-is: a body whose names are reused as it goes has no `del` at all. Every `del` frees a good part of
-what is needed, so there are few.
+A name holds its array until it is bound again or the function returns. Where dead names would raise
+the memory held above the peak that the program needs, they are deleted before the statement that
+allocates. Small arrays are never deleted, and a body whose names are reused as it goes has no `del`
+at all. Every `del` frees a good part of the peak, so there are few.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ class _Holders:
     """The names that hold arrays, the value of each, and the bytes that are held together."""
 
     def __init__(self, storages: Storages) -> None:
-        """None yet."""
+        """Hold nothing yet."""
         self.values: dict[str, Value] = {}
         self.bytes = 0
         self._storages = storages
         self._counts: dict[Value, int] = {}
 
     def bind(self, name: str, value: Value) -> None:
-        """`name` holds `value`, and no more what it held before."""
+        """Bind `name` to `value`, which releases what it held before."""
         if name in self.values:
             self._drop(self.values[name])
         self.values[name] = value
@@ -49,7 +48,7 @@ class _Holders:
             self.bytes += root.type.estimated_bytes
 
     def release(self, name: str) -> None:
-        """`name` holds nothing."""
+        """Release what `name` holds."""
         if name in self.values:
             self._drop(self.values.pop(name))
 
@@ -104,7 +103,7 @@ def _deleted(
     slack: int,
     little: int,
 ) -> dict[int, list[str]]:
-    """The names to delete where no more than `slack` may be held besides what is needed."""
+    """The names to delete where at most `slack` bytes may be held beyond the live ones."""
     model = costs()
     limit = little
     holders = _Holders(plan.storages)
@@ -152,7 +151,7 @@ def _steps(plan: Plan, storages: Storages) -> Iterator[_Step]:
 
 
 def _fullest(plan: Plan, steps: list[_Step], storages: Storages) -> int:
-    """The most bytes that are needed at once."""
+    """The peak of the bytes that are live at once."""
     dies: dict[Value, int] = {}
     for value, last in plan.last_use.items():
         root = storages.root(value)

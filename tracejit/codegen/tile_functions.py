@@ -16,7 +16,7 @@ from tracejit.ops.op import literal
 from tracejit.schedule.tile_loops import TileLoop
 
 NAMES = frozenset(("in_turn", "parts", "start", "stop"))
-"""What no variable of a module with tiles is called."""
+"""Names that no variable of a module with tiles has."""
 
 IN_TURN = '''
 def in_turn(tile, rows, step, *arrays):
@@ -28,11 +28,11 @@ def in_turn(tile, rows, step, *arrays):
 
 def sweep_lines(node: Node, names: Mapping[Value, str], spell: Expressions) -> Iterator[str]:
     """The statements that make the arrays of a TILES node, run the tiles and combine the totals."""
-    sweep: TileLoop = node.params["sweep"]
-    stored = node.results[: len(sweep.stored)]
-    totals = [names[value] for value in node.results[len(sweep.stored) :]]
-    arrays = [spell.operand(value) for value in node.operands[: sweep.sliced]]
-    for value, place in zip(stored, sweep.places, strict=True):
+    loop: TileLoop = node.params["loop"]
+    stored = node.results[: len(loop.stored)]
+    totals = [names[value] for value in node.results[len(loop.stored) :]]
+    arrays = [spell.operand(value) for value in node.operands[: loop.sliced]]
+    for value, place in zip(stored, loop.places, strict=True):
         name = names[value]
         yield f"{name} = {spell.bind(_empty(value.type))}"
         if place is None:
@@ -44,9 +44,9 @@ def sweep_lines(node: Node, names: Mapping[Value, str], spell: Expressions) -> I
         if stop is not None:
             yield f"{name}[{stop}:] = 0.0"
         arrays.append(f"{name}[{index_text(place)}]")
-    arrays += [spell.operand(value) for value in node.operands[sweep.sliced :]]
-    call = f"in_turn({sweep.name}, {literal(sweep.rows)}, {sweep.step}, {', '.join(arrays)})"
-    ufuncs = [spell.bind(f"np.{ufunc}.reduce") for ufunc in sweep.ufuncs]
+    arrays += [spell.operand(value) for value in node.operands[loop.sliced :]]
+    call = f"in_turn({loop.name}, {literal(loop.rows)}, {loop.step}, {', '.join(arrays)})"
+    ufuncs = [spell.bind(f"np.{ufunc}.reduce") for ufunc in loop.ufuncs]
     if not totals:
         yield call
     elif len(totals) == 1:

@@ -1,9 +1,9 @@
-"""The functions of a kernel: one text for what its ways have in common, of which there is one where
-nothing was decided.
+"""The functions of a kernel: `forward`, `backward` and `value_and_grad`.
 
-`forward` and `value_and_grad` are the graph as it stands, with an `if` wherever ways part. What
-`forward` keeps for `backward` differs from way to way, and so `backward` has a part for each: the
-first of the residuals says which way was taken.
+A kernel may join several traces of a function in one graph; without decisions there is one trace.
+`forward` and `value_and_grad` are that graph, with an `if` for every decision. The residuals differ
+from trace to trace, so `backward` has a part for each; the first residual is the number of the
+trace that `forward` took.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
 
 
-class Branch(NamedTuple):
-    """One way through a graph: where it ends, its nodes and outputs as a graph, and how many of
-    these are `results`, which a single one that `is_bare` is without a tuple."""
+class GraphTrace(NamedTuple):
+    """One trace of a joined graph: its end, its nodes and outputs as a graph, and the number of
+    outputs that are `results`. A single result that `is_bare` is returned without a tuple."""
 
     end: Node
     graph: Graph
@@ -43,8 +43,8 @@ class Branch(NamedTuple):
 
 
 class Differentiated(NamedTuple):
-    """The arguments of the function, the cotangent of its result with what it is by default, and
-    the names of the gradients."""
+    """The arguments of the function, the cotangent of its result and the default of that, and the
+    names of the gradients."""
 
     arguments: Sequence[Value]
     seed: Value
@@ -53,56 +53,60 @@ class Differentiated(NamedTuple):
 
     @property
     def names(self) -> str:
-        """What backward returns."""
+        """The text of the tuple that backward returns."""
         return self.bars[0] if len(self.bars) == 1 else f"({', '.join(self.bars)})"
 
 
 def ended(graph: Graph) -> Graph:
-    """A graph in which nothing was decided, as the one way that it is."""
+    """A graph without decisions, ended as its only trace."""
     results = tuple(graph.outputs)
     params = {"path": 0, "results": len(results)}
     types = LEAVE.result_types([value.type for value in results], params)
-    way = drop_dead(graph)
-    way.nodes.append(Node(LEAVE, results, params, types, None, 0, ()))
-    way.outputs = []
-    return way
+    trace = drop_dead(graph)
+    trace.nodes.append(Node(LEAVE, results, params, types, None, 0, ()))
+    trace.outputs = []
+    return trace
 
 
-def ways_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[Branch]:
-    """The ways through `graph`, which have that many results each, in the order of the text; the
-    last of these says which way it is, where they are numbered."""
+def traces_of(graph: Graph, counts: Sequence[int], is_numbered: bool) -> list[GraphTrace]:
+    """The traces of `graph`, which have that many results each, in the order of the text. Where
+    they are numbered, the last result of each is its number."""
     precedes = graph.branches.precedes
-    ways = []
+    traces = []
     for end in graph.nodes:
         if end.op is not LEAVE:
             continue
-        way = Graph(graph.name)
-        way.sizes = graph.sizes
-        way.inputs = graph.inputs
-        way.nodes = [
+        trace = Graph(graph.name)
+        trace.sizes = graph.sizes
+        trace.inputs = graph.inputs
+        trace.nodes = [
             node
             for node in graph.nodes
             if node.op is not LEAVE and precedes(node.segment, end.segment)
         ]
-        way.outputs = list(end.operands)
+        trace.outputs = list(end.operands)
         count = counts[end.params["path"]]
-        ways.append(Branch(end, way, count, count == 1 and not is_numbered))
-    return ways
+        traces.append(GraphTrace(end, trace, count, count == 1 and not is_numbered))
+    return traces
 
 
 def forward_alone(
-    graph: Graph, arguments: Sequence[Value], ways: Sequence[Branch], exact: bool, tiling: Tiling
+    graph: Graph,
+    arguments: Sequence[Value],
+    traces: Sequence[GraphTrace],
+    exact: bool,
+    tiling: Tiling,
 ) -> Body:
     """The function of a kernel that is not differentiated."""
     nodes = tiling.of(graph.nodes, branches=graph.branches)
     plan = plan_body(arguments, nodes, [], (), not exact, graph.branches)
-    groups = {way.path: [(way.results, way.is_bare)] for way in ways}
+    groups = {trace.path: [(trace.results, trace.is_bare)] for trace in traces}
     return Body("forward", "Return {results}.", plan, groups)
 
 
-def parts_of(ways: Sequence[Branch], seed: Value) -> dict[int, Partition]:
-    """The forward and the reverse pass of each way, by its path."""
-    return {way.path: partition(way.graph, way.results, [seed]) for way in ways}
+def partitions_of(traces: Sequence[GraphTrace], seed: Value) -> dict[int, Partition]:
+    """The forward and the reverse pass of each trace, by its number."""
+    return {trace.path: partition(trace.graph, trace.results, [seed]) for trace in traces}
 
 
 class Repeating(NamedTuple):
@@ -115,36 +119,37 @@ class Repeating(NamedTuple):
 
 
 def repeating(
-    graph: Graph, ways: Sequence[Branch], parts: dict[int, Partition], budget: int | None
+    graph: Graph, traces: Sequence[GraphTrace], parts: dict[int, Partition], budget: int | None
 ) -> Repeating:
-    """`graph` with what is better computed again than kept, within `budget` bytes if possible."""
+    """`graph` with the values that are cheaper to compute again than to keep; within `budget` bytes
+    if possible."""
     late: dict[int, Late] = {}
     most = 0
-    for way in ways:
-        part = parts[way.path]
-        plan = choose(part, way.graph.outputs[way.results :], budget)
+    for trace in traces:
+        part = parts[trace.path]
+        plan = choose(part, trace.graph.outputs[trace.results :], budget)
         forward = set(part.forward)
         readers = [node for node in part.backward if node not in forward]
-        segment = way.end.segment
+        segment = trace.end.segment
         late[segment] = Late([node for node in readers if node.segment == segment], plan.again)
         most = max(most, plan.bytes)
     return Repeating(*recompute(graph, late), most)
 
 
 def is_for_halves(graph: Graph, tiling: Tiling) -> bool:
-    """Tell if a third text of `graph`, with both halves in one, would cost more than it saves.
+    """Return whether a third function, with both halves in one, would cost more than it saves.
 
     It saves the tuple of residuals and a few products with a cotangent of one; among thousands of
     statements that is a few hundredths of a call at most, and generating and compiling it would be
     a third of the first call. Not so where tiles go through both halves at once.
     """
-    return len(graph.nodes) > costs().many_nodes and not tiling.sweeps
+    return len(graph.nodes) > costs().many_nodes and not tiling.loops
 
 
 def forward_and_backward(
     graph: Graph,
     given: Differentiated,
-    ways: Sequence[Branch],
+    traces: Sequence[GraphTrace],
     parts: dict[int, Partition],
     exact: bool,
     tiling: Tiling,
@@ -152,14 +157,14 @@ def forward_and_backward(
     """The functions of a kernel that is differentiated in two halves, and all residuals."""
     names = given.names
     gradients = len(given.bars), len(given.bars) == 1
-    results = {way.path: (way.results, way.is_bare) for way in ways}
-    nodes = tiling.of(_forward_nodes(graph, ways, parts), branches=graph.branches)
+    results = {trace.path: (trace.results, trace.is_bare) for trace in traces}
+    nodes = tiling.of(_forward_nodes(graph, traces, parts), branches=graph.branches)
     forward = Body(
         "forward",
         "Return ({results}, residuals).",
         plan_body(given.arguments, nodes, [], (), not exact, graph.branches),
         {
-            path: [results[path], (len(part.residuals) + (len(ways) > 1), False)]
+            path: [results[path], (len(part.residuals) + (len(traces) > 1), False)]
             for path, part in parts.items()
         },
     )
@@ -168,17 +173,17 @@ def forward_and_backward(
             "backward",
             f"Return {names}, the gradients, from forward's residuals.",
             plan_body(
-                [*parts[way.path].residuals, given.seed],
-                tiling.of(parts[way.path].backward, way.graph.outputs[way.results :]),
-                way.graph.outputs[way.results :],
+                [*parts[trace.path].residuals, given.seed],
+                tiling.of(parts[trace.path].backward, trace.graph.outputs[trace.results :]),
+                trace.graph.outputs[trace.results :],
                 in_place=not exact,
             ),
             [gradients],
-            len(parts[way.path].residuals),
+            len(parts[trace.path].residuals),
             {given.seed: given.one},
-            way.path if len(ways) > 1 else None,
+            trace.path if len(traces) > 1 else None,
         )
-        for way in ways
+        for trace in traces
     ]
     residuals = dict.fromkeys(value for part in parts.values() for value in part.residuals)
     return [forward, *backward], list(residuals)
@@ -188,12 +193,12 @@ def in_one(
     whole: Graph,
     given: Differentiated,
     seed: Value,
-    ways: Sequence[Branch],
+    traces: Sequence[GraphTrace],
     exact: bool,
     tiling: Tiling,
 ) -> Body:
     """The function that is both halves of `whole`, where the cotangent `seed` is one."""
-    results = {way.path: (way.results, way.is_bare) for way in ways}
+    results = {trace.path: (trace.results, trace.is_bare) for trace in traces}
     gradients = len(given.bars), len(given.bars) == 1
     simpler = simplify_exactly if exact else simplify
     fused = drop_dead(simpler(whole, {seed: given.one}))
@@ -214,34 +219,36 @@ def in_one(
     )
 
 
-def tile_body(sweep: TileLoop) -> Body:
-    """The function that a sweep runs for each tile."""
-    plan, late = plan_tile(sweep)
-    count = len(sweep.totals)
+def tile_body(loop: TileLoop) -> Body:
+    """The function that a tile loop calls for each tile."""
+    plan, late = plan_tile(loop)
+    count = len(loop.totals)
     what = "Return {results} of" if count else "Compute"
     docstring = f"{what} the rows from start to stop."
     groups = [(count, count == 1)] if count else []
-    return Body(sweep.name, docstring, plan, groups, sliced=sweep.axes, late=late)
+    return Body(loop.name, docstring, plan, groups, sliced=loop.axes, late=late)
 
 
-def _forward_nodes(graph: Graph, ways: Sequence[Branch], parts: dict[int, Partition]) -> list[Node]:
-    """What any way needs forward, each ending in its results and residuals."""
+def _forward_nodes(
+    graph: Graph, traces: Sequence[GraphTrace], parts: dict[int, Partition]
+) -> list[Node]:
+    """The nodes that some trace needs forward; each trace ends in its results and residuals."""
     needed = {node for part in parts.values() for node in part.forward}
-    ends = {way.end: way for way in ways}
+    ends = {trace.end: trace for trace in traces}
     nodes = []
     for node in graph.nodes:
-        way = ends.get(node)
-        if way is not None:
-            nodes.append(_end(graph, way, parts[way.path].residuals, len(ways) > 1))
+        trace = ends.get(node)
+        if trace is not None:
+            nodes.append(_end(graph, trace, parts[trace.path].residuals, len(traces) > 1))
         elif node in needed:
             nodes.append(node)
     return nodes
 
 
-def _end(graph: Graph, way: Branch, residuals: Sequence[Value], numbered: bool) -> Node:
-    """The end of `way` in forward."""
-    path = [graph.constant(way.path)] if numbered else []
-    operands = (*way.graph.outputs[: way.results], *path, *residuals)
-    params = {"path": way.path, "results": way.results}
-    types = [value.type for value in way.end.results]
-    return Node(LEAVE, operands, params, types, None, 0, (), way.end.segment)
+def _end(graph: Graph, trace: GraphTrace, residuals: Sequence[Value], numbered: bool) -> Node:
+    """The end of `trace` in forward: its results, its number, its residuals."""
+    path = [graph.constant(trace.path)] if numbered else []
+    operands = (*trace.graph.outputs[: trace.results], *path, *residuals)
+    params = {"path": trace.path, "results": trace.results}
+    types = [value.type for value in trace.end.results]
+    return Node(LEAVE, operands, params, types, None, 0, (), trace.end.segment)

@@ -33,7 +33,7 @@ ENTRIES = ("forward", "backward", "value_and_grad")
 
 
 class Kernel:
-    """A generated module: its text, its functions, and where it is kept.
+    """A generated module: its text, its functions, its file.
 
     `forward`, `backward` and `value_and_grad` are the module's functions: they take the arrays of
     the signature in order, check nothing and copy no residual.
@@ -78,7 +78,7 @@ class Kernel:
 
     @property
     def path(self) -> Path | None:
-        """The file it is kept in; None while it is in memory only."""
+        """The file of the module; None while it is in memory only."""
         path = Path(self.module.__file__ or "")
         return path if path.is_file() else None
 
@@ -94,7 +94,7 @@ class Kernel:
         return signature
 
     def residuals(self) -> dict[str, str]:
-        """What forward keeps for backward, by name with its type."""
+        """The residuals that forward hands to backward: their types, by name."""
         return dict(self._gradient_part("residuals"))
 
     @property
@@ -224,7 +224,7 @@ def share_constants(module: ModuleType, graph: Graph) -> None:
 
 
 def is_shared(data: Any) -> bool:
-    """Tell if it is a large array of numbers in C order."""
+    """Return whether it is a large array of numbers in C order."""
     if not isinstance(data, np.ndarray) or data.nbytes < costs().shared_bytes:
         return False
     return bool(data.flags.c_contiguous and data.dtype.kind in "biufc")

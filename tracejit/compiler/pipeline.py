@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.loop_vectorisation import roll_up
+from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
 from tracejit.codegen.module import Composed, Module, render
@@ -21,10 +21,10 @@ from tracejit.compiler.bodies import (
     forward_and_backward,
     in_one,
     is_for_halves,
-    parts_of,
+    partitions_of,
     repeating,
     tile_body,
-    ways_of,
+    traces_of,
 )
 from tracejit.compiler.tail_merging import TailMerging, called_in_turn, is_long
 from tracejit.ir.dims import size_text
@@ -54,7 +54,7 @@ PASSES = (
         Pass(each, is_exact=True)
         for each in (erase_markers, simplify, share, share_decompositions, drop_dead)
     ),
-    Pass(roll_up),
+    Pass(vectorise_loops),
     Pass(improve),
     Pass(detach, is_exact=True),
 )
@@ -67,8 +67,9 @@ class Recorded(NamedTuple):
     inputs `sources`; `seed` is the input that stands for the cotangent of the first output, None
     where nothing is differentiated. `origin` is the user's function.
 
-    Where several recordings are joined, `ways` are the numbers of outputs of each; the gradients
-    are outputs of each, too. The last of these outputs may say which way it is (`is_numbered`).
+    Where several traces are joined, `trace_outputs` holds the number of outputs of each; the
+    gradients are outputs of each, too. The last of these outputs may be the number of the trace
+    (`is_numbered`).
     """
 
     graph: Graph
@@ -76,7 +77,7 @@ class Recorded(NamedTuple):
     outputs: int
     sources: tuple[Value, ...] = ()
     seed: Value | None = None
-    ways: tuple[int, ...] = ()
+    trace_outputs: tuple[int, ...] = ()
     is_numbered: bool = False
 
 
@@ -92,7 +93,7 @@ def key_of(recorded: Recorded, options: str) -> str:
     graph = print_graph(recorded.graph)
     dump("adjoint" if recorded.seed else "trace", lambda: graph)
     versions = f"tracejit {__version__} {made_for(recorded.graph)}"
-    outputs = recorded.ways or recorded.outputs
+    outputs = recorded.trace_outputs or recorded.outputs
     shape = f"{outputs} {recorded.seed is not None}"
     origin = recorded.origin
     return digest(graph, origin.name, origin.file, shape, options, versions, costs().digest)
@@ -142,26 +143,26 @@ def generate(
     """The module of a recorded function; with `exact` every bit is NumPy's. Backward has at most
     `memory_budget` bytes of forward's values at once, as far as that is possible."""
     graph = optimise(recorded.graph, exact)
-    counts = recorded.ways
+    counts = recorded.trace_outputs
     if not counts:
         graph, counts = ended(graph), (recorded.outputs,)
-    ways = ways_of(graph, counts, recorded.is_numbered)
+    traces = traces_of(graph, counts, recorded.is_numbered)
     residuals: Sequence[Value] | None = None
     memory: MemoryUse | None = None
     composed: list[Composed] = []
     tiling = Tiling(enabled=not exact)
     arguments = graph.inputs
     if recorded.seed is None:
-        bodies = [forward_alone(graph, arguments, ways, exact, tiling)]
+        bodies = [forward_alone(graph, arguments, traces, exact, tiling)]
     else:
         place = recorded.graph.inputs.index(recorded.seed)
-        parts = parts_of(ways, graph.inputs[place])
+        parts = partitions_of(traces, graph.inputs[place])
         whole = graph
-        graph, again, most = repeating(graph, ways, parts, memory_budget)
+        graph, again, most = repeating(graph, traces, parts, memory_budget)
         if graph is not whole:
             whole = whole if memory_budget is None else graph
-            ways = ways_of(graph, counts, recorded.is_numbered)
-            parts = parts_of(ways, graph.inputs[place])
+            traces = traces_of(graph, counts, recorded.is_numbered)
+            parts = partitions_of(traces, graph.inputs[place])
         memory = MemoryUse(again, most, memory_budget)
         if again and memory_budget is not None:
             tiling = Tiling(enabled=False)  # a tile would wait for all that its rows go through
@@ -170,15 +171,15 @@ def generate(
         bars = [f"{value.name}_bar" for value in recorded.sources]
         given = Differentiated(arguments, seed, one_of(seed.type), bars)
         if is_long(parts):
-            long = TailMerging(graph, given, ways, parts)
+            long = TailMerging(graph, given, traces, parts)
             bodies, residuals = [long.forward(exact), long.backward(exact)], long.residuals
         else:
-            bodies, residuals = forward_and_backward(graph, given, ways, parts, exact, tiling)
+            bodies, residuals = forward_and_backward(graph, given, traces, parts, exact, tiling)
         if is_long(parts) or is_for_halves(graph, tiling):
             composed = [called_in_turn(given)]
         else:
             seed = whole.inputs[place]
-            bodies.append(in_one(whole, given, seed, ways, exact, tiling))
+            bodies.append(in_one(whole, given, seed, traces, exact, tiling))
     facts = Facts(
         graph.name,
         recorded.origin,
@@ -186,14 +187,14 @@ def generate(
         made_for(recorded.graph),
         key,
         arguments,
-        ways[0].graph.outputs[: ways[0].results],
+        traces[0].graph.outputs[: traces[0].results],
         None if recorded.seed is None else recorded.sources,
         residuals,
-        len(recorded.ways),
+        len(recorded.trace_outputs),
         graph.sizes,
         memory,
     )
-    tiles = [tile_body(sweep) for sweep in tiling.sweeps]
+    tiles = [tile_body(loop) for loop in tiling.loops]
     module = render(facts, bodies, composed, tiles, tiling.is_for_one_blas_thread, not exact)
     dump("source", lambda: module.text)
     return module

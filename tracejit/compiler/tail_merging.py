@@ -1,12 +1,10 @@
-"""The functions of a kernel with many long ways: loops that are left after a number of rounds that
-depends on data.
+"""Tail merging: one reverse pass for a kernel of many long traces.
 
-To write the reverse pass of every way would take as many statements as all of them have together.
-But they go on alike from where they have come back to what the ways have in common
-(`autodiff/tail_matching.py`): backward is the longest of them, with the own statements of each
-other way before the statement at which it joins. What forward keeps stands in one tuple inside
-another, one for each segment, so that a segment is written once there, too. `value_and_grad` calls
-both.
+Such traces come from loops whose number of iterations depends on data. Their reverse passes would
+fill the module if each were written out, but they end alike (`autodiff/tail_matching.py`). So
+`backward` is the longest of them; each other trace has its own statements before the statement at
+which it joins. The residuals are nested tuples, one for each segment, so that `forward` too writes
+each segment once. `value_and_grad` calls both.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from tracejit.autodiff.partition import Partition
 from tracejit.autodiff.tail_matching import Tail, tails
 from tracejit.codegen.branches import SegmentLevel, Stages, passing
 from tracejit.codegen.module import Body, Composed
-from tracejit.compiler.bodies import Branch, Differentiated
+from tracejit.compiler.bodies import Differentiated, GraphTrace
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ir.types import HANDLE, WEAK_TYPES
 from tracejit.ops.branches import DECIDE, KEEP, LEAVE, MOVE
@@ -26,32 +24,32 @@ from tracejit.support.cost_model import costs
 
 
 def is_long(parts: Mapping[int, Partition]) -> bool:
-    """Tell if the reverse passes are better written as one."""
+    """Return whether the reverse passes are better merged into one."""
     lengths = [len(part.backward) for part in parts.values()]
     return len(lengths) > 1 and sum(lengths) > max(costs().few_nodes, 2 * max(lengths))
 
 
 class TailMerging:
-    """The ways of one graph, numbered so that those that join the longest reverse pass late have
-    the small numbers."""
+    """The merged reverse pass of the traces of one graph, numbered so that those that join the
+    longest late have the small numbers."""
 
     def __init__(
         self,
         graph: Graph,
         given: Differentiated,
-        ways: Sequence[Branch],
+        traces: Sequence[GraphTrace],
         parts: Mapping[int, Partition],
     ) -> None:
-        """`parts` are the forward and the reverse pass of each way, by its path."""
+        """`parts` are the forward and the reverse pass of each trace, by its number."""
         self.graph = graph
         self.given = given
-        self.ways = ways
+        self.traces = traces
         self.parts = parts
-        passes = [parts[way.path].backward for way in ways]
-        outputs = [way.graph.outputs[way.results :] for way in ways]
+        passes = [parts[trace.path].backward for trace in traces]
+        outputs = [trace.graph.outputs[trace.results :] for trace in traces]
         self.longest, self.tails = tails(passes, outputs)
         joining = [tail.number for tail in self.tails]
-        alone = [k for k in range(len(ways)) if k != self.longest and k not in joining]
+        alone = [k for k in range(len(traces)) if k != self.longest and k not in joining]
         self.alone = alone
         order = [*alone, *reversed(joining), self.longest]
         self.numbers = {k: number for number, k in enumerate(order)}
@@ -63,7 +61,7 @@ class TailMerging:
         }
 
     def _kept(self) -> dict[int, list[Value]]:
-        """What is kept of each segment's values, by its number."""
+        """The residuals that each segment computes, by its number."""
         found: dict[int, dict[Value, None]] = {}
         for part in self.parts.values():
             for value in part.residuals:
@@ -73,23 +71,23 @@ class TailMerging:
 
     @property
     def residuals(self) -> list[Value]:
-        """All that is kept."""
+        """The residuals of all segments."""
         return [value for values in self.kept.values() for value in values]
 
     # Forward
 
     def forward(self, exact: bool) -> Body:
-        """The function that keeps a tuple for each segment."""
+        """The function `forward`, which returns the residuals as a nested tuple."""
         nodes = list(self._forward_nodes())
         plan = plan_body(
             self.given.arguments, nodes, [], self.residuals, not exact, self.graph.branches
         )
-        groups = {way.path: [(way.results, way.is_bare), (2, False)] for way in self.ways}
+        groups = {trace.path: [(trace.results, trace.is_bare), (2, False)] for trace in self.traces}
         return Body("forward", "Return ({results}, residuals).", plan, groups)
 
     def _forward_nodes(self) -> Iterator[Node]:
         needed = {node for part in self.parts.values() for node in part.forward}
-        ends = {way.end: k for k, way in enumerate(self.ways)}
+        ends = {trace.end: k for k, trace in enumerate(self.traces)}
         kept: dict[int, tuple[Value, ...]] = {}
         for node in self.graph.nodes:
             segment = node.segment
@@ -106,35 +104,35 @@ class TailMerging:
                 yield node
 
     def _end(self, k: int, kept: Sequence[Value]) -> Node:
-        way = self.ways[k]
+        trace = self.traces[k]
         number = self.graph.constant(self.numbers[k])
         nothing = [] if kept else [self.graph.constant(0)]
-        operands = (*way.graph.outputs[: way.results], number, *kept, *nothing)
-        params = {"path": way.path, "results": way.results}
-        types = [value.type for value in way.end.results]
-        return Node(LEAVE, operands, params, types, None, 0, (), way.end.segment)
+        operands = (*trace.graph.outputs[: trace.results], number, *kept, *nothing)
+        params = {"path": trace.path, "results": trace.results}
+        types = [value.type for value in trace.end.results]
+        return Node(LEAVE, operands, params, types, None, 0, (), trace.end.segment)
 
     # Backward
 
     def backward(self, exact: bool) -> Body:
-        """The function for all ways."""
+        """The function `backward`, for all traces."""
         nodes: list[Node] = []
         stages: dict[Node, int] = {}
         paths: list[str] = []
 
-        def add(stage: Sequence[Node], ways: Sequence[int]) -> None:
-            numbers = [self.numbers[k] for k in ways]
+        def add(stage: Sequence[Node], traces: Sequence[int]) -> None:
+            numbers = [self.numbers[k] for k in traces]
             stages.update(dict.fromkeys(stage, len(paths)))
-            paths.append(passing(numbers, len(self.ways)))
+            paths.append(passing(numbers, len(self.traces)))
             nodes.extend(stage)
 
         for k in self.alone:
-            way = self.ways[k]
-            outputs = tuple(way.graph.outputs[way.results :])
-            params = {"path": way.path, "results": len(outputs)}
+            trace = self.traces[k]
+            outputs = tuple(trace.graph.outputs[trace.results :])
+            params = {"path": trace.path, "results": len(outputs)}
             end = Node(LEAVE, outputs, params, [WEAK_TYPES[bool]], None, 0, ())
-            add([*self.parts[way.path].backward, end], [k])
-        longest = self.ways[self.longest]
+            add([*self.parts[trace.path].backward, end], [k])
+        longest = self.traces[self.longest]
         whole, place, passed = self.parts[longest.path].backward, 0, [self.longest]
         for tail in self.tails:
             add(whole[place : tail.joins], passed)
@@ -158,22 +156,22 @@ class TailMerging:
         )
 
     def _levels(self) -> list[SegmentLevel]:
-        """What each segment has kept, the last segment first, and on which paths."""
+        """The residuals of each segment, the last segment first, and the traces that have them."""
         precedes = self.graph.branches.precedes
         levels: list[SegmentLevel] = []
         for segment, values in reversed(self.kept.items()):
             through = [
                 self.numbers[k]
-                for k, way in enumerate(self.ways)
-                if precedes(segment, way.end.segment)
+                for k, trace in enumerate(self.traces)
+                if precedes(segment, trace.end.segment)
             ]
             before = any(precedes(other, segment) for other in self.kept if other < segment)
-            levels.append(SegmentLevel(passing(through, len(self.ways)), values, before))
+            levels.append(SegmentLevel(passing(through, len(self.traces)), values, before))
         return levels
 
 
 def called_in_turn(given: Differentiated) -> Composed:
-    """The function that calls forward, then backward."""
+    """The function `value_and_grad`, which calls forward, then backward."""
     doc = f"Return the value and {given.names}: forward, then backward."
     lines = ["value, residuals = forward({parameters})", "return value, backward(residuals)"]
     return Composed("value_and_grad", doc, lines)
@@ -186,7 +184,7 @@ def _keep(values: Sequence[Value], segment: int) -> Node:
 
 
 def _move(tail: Tail) -> list[Node]:
-    """The statement with which a way joins the longest."""
+    """The statement that renames a trace's values to those of the longest, which it joins."""
     if not tail.moves:
         return []
     operands = (*[target for target, _ in tail.moves], *[value for _, value in tail.moves])

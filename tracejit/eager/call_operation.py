@@ -295,7 +295,7 @@ class CallOp:
             compute = self._computation(graph, len(outputs))
         else:
             tree.join(graph, range(len(inputs)))
-            recorded = Recorded(tree.graph(), self.origin, 0, ways=(len(outputs),))
+            recorded = Recorded(tree.graph(), self.origin, 0, trace_outputs=(len(outputs),))
             compute = _sequence(self.make(recorded), len(outputs))
         path = CallOp(recording, self.origin, inputs, made.outputs, compute, self.seeds, self.make)
         path.parent, path.mutex, path.nodes, path.tree = self, self.mutex, nodes, tree

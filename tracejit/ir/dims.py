@@ -16,7 +16,8 @@ import numpy as np
 
 _WITHOUT_SIZES = frozenset((int, str, type(None)))
 ESTIMATE: Final = 256
-"""What planners take a free dimension for, whatever the call: the text must not depend on it."""
+"""The size that planners assume for a free dimension, whatever the call: the text must not depend
+on it."""
 
 Monomial = tuple[int, ...]
 Terms = dict[Monomial, int]
@@ -39,18 +40,18 @@ class Dim:
 
     @property
     def number(self) -> int:
-        """What it is in this call; nothing is noted."""
+        """Its number in this call; no condition is recorded."""
         symbols: list[Any] = self.sizes.symbols
         values = [factor * math.prod([symbols[k].number for k in one]) for one, factor in self.key]
         return int(sum(values))
 
     @property
     def estimate(self) -> int:
-        """What planners take it for."""
+        """The size that planners assume."""
         return max(_estimated(self), 0)
 
     def least(self) -> float:
-        """How much it is at least, -inf if that is not known."""
+        """A lower bound, -inf if none is known."""
         total: float = 0
         for one, factor in self.key:
             if not one:
@@ -70,14 +71,6 @@ class Dim:
             return symbol if symbol.definition is None else None
         return None
 
-    @property
-    def text(self) -> str:
-        """The polynomial over the names of symbols: 2*n+1."""
-        words = [_term_text(self.sizes, one, factor) for one, factor in self.key]
-        if len(words) == 1 and words[0].startswith("("):
-            return words[0][1:-1]
-        return "+".join(words).replace("+-", "-")
-
     def __tracejit_record__(
         self, op: Any, operands: tuple[Any, ...], params: dict[str, Any]
     ) -> Any:
@@ -93,7 +86,7 @@ class Dim:
         return self.sizes.pin(self) if recording is None else recording.tensor_of_size(self)
 
     def __tracejit_read__(self) -> Any:
-        """What it is in a recording; called where an array is expected."""
+        """The number in a recording; called where an array is expected."""
         return self._lifted()
 
     @property
@@ -114,7 +107,7 @@ class Dim:
         if not self.sizes.is_asked:
             return code_text(self)
         if self.sizes.recording is None:
-            return f"Dim({self.text})"
+            return f"Dim({size_text(self)})"
         return repr(self.sizes.pin(self))
 
     __str__ = __repr__
@@ -317,9 +310,14 @@ for _name in _BITS.split():
     setattr(Dim, f"__{_name}__", _of_the_number(f"__{_name}__"))
 
 
-def size_text(size: Any) -> str:
-    """A size as it is printed in types."""
-    return size.text if type(size) is Dim else str(size)
+def size_text(size: Any, prefix: str = "") -> str:
+    """A size as it is printed in types, with a prefix before the names of symbols."""
+    if type(size) is not Dim:
+        return str(size)
+    words = [_term_text(size.sizes, one, factor, prefix) for one, factor in size.key]
+    if len(words) == 1 and words[0].startswith("("):
+        return words[0][1:-1]
+    return "+".join(words).replace("+-", "-")
 
 
 def symbol_of(size: Any) -> Any:
@@ -332,9 +330,9 @@ def whole(size: Any) -> Any:
     return size if type(size) is Dim else operator.index(size)
 
 
-def code_text(size: Any) -> str:
-    """A size as it stands in code."""
-    text = size_text(size)
+def code_text(size: Any, prefix: str = "") -> str:
+    """A size as it stands in code, with a prefix before the names of symbols."""
+    text = size_text(size, prefix)
     return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
@@ -394,12 +392,12 @@ def terms_of(size: Any) -> Terms:
 
 
 def key_of(size: Any) -> Any:
-    """What tells sizes of one recording from each other."""
+    """A hashable key that is equal for equal sizes of one recording."""
     return size.key if type(size) is Dim else size
 
 
 def number_of(size: Any) -> int:
-    """What a size is in this call."""
+    """The number that a size is in this call."""
     return size.number if type(size) is Dim else int(size)
 
 
@@ -433,15 +431,16 @@ def quotient_of(monomial: Monomial, part: Monomial) -> Monomial | None:
     return tuple(rest)
 
 
-def _term_text(sizes: Any, monomial: Monomial, factor: int) -> str:
+def _term_text(sizes: Any, monomial: Monomial, factor: int, prefix: str) -> str:
     words = []
     for index in monomial:
         symbol = sizes.symbols[index]
         if symbol.definition is None:
-            words.append(symbol.name)
+            words.append(prefix + symbol.name)
         else:
-            relation, left, right = symbol.definition
-            words.append(f"({code_text(left)}{relation}{code_text(right)})")
+            relation, *sides = symbol.definition
+            left, right = (code_text(side, prefix) for side in sides)
+            words.append(f"({left}{relation}{right})")
     if not words:
         return str(factor)
     text = "*".join(words)

@@ -28,7 +28,7 @@ from tracejit.support.words import identifier
 
 
 class Operation(Protocol):
-    """What the graph needs to know of an op record."""
+    """The part of an op record that the graph uses."""
 
     @property
     def name(self) -> str:
@@ -36,7 +36,8 @@ class Operation(Protocol):
 
     @property
     def effect(self) -> bool:
-        """Tell if a node must stay even when nothing uses its results, once per occurrence."""
+        """Return whether a node must stay even when nothing uses its results, once per
+        occurrence."""
 
     def result_types(
         self, operands: Sequence[ArrayType], params: Mapping[str, Any]
@@ -69,7 +70,7 @@ class Value:
 
     @property
     def is_named(self) -> bool:
-        """Tell if the user named it, or it is the cotangent or tangent of something the user
+        """Return whether the user named it, or it is the cotangent or tangent of something the user
         named."""
         if self.label:
             return True
@@ -179,8 +180,8 @@ class Node:
 
 
 class Decision(NamedTuple):
-    """A place where ways part: the segment it ends, and for each outcome the segment that follows,
-    in the order in which they stand in the graph."""
+    """A decision of the program: the segment it ends, and for each outcome the segment that
+    follows, in the order of the text."""
 
     number: int
     segment: int
@@ -188,15 +189,17 @@ class Decision(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """The segments of a graph in which ways part, numbered as they stand there: first a segment,
-    then all that follows it on some way. `ends` is, for each, the number after the last of these.
+    """The segments and decisions of a graph that joins several traces, numbered in the order of the
+    text: a segment comes before all that follow it on some trace. `ends` holds, for each segment,
+    the number after the last of those.
     """
 
     ends: tuple[int, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
     def precedes(self, first: int, second: int) -> bool:
-        """Tell if every way through segment `second` comes through `first`, or it is the same."""
+        """Return whether segment `first` dominates `second`: every trace through `second` runs
+        `first`."""
         return first == second or not self.ends or first < second < self.ends[first]
 
 
@@ -208,8 +211,8 @@ class Graph:
     """Nodes in program order from inputs to outputs.
 
     `files` maps a location to its file and the absolute line in it; it serves errors and is not
-    part of the printed form, of equality or of any key. `branches` say which way through the
-    function each segment of the nodes is on, where there are several. `sizes` knows the free
+    part of the printed form, of equality or of any key. `branches` say which traces
+    each segment of the nodes is on, where there are several. `sizes` knows the free
     dimensions, if there are any. Of a graph that `is_passing` nobody but the next pass holds
     anything: nodes that this leaves are those of the next graph, too, which `takes_nodes`, with
     their operands there. Nodes that are `protected` are left alone by the pass that runs.
@@ -311,7 +314,7 @@ class Graph:
             self._keyless = 0
 
     def _key_of(self, node: Node) -> tuple[Any, ...]:
-        """What equal nodes have in common."""
+        """The hash key under which equal nodes meet."""
         spelled = self._spelled(node.params) if node.params else ""
         return node.op.name, node.operands, spelled, node.region, node.tapes
 

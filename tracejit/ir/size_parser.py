@@ -1,4 +1,4 @@
-"""Sizes read back from print, over symbols by name."""
+"""Parse the printed form of sizes, over symbols by name."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def parse_size(text: str, known: Mapping[str, Dim]) -> Any:
 
 
 def parse_sizes(text: str, known: Mapping[str, Dim]) -> Any:
-    """What prints as `text`, sizes in it being over symbols by name; None where it is nothing of
-    the kind."""
+    """Parse the printed value `text`, whose sizes are over symbols by name; None if it is no such
+    value."""
     try:
         return _value_of(parse(text, mode="eval").body, known)
     except (SyntaxError, KeyError):

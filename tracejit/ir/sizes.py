@@ -1,4 +1,5 @@
-"""Sizes that are not known before the call: polynomials in symbols, and what was asked of them.
+"""Sizes that are not known before the call: polynomials in symbols, and the conditions recorded on
+them.
 
 A `Dim` stands in a shape where a recording keeps a dimension free. It is no int, so that nothing
 reads its number unnoticed: arithmetic with ints and other Dims gives Dims, equal polynomials are
@@ -26,24 +27,38 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from tracejit.ir.dims import Dim, Terms, key_of, number_of, quotient_of, size_text, terms_of
+from tracejit.ir.dims import (
+    Dim,
+    Terms,
+    key_of,
+    number_of,
+    quotient_of,
+    size_text,
+    terms_of,
+)
 from tracejit.ir.translation import Translation
 
 SMALLEST: Final = 2
 """A dimension that is smaller is never free."""
 
 MODULE_NAMES: Final = frozenset(("residuals", "SIGNATURE", "constants", "load"))
-"""What generated modules call something else."""
+"""Names that have another meaning in generated modules."""
 
 _NUMBERED = re.compile(r"_.*|c_\d+|each\d+")
 
 NAMES: Final = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v")
+
+RELATIONS: Final = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+"""The relations between sizes."""
 
 
 class SizeNeeded(Exception):
@@ -110,13 +125,16 @@ class Sizes:
             if symbol.definition is None and index not in self.solved
         ]
 
-    def conditions(self) -> list[str]:
-        """What must hold, as Python over the names of the symbols."""
-        sides = [(size_text(left), sign, size_text(right)) for left, sign, right in self.held()]
+    def conditions(self, prefix: str = "") -> list[str]:
+        """What must hold, as Python over the names of the symbols, with a prefix before each."""
+        sides = [
+            (size_text(left, prefix), relation, size_text(right, prefix))
+            for left, relation, right in self.held()
+        ]
         return [" ".join(words) for words in dict.fromkeys(sides)]
 
     def held(self) -> list[tuple[Any, str, Any]]:
-        """What must hold: left side, relation, right side."""
+        """The conditions: left side, relation, right side."""
         found: list[tuple[Any, str, Any]] = [
             (self.dim(index), ">", least - 1)
             for index in self.free()
@@ -134,7 +152,10 @@ class Sizes:
 
     def hold(self, numbers: Mapping[str, int]) -> bool:
         """Tell if the conditions hold of these numbers, by the names of the symbols."""
-        return all(eval(text, {}, dict(numbers)) for text in self.conditions())
+        return all(
+            RELATIONS[relation](evaluated(left, numbers), evaluated(right, numbers))
+            for left, relation, right in self.held()
+        )
 
     def assign_names(self, taken: Iterable[str]) -> None:
         """Name every free dimension as the user does, or n, m, ..., avoiding what is taken, when
@@ -187,14 +208,14 @@ class Sizes:
             self.solved[index] = self.symbols[index].number
 
     def reason(self, dim: Dim) -> Any:
-        """Where the user's program was when it needed the number of a free dimension; None where
-        that only happened to be equal to another."""
+        """The place in the user's program that needed the number of a free dimension; None where
+        the dimension was only found equal to another."""
         ((index,), _), *_ = dim.key
         other = self.solved.get(index)
         return self.reason(other) if type(other) is Dim else self.reasons.get(index)
 
     def are_equal(self, left: Any, right: Any) -> bool:
-        """Tell if two sizes are equal."""
+        """Return whether two sizes are equal."""
         difference = self.resolved(left - right)
         if type(difference) is not Dim:
             return bool(difference == 0)
@@ -205,7 +226,7 @@ class Sizes:
         return self._ask("==", difference, difference.number == 0, (left, right))
 
     def is_less(self, left: Any, right: Any) -> bool:
-        """Tell if `left` is smaller than `right`."""
+        """Return whether `left` is smaller than `right`."""
         difference = self.resolved(right - left)
         if type(difference) is not Dim:
             return bool(difference > 0)
@@ -232,7 +253,7 @@ class Sizes:
         return answer
 
     def _solved_by(self, difference: Dim) -> bool:
-        """Tell if a difference being zero pins a symbol down, or makes one of two."""
+        """Return whether a difference of zero fixes a symbol, or makes two symbols equal."""
         terms = dict(difference.key)
         rest = terms.pop((), 0)
         if any(len(one) != 1 or self.symbols[one[0]].definition for one in terms):
@@ -251,7 +272,7 @@ class Sizes:
         return False
 
     def _bounded_by(self, relation: str, difference: Dim, answer: bool) -> bool:
-        """Tell if what was answered says no more than how large one symbol is at least."""
+        """Return whether the answer is no more than a lower bound of one symbol."""
         terms = dict(difference.key)
         rest = terms.pop((), 0)
         if len(terms) != 1:
@@ -312,7 +333,7 @@ class Sizes:
         return not self.solved.keys().isdisjoint(self._free_in(self.dim(index)))
 
     def _now(self, index: int) -> Any:
-        """What a symbol stands for by now."""
+        """The current meaning of a symbol: itself, another symbol or a number."""
         if index in self.solved:
             return self.resolved(self.solved[index])
         definition = self.symbols[index].definition
@@ -391,8 +412,24 @@ class Sizes:
         return Dim(self, kept)
 
 
+def evaluated(size: Any, numbers: Mapping[str, int]) -> int:
+    """The number that a size is where its symbols are these numbers, by name."""
+    if type(size) is not Dim:
+        return int(size)
+    total = 0
+    for monomial, factor in size.key:
+        for symbol in [size.sizes.symbols[index] for index in monomial]:
+            if symbol.definition is None:
+                factor *= numbers[symbol.name]
+            else:
+                left, right = (evaluated(side, numbers) for side in symbol.definition[1:])
+                factor *= left // right if symbol.definition[0] == "//" else left % right
+        total += factor
+    return total
+
+
 def _is_free_name(name: str, used: set[str]) -> bool:
-    """Tell if a size may be called `name` in generated code."""
+    """Return whether a size may be called `name` in generated code."""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or name in used:
         return False
     taken = hasattr(np, name) or hasattr(builtins, name) or name in MODULE_NAMES

@@ -39,7 +39,7 @@ class Translation:
         return left // right if relation == "//" else left % right
 
     def conditions(self, other: Any) -> list[str]:
-        """What must hold of the other's, as Python over the names here."""
+        """The conditions of the other recording, as Python expressions over the names here."""
         return [
             f"{size_text(self.translated(left))} {relation} {size_text(self.translated(right))}"
             for left, relation, right in other.held()

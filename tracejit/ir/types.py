@@ -58,12 +58,12 @@ class ArrayType:
     dtype: np.dtype[Any]
     form: Form
     is_inexact: bool
-    """Tell if values are floating or complex, so that derivatives exist."""
+    """True if values are floating or complex, so that derivatives exist."""
     is_real: bool
-    """Tell if values are float32 or float64 scalars, or arrays with axes of such: arithmetic on
+    """True if values are float32 or float64 scalars, or arrays with axes of such: arithmetic on
     them gives the same type again."""
     sizes: Sizes | None
-    """What knows the free dimensions of the shape; None where every size is a number."""
+    """The record of the free dimensions of the shape; None where every size is a number."""
     _size: int | None
 
     _interned: ClassVar[dict[tuple[Shape, np.dtype[Any], Form], ArrayType]] = {}
@@ -183,8 +183,8 @@ def type_of(value: object) -> ArrayType | None:
 
 
 def is_number(value: object) -> bool:
-    """Tell if a value is a Python number of a subclass: an IntEnum, a float with attributes. NumPy
-    takes it for a NumPy scalar, not for a weak number.
+    """Return whether a value is of a subclass of a Python number: an IntEnum, a float with
+    attributes. NumPy takes it for a NumPy scalar, not for a weak number.
 
     >>> is_number(np.float64(1.0)), is_number(1.0), is_number(type("F", (float,), {})(1.0))
     (False, False, True)

@@ -1,4 +1,4 @@
-"""Names of the values of a graph: each is a name in Python, and given once."""
+"""Names of the values of a graph: each is a Python identifier and is given once."""
 
 from __future__ import annotations
 

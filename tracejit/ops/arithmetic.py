@@ -29,16 +29,9 @@ add = elementwise(
     linear_in="jointly",
     commutative=True,
     sign="kept",
-    uniform=True,
-    arithmetic=True,
 )
 subtract = elementwise(
-    np.subtract,
-    infix="-",
-    vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g),
-    linear_in="jointly",
-    uniform=True,
-    arithmetic=True,
+    np.subtract, infix="-", vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g), linear_in="jointly"
 )
 multiply = elementwise(
     np.multiply,
@@ -47,8 +40,6 @@ multiply = elementwise(
     linear_in="each",
     commutative=True,
     sign="kept",
-    uniform=True,
-    arithmetic=True,
 )
 divide = elementwise(
     np.divide,
@@ -57,42 +48,25 @@ divide = elementwise(
     cost=4,
     linear_in=(0,),
     sign="kept",
-    uniform=True,
-    arithmetic=True,
 )
-negative = elementwise(
-    np.negative,
-    source="-{0}",
-    vjp=(lambda g, y, x: -g,),
-    linear_in="jointly",
-    arithmetic=True,
-)
+negative = elementwise(np.negative, source="-{0}", vjp=(lambda g, y, x: -g,), linear_in="jointly")
 positive = elementwise(
-    np.positive,
-    source="+{0}",
-    vjp=(lambda g, y, x: g,),
-    linear_in="jointly",
-    sign="kept",
-    arithmetic=True,
+    np.positive, source="+{0}", vjp=(lambda g, y, x: g,), linear_in="jointly", sign="kept"
 )
 reciprocal = elementwise(np.reciprocal, vjp=(lambda g, y, x: -g * y * y,), cost=4, sign="kept")
 
 
 # Quotients and remainders
 
-floor_divide = elementwise(np.floor_divide, infix="//", vjp=(), cost=10, uniform=True)
+floor_divide = elementwise(np.floor_divide, infix="//", vjp=(), cost=10)
 remainder = elementwise(
     np.remainder,
     infix="%",
     vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g * np.floor_divide(x, y)),
     cost=10,
-    uniform=True,
 )
 fmod = elementwise(
-    np.fmod,
-    vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g * np.rint((x - z) / y)),
-    cost=10,
-    uniform=True,
+    np.fmod, vjp=(lambda g, z, x, y: g, lambda g, z, x, y: -g * np.rint((x - z) / y)), cost=10
 )
 
 
@@ -154,11 +128,8 @@ hypot = elementwise(
     cost=20,
     sign="nonnegative",
     commutative=True,
-    uniform=True,
 )
-copysign = elementwise(
-    np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.sign(z), None), cost=2, uniform=True
-)
+copysign = elementwise(np.copysign, deriv=(lambda z, x, y: np.sign(x) * np.sign(z), None), cost=2)
 
 
 # Powers

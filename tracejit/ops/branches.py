@@ -29,7 +29,7 @@ from tracejit.ops.op import defop
 def may_raise(node: Node) -> bool:
     """Tell if NumPy raises an error for some numbers of these types: functions of matrices do, and
     elements by indices that are recorded."""
-    if node.op.name in ("getitem", "take", "take_along_axis"):
+    if node.op.elements == "taken":
         return any(not isinstance(index, Constant) for index in node.operands[1:])
     if node.op.statements is not None:
         return False

@@ -105,10 +105,10 @@ _CHOSEN: tuple[Rule, ...] = (
     lambda g, z, x, y: np.where(x == z, _share(g, z, x, y), 0.0),
     lambda g, z, x, y: np.where(y == z, _share(g, z, x, y), 0.0),
 )
-maximum = elementwise(np.maximum, vjp=_LARGER, out="out={out}", cost=3, sign="kept", uniform=True)
-minimum = elementwise(np.minimum, vjp=_SMALLER, out="out={out}", cost=3, sign="kept", uniform=True)
-fmax = elementwise(np.fmax, vjp=_CHOSEN, cost=3, sign="kept", uniform=True)
-fmin = elementwise(np.fmin, vjp=_CHOSEN, cost=3, sign="kept", uniform=True)
+maximum = elementwise(np.maximum, vjp=_LARGER, out="out={out}", cost=3, sign="kept")
+minimum = elementwise(np.minimum, vjp=_SMALLER, out="out={out}", cost=3, sign="kept")
+fmax = elementwise(np.fmax, vjp=_CHOSEN, cost=3, sign="kept")
+fmin = elementwise(np.fmin, vjp=_CHOSEN, cost=3, sign="kept")
 heaviside = elementwise(
     np.heaviside, vjp=(None, lambda g, z, x, y: np.where(x == 0, g, 0.0)), cost=3
 )

@@ -13,12 +13,12 @@ from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
 
-less = elementwise(np.less, infix="<", vjp=(), uniform=True)
-less_equal = elementwise(np.less_equal, infix="<=", vjp=(), uniform=True)
-greater = elementwise(np.greater, infix=">", vjp=(), uniform=True)
-greater_equal = elementwise(np.greater_equal, infix=">=", vjp=(), uniform=True)
-equal = elementwise(np.equal, infix="==", vjp=(), commutative=True, uniform=True)
-not_equal = elementwise(np.not_equal, infix="!=", vjp=(), commutative=True, uniform=True)
+less = elementwise(np.less, infix="<", vjp=())
+less_equal = elementwise(np.less_equal, infix="<=", vjp=())
+greater = elementwise(np.greater, infix=">", vjp=())
+greater_equal = elementwise(np.greater_equal, infix=">=", vjp=())
+equal = elementwise(np.equal, infix="==", vjp=(), commutative=True)
+not_equal = elementwise(np.not_equal, infix="!=", vjp=(), commutative=True)
 
 logical_and = elementwise(np.logical_and, vjp=(), commutative=True)
 logical_or = elementwise(np.logical_or, vjp=(), commutative=True)

@@ -43,7 +43,6 @@ logaddexp = elementwise(
     ),
     cost=60,
     commutative=True,
-    uniform=True,
 )
 logaddexp2 = elementwise(
     np.logaddexp2,
@@ -53,7 +52,6 @@ logaddexp2 = elementwise(
     ),
     cost=60,
     commutative=True,
-    uniform=True,
 )
 
 

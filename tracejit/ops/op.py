@@ -47,8 +47,7 @@ checks each against NumPy.
     view_of      the operand whose memory the result may share
     view         what is known of that: the result is a view whatever the layout of memory
                  ("always", or "read-only"), or shows "parts" of numbers
-    order        "C" where the result lies in memory in C order; "kept" where it does if operand 0
-                 does
+    order        "C" or "F": how the result lies in memory; "kept": in C order if operand 0 does
     uniform      all operands are computed with in one dtype: an array of one element gives what
                  the Python number in it gives, to the bit
     arithmetic   the operator that spells it gives the same bits on Python floats, or raises
@@ -164,7 +163,7 @@ class Op:
     elements: Literal["same", "reshaped", "permuted", "spread", "taken"] | None = None
     view_of: int | None = None
     view: Literal["always", "read-only", "parts"] | None = None
-    order: Literal["C", "kept"] | None = None
+    order: Literal["C", "F", "kept"] | None = None
     uniform: bool = False
     arithmetic: bool = False
     reduces: str | None = None

@@ -413,6 +413,7 @@ copy_fortran = defop(
     batch="leading",
     source="np.array({0}, order='F')",
     elements="same",
+    order="F",
 )
 answer(np.copy, _copy)
 answer(np.ndarray.copy, lambda a: copy(a, order="C"))

@@ -74,7 +74,6 @@ arctan2 = elementwise(
         lambda g, z, y, x: -g * y / _square_length(z, y, x),
     ),
     cost=40,
-    uniform=True,
     bound=np.pi,
 )
 

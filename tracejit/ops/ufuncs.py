@@ -35,7 +35,8 @@ def elementwise(
     g times the derivative, so that it serves as the JVP too; an op that is not holomorphic gives
     `jvp` as well. `infix` is the operator the user may have written; `out` is "out={out}" where
     NumPy wants the keyword. `module` is where the ufunc is found: `np`, or `scipy.special`;
-    `name` what the op is called if not as the ufunc. `traits` are those of the record.
+    `name` what the op is called if not as the ufunc. `traits` are those of the record that do not
+    follow from the ufunc and from how it is spelled.
     """
     places = ", ".join(f"{{{number}}}" for number in range(ufunc.nin))
     call = f"{module}.{ufunc.__name__}({places})"
@@ -57,6 +58,8 @@ def elementwise(
         inplace=f"{module}.{ufunc.__name__}({places}, {out})",
         library=module.partition(".")[0],
         cost=lambda *types, **params: cost * max(type.size for type in types),
+        uniform=module == "np" and any(kinds.startswith("ff->") for kinds in ufunc.types),
+        arithmetic=infix in ("+", "-", "*", "/") or source in ("+{0}", "-{0}"),
         **traits,
     )
     DIRECT[ufunc] = op

@@ -39,7 +39,7 @@ from tracejit.ops import reductions
 from tracejit.ops.shapes import transpose
 from tracejit.passes.emission import emit, is_real, made_by, number_of, readers_of
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.sums import is_plain
+from tracejit.passes.sum_of_products import is_plain
 from tracejit.support.cost_model import costs
 
 Axes = tuple[int, ...]
@@ -85,11 +85,11 @@ def sum_columns_first(graph: Graph) -> Graph:
 
 
 def _told_apart(graph: Graph) -> set[Value]:
-    """The values of which something depends on whether they are inf or nan: what is linear makes
-    nothing finite of either, but of parts of complex numbers."""
+    """The values of which something depends on whether they are inf or nan: of real numbers, what
+    is linear makes the same elements not finite of either."""
     told: set[Value] = set()
     for node in reversed(graph.nodes):
-        linear_in = () if node.op.view == "parts" else node.op.linear_in
+        linear_in = node.op.linear_in if node.results[0].type.dtype.kind == "f" else ()
         if not linear_in or not told.isdisjoint(node.results):
             told.update(node.operands)
         elif type(linear_in) is tuple:  # a denominator may be infinite

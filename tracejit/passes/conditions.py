@@ -16,9 +16,10 @@ from tracejit.ops.index_text import is_added_flat
 from tracejit.ops.infer import normalize_axes
 from tracejit.ops.op import OPS
 from tracejit.ops.triangles import pays_in_blocks
-from tracejit.passes.emission import is_nonnegative, is_real, number_of
+from tracejit.passes.emission import is_real, number_of
 from tracejit.passes.lower import FLOATING
 from tracejit.passes.patterns import Guard, Let, Match
+from tracejit.passes.ranges import is_nonnegative
 from tracejit.support.cost_model import costs
 
 

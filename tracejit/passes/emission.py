@@ -6,7 +6,6 @@ built, and answers the value that stands for the node's result, or None where it
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -16,8 +15,6 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.arithmetic import multiply
-from tracejit.ops.choices import maximum
 from tracejit.ops.op import OPS, Op
 from tracejit.support.cost_model import costs
 
@@ -27,7 +24,6 @@ class OutOfRange(Exception):
 
 
 Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
-VIEWS = tuple(name for name, op in OPS.items() if op.elements is not None)
 
 
 class Places:
@@ -148,28 +144,3 @@ def readers_of(graph: Graph) -> Counter[Value]:
 def for_decisions(graph: Graph) -> frozenset[Node]:
     """The nodes that nothing but a decision reads: they stay as NumPy computes them."""
     return graph.protected
-
-
-def is_nonnegative(value: Value, depth: int = 6) -> bool:
-    """Tell if a value is known to have no element below zero, nor -0.0; it may have nan."""
-    if isinstance(value, Constant):
-        number = number_of(value)
-        return number is not None and math.copysign(1.0, number) > 0
-    node = value.node
-    if node is None or not depth or value.type.dtype.kind != "f":
-        return False
-    if node.op.sign == "nonnegative":
-        return True
-    if node.op is multiply and node.operands[0] is node.operands[1]:
-        return True
-    if node.op is maximum and any(map(is_positive, node.operands)):
-        return True
-    if node.op.sign == "kept":
-        return all(is_nonnegative(operand, depth - 1) for operand in node.operands)
-    return node.op.elements is not None and is_nonnegative(node.operands[0], depth - 1)
-
-
-def is_positive(value: Value) -> bool:
-    """Tell if a value is a constant above zero."""
-    number = number_of(value)
-    return number is not None and number > 0

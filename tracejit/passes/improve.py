@@ -9,19 +9,18 @@ number.
 from __future__ import annotations
 
 from tracejit.ir.graph import Graph
-from tracejit.passes.addends import SUMS
+from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.column_sums import sum_columns_first
-from tracejit.passes.common_factors import take_out_factors
 from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.contract import contract
 from tracejit.passes.cse import EXCHANGEABLE, share_exchanged
 from tracejit.passes.driver import Pass, run_to_fixed_point
-from tracejit.passes.factors import gather_factors
+from tracejit.passes.factoring import factor_sums
 from tracejit.passes.insets import keep_edges
-from tracejit.passes.like_terms import collect_like_terms
 from tracejit.passes.long_axis import put_long_axis_last
 from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
+from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.reductions import REDUCTIONS, arrange_reductions
 from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
 from tracejit.passes.runs import lengthen_runs
@@ -29,21 +28,19 @@ from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.spread import spread_once
 from tracejit.passes.stretches import lay_in_stretches
-from tracejit.passes.sums import take_sums_apart
+from tracejit.passes.sum_of_products import SUMS
 from tracejit.passes.triangles import FACTORS, take_factors_apart
-from tracejit.passes.weighted_squares import share_weights
 from tracejit.passes.windows import show_windows
 
 IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(contract, needs=("einsum",)),
     Pass(reduce_strength),
     Pass(share_exchanged, needs=EXCHANGEABLE),
-    Pass(collect_like_terms, needs=SUMS, along_decisions=False),
+    Pass(factor_sums, needs=SUMS, along_decisions=False),
+    Pass(gather_coefficients, along_decisions=False),
+    Pass(share_products, needs=("multiply",), along_decisions=False),
+    Pass(add_apart, needs=("sum",), along_decisions=False),
     Pass(sum_columns_first, needs=("sum",), along_decisions=False),
-    Pass(take_out_factors, needs=SUMS, along_decisions=False),
-    Pass(gather_factors, along_decisions=False),
-    Pass(share_weights, along_decisions=False),
-    Pass(take_sums_apart, needs=("sum",), along_decisions=False),
     Pass(keep_edges, needs=("concatenate", "add_slice"), along_decisions=False),
     Pass(solve_together, needs=SOLVES, along_decisions=False),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),

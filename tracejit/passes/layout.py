@@ -13,7 +13,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.areas import Area, Part, area_of, has_area, parents
 from tracejit.passes.emission import for_decisions, is_real, made_by
 from tracejit.passes.rows import Rows, Stretch, stretch_of
-from tracejit.passes.sums import is_full
+from tracejit.passes.sum_of_products import is_full
 
 ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
 GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}

@@ -48,7 +48,7 @@ from tracejit.passes.emission import emit
 from tracejit.passes.layout import ARITHMETIC, GAPS, Layout
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.rows import Rows, Stretch
-from tracejit.passes.sums import is_full
+from tracejit.passes.sum_of_products import is_full
 
 
 def lay_in_stretches(graph: Graph) -> Graph:

@@ -8,25 +8,28 @@ cached call.
 
 from __future__ import annotations
 
+import functools
 import inspect
-import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.dims import size_text, symbol_of
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import PYTHON_TYPES, ArrayType
 from tracejit.runtime.identity import Identity, NotApart
-from tracejit.trace.capture.exactness import has_looser_equality, is_exactly
+from tracejit.trace.capture.conditions import Guards
+from tracejit.trace.capture.guard import Difference, Guard
+from tracejit.trace.capture.guards import OfType
 from tracejit.trace.draws import is_generator
+from tracejit.trace.free_dimensions import FreeSizes
 from tracejit.trace.mutable_attributes import Attribute
-from tracejit.trace.signature import Call, Leaf, has_type, is_alike
-from tracejit.trace.trees import LEAF, Structure, conditions, construction
+from tracejit.trace.signature import Call, Leaf
+from tracejit.trace.trees import LEAF, HasStructure, Structure, construction
 
 ENTRY = "<tracejit entry"
+NO_LEAF = "0"
+"""What the name of no leaf begins with."""
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
 
@@ -47,7 +50,8 @@ class Answers(NamedTuple):
     commits: Sequence[Any] = ()
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Entry:
     """What the entry of one kernel checks, calls and returns.
 
     `parameters` are the leaves handed to the kernel's function `target`, with the leaf's value
@@ -69,7 +73,7 @@ class Entry(NamedTuple):
     baked: frozenset[str]
     differentiated: frozenset[str]
     hidden: Sequence[tuple[Any, str]]
-    guard: Callable[[], bool] | None
+    guard: Guards | None
     answers: Sequence[Answers]
     which: Sequence[int] = ()
     traces: Any = None
@@ -86,24 +90,45 @@ class Entry(NamedTuple):
 
     def is_for(self, call: Call) -> bool:
         """Tell if it would be, if all that is read besides is as it was."""
-        if not is_alike(self.call, call):
-            return False
-        if self.identity is not None and not self.identity.is_of(call):
+        if self.call.structures != call.structures:
             return False
         pairs = zip(self.call.leaves, call.leaves, strict=True)
-        numbers: dict[str, int] = {}
-        if not all(self._takes(*pair, numbers) for pair in pairs):
-            return False
-        return self.sizes is None or not numbers or self.sizes.hold(numbers)
+        return all(mine.takes(its, self.guards[mine.name]) for mine, its in pairs) and all(
+            guard.check(call) for guard in (self.identity, self.free_sizes) if guard is not None
+        )
 
-    def _takes(self, mine: Leaf, other: Leaf, numbers: dict[str, int]) -> bool:
-        if not has_type(other, mine.type, numbers):
-            return False
-        if mine.name in self.in_order and not lies_in_order(other.value):
-            return False
-        if mine.role == "static":
-            return is_same(mine.value, other.value)
-        return mine.name not in self.fixed or repr(self.fixed[mine.name]) == repr(other.value)
+    @functools.cached_property
+    def guards(self) -> dict[str, list[Guard]]:
+        """The guards of every leaf, by name."""
+        return {
+            leaf.name: leaf.guards(self.fixed.get(leaf.name), leaf.name in self.in_order)
+            for leaf in self.call.leaves
+        }
+
+    @functools.cached_property
+    def free_sizes(self) -> FreeSizes | None:
+        """The guard of the free dimensions; None where there are none."""
+        return None if self.sizes is None else FreeSizes(self.call, self.sizes)
+
+    def differences(self, call: Call, label: Callable[[Leaf], str]) -> list[Difference]:
+        """The guards that a call fails, each with its sentence; `label` names a leaf."""
+        found: list[Difference | None] = []
+        for argument, structure in call.structures.items():
+            container = HasStructure(self.call.structures[argument])
+            if not container.check(structure):
+                found.append(container.explain(argument, structure))
+                continue
+            sides = ([x for x in one.leaves if x.argument == argument] for one in (self.call, call))
+            found += [
+                mine.difference(its, self.guards[mine.name], label(its))
+                for mine, its in zip(*sides, strict=True)
+            ]
+        told = [one for one in found if one is not None]
+        if not told and self.identity is not None and not self.identity.check(call):
+            return [self.identity.explain(call)]
+        if not told and self.free_sizes is not None and not self.free_sizes.check(call):
+            return [self.free_sizes.explain()]
+        return told
 
 
 class Space:
@@ -115,15 +140,9 @@ class Space:
     def __init__(self, parameters: Iterable[str] = ()) -> None:
         """Nothing bound yet; `parameters` are the user's."""
         self.names: dict[str, Any] = {}
-        self.sizes: set[str] = set()
         self.prefix = "_tj_"
         while any(name.startswith(self.prefix) for name in parameters):
             self.prefix = "_" + self.prefix
-
-    def size_names(self, text: str) -> str:
-        """`text` over free dimensions, with the names that these have in the entry."""
-        # No leaf has such a name: the first letter is a number.
-        return re.sub(r"[A-Za-z]\w*", lambda found: f"{self.prefix}0{found[0]}", text)
 
     def bind(self, thing: Any) -> str:
         """A name for `thing`; the same thing has one name."""
@@ -139,7 +158,8 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     """Compile the entry; `space` holds the objects that the call's paths already name."""
     checks: list[str] = []
     for parameter, structure in entry.call.structures.items():
-        checks += conditions(structure, parameter, space.bind)
+        if structure.cls is not None:
+            checks.append(HasStructure(structure).spelling(parameter, space.bind))
     spelled: dict[str, str] = {}
     for leaf in entry.call.leaves:
         spelled[leaf.name] = (
@@ -147,16 +167,15 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
             if leaf.path == leaf.argument and leaf.given is None
             else f"{space.prefix}{leaf.name}"
         )
-        checks += _leaf_checks(leaf, spelled[leaf.name], entry.fixed, space)
-        if leaf.name in entry.in_order:
-            checks.append(f"{spelled[leaf.name]}.flags.c_contiguous")
+        checks += _leaf_checks(leaf, spelled[leaf.name], entry.guards[leaf.name], space)
     if entry.identity is not None:
-        checks += entry.identity.checks(spelled, space.bind)
-    if entry.sizes is not None:
-        checks += [space.size_names(text) for text in entry.sizes.conditions()]
-    for condition in (entry.unwatched, entry.guard):
-        if condition is not None:
-            checks.append(f"{space.bind(condition)}()")
+        checks += entry.identity.spelling(spelled, space.bind)
+    if entry.free_sizes is not None:
+        checks += entry.free_sizes.spelling(spelled, f"{space.prefix}{NO_LEAF}")
+    if entry.unwatched is not None:
+        checks.append(f"{space.bind(entry.unwatched)}()")
+    if entry.guard is not None:
+        checks.append(f"{space.bind(entry.guard.holds)}()")
     arguments = []
     for leaf in entry.call.leaves:
         if leaf.name in entry.baked:
@@ -195,63 +214,15 @@ def make_entry(entry: Entry, space: Space, name: str) -> Callable[..., Any]:
     return made
 
 
-def lies_in_order(value: Any) -> bool:
-    """Tell if an array lies in C order, as one that is only specified does."""
-    return type(value) is not np.ndarray or value.flags.c_contiguous
-
-
-def _leaf_checks(leaf: Leaf, text: str, fixed: dict[str, Any], space: Space) -> Iterator[str]:
-    """Conditions on one leaf, the first of which gives it the name `text`."""
+def _leaf_checks(leaf: Leaf, text: str, guards: Iterable[Guard], space: Space) -> Iterator[str]:
+    """The tests of one leaf in Python, the first of which gives it the name `text`."""
     first = text if text == leaf.path else f"({text} := {leaf.path})"
     if leaf.given is not None:
-        yield f"{space.bind(type)}({leaf.path}) is {space.bind(leaf.given)}"
+        yield OfType(leaf.given).spelling(leaf.path, space.bind)
         first = f"({text} := {space.bind(np.asarray)}({leaf.path}))"
-    if leaf.role == "generator":
-        yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
-        return
-    if leaf.role == "sparse":
-        yield f"{space.bind(type)}({first}) is {space.bind(type(leaf.value))}"
-        yield f"{text}.shape == {leaf.value.shape!r}"
-        yield f"{text}.dtype == {space.bind(leaf.value.dtype)}"
-        return
-    if leaf.role == "variable":
-        yield f"{first} is {space.bind(leaf.value)}"
-        return
-    if leaf.role == "static":
-        yield _fixed_check(first, text, leaf.value, space)
-        return
-    assert leaf.type is not None
-    if leaf.role == "array":
-        dtype = space.bind(leaf.type.dtype)
-        yield f"{space.bind(type)}({first}) is {space.bind(np.ndarray)}"
-        yield from shape_checks(text, leaf.type, space)
-        yield f"({text}.dtype is {dtype} or {text}.dtype == {dtype})"
-        return
-    # Of np.int64 and np.longlong, which are one dtype and two classes, leaf.type knows one.
-    kind = type(leaf.value) if leaf.role == "scalar" else PYTHON_TYPES[leaf.type.dtype.kind]
-    yield f"{space.bind(type)}({first}) is {space.bind(kind)}"
-    if leaf.name in fixed:
-        check = _scalar_check if leaf.role == "scalar" else _number_check
-        yield check(text, fixed[leaf.name], space)
-
-
-def shape_checks(text: str, type: ArrayType, space: Space) -> Iterator[str]:
-    """Conditions on the shape of the array `text`, which name its free dimensions."""
-    if type.sizes is None and type.ndim > 1:
-        yield f"{text}.shape == {type.shape!r}"
-        return
-    if type.sizes is None:  # without the tuple that shape makes
-        yield f"{text}.ndim == {type.ndim}"
-        yield from [f"{space.bind(len)}({text}) == {size}" for size in type.shape]
-        return
-    yield f"{text}.ndim == {type.ndim}"
-    for axis, size in enumerate(type.shape):
-        spelled = space.size_names(size_text(size))
-        if symbol_of(size) is None or spelled in space.sizes:
-            yield f"{text}.shape[{axis}] == {spelled}"
-        else:
-            space.sizes.add(spelled)
-            yield f"({spelled} := {text}.shape[{axis}]) > {symbol_of(size).least - 1}"
+    for guard in guards:
+        yield guard.spelling(first, space.bind, text)
+        first = text
 
 
 def numpy_generator(generator: Any) -> Any:
@@ -285,46 +256,13 @@ def check_apart(written: Sequence[Any], arrays: Sequence[Any]) -> bool:
     return True
 
 
-def _fixed_check(first: str, text: str, value: Any, space: Space) -> str:
-    if value is None or isinstance(value, bool):
-        return f"{first} is {value!r}"
-    held = space.bind(value)
-    same = f"{space.bind(type)}({text}) is {space.bind(type(value))} and {text} == {held}"
-    if has_looser_equality(value):
-        same += f" and {space.bind(is_exactly)}({text}, {held})"
-    return f"({first} is {held} or ({same}))"
-
-
-def is_same(mine: Any, other: Any) -> bool:
-    """Tell if a kernel for the static value `mine` is one for `other`."""
-    if type(mine) is not type(other) or not mine == other:
-        return False
-    return not has_looser_equality(mine) or is_exactly(mine, other)
-
-
-def _number_check(text: str, value: Any, space: Space) -> str:
-    """Equality of numbers to the bit: 0.0 is not -0.0, nan is nan."""
-    if isinstance(value, complex) or value != value or (value == 0 and isinstance(value, float)):
-        return f"{space.bind(repr)}({text}) == {repr(value)!r}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{text} == {space.bind(value)}"
-    return f"{text} == {value!r}"
-
-
-def _scalar_check(text: str, value: Any, space: Space) -> str:
-    """The same of NumPy scalars."""
-    if value == value and value != 0 and value.dtype.kind != "c":
-        return f"{text} == {space.bind(value)}"
-    return f"{text}.tobytes() == {value.tobytes()!r}"
-
-
 def _run(called: str, entry: Entry, space: Space, spelled: Mapping[str, str]) -> Iterator[str]:
     """The statements that call the kernel and return the user's result."""
     first = entry.answers[0]
     if entry.answers == [Answers([Output(LEAF, [("result", ())])])]:
         yield f"return {called}"
         return
-    result = space.size_names("result")
+    result = f"{space.prefix}{NO_LEAF}result"
     yield f"{result} = {called}"
     for number, answers in enumerate(entry.answers[1:], 1):
         yield f"if {result}{_indexed(entry.which)} == {number}:"

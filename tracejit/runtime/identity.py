@@ -7,14 +7,22 @@ that does not ask has neither condition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.support.words import joined
+from tracejit.trace.capture.guard import Difference, Sentence
 from tracejit.trace.draws import is_generator
 from tracejit.trace.signature import Call
 
+IDENTITY = Sentence(
+    "identity",
+    "the function asks which arguments are one object: {now}",
+    "a call where {was}",
+    "Such calls have a kernel of their own.",
+)
 ROLES = ("array", "scalar", "generator")
 
 
@@ -40,16 +48,16 @@ class Identity(NamedTuple):
         """For each leaf that is the same object as one before it, that one."""
         return {name: group[0] for group in self.groups for name in group[1:]}
 
-    def is_of(self, call: Call) -> bool:
+    def check(self, call: Call) -> bool:
         """Tell if the same leaves of `call` are one object each, and none is captured."""
         given = {id(leaf.value) for leaf in call.leaves}
         return groups_of(call) == self.groups and given.isdisjoint(self.captured)
 
-    def checks(self, spelled: Mapping[str, str], bind: Any) -> Iterator[str]:
-        """The conditions on the expressions for the leaves, as Python."""
+    def spelling(self, leaves: Mapping[str, str], bind: Any) -> Iterator[str]:
+        """The tests in Python, where these expressions are the leaves by name."""
         for group in self.groups:
-            yield from [f"{spelled[group[0]]} is {spelled[name]}" for name in group[1:]]
-        firsts = [spelled[group[0]] for group in self.groups]
+            yield from [f"{leaves[group[0]]} is {leaves[name]}" for name in group[1:]]
+        firsts = [leaves[group[0]] for group in self.groups]
         if len(firsts) == 2:
             yield f"{firsts[0]} is not {firsts[1]}"
         elif len(firsts) > 2:
@@ -57,6 +65,18 @@ class Identity(NamedTuple):
             yield f"{bind(len)}({{{found}}}) == {len(firsts)}"
         if self.captured:
             yield from [f"{bind(id)}({text}) not in {bind(self.captured)}" for text in firsts]
+
+    def explain(self, call: Call) -> Difference:
+        """The sentence for a call in which other leaves are one object."""
+        return Difference(
+            IDENTITY, "the arguments", _same_text(self.groups), _same_text(groups_of(call))
+        )
+
+
+def _same_text(groups: Iterable[Sequence[str]]) -> str:
+    """Which arguments of a call are one object."""
+    shared = [f"{joined(group)} are one array" for group in groups if len(group) > 1]
+    return "; ".join(shared) or "all are different"
 
 
 def groups_of(call: Call) -> tuple[tuple[str, ...], ...]:

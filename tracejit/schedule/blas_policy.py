@@ -1,11 +1,11 @@
-"""BLAS thread policy of a kernel: the threads of the BLAS, or one, for what takes most of its time.
+"""BLAS thread policy: decide if a kernel runs the BLAS on one thread or on several.
 
-OpenBLAS waits until each of its threads has done its part. Where another process has the second
-processor, that is until the system takes it away: 20 ms and more for a product of 0.1 ms. And
-whoever else computes loses, because its threads spin for a tenth of a second after a product. So a
+OpenBLAS waits until each of its threads has done its part. If another process holds the second
+processor, it waits until the system takes that away: 20 ms and more for a product of 0.1 ms. Its
+threads also spin for a tenth of a second after a product, which slows down other programs. So a
 product has several threads only where it repays the hand-over: one in a hundred waits for 20 ms,
-which is 0.2 ms on average, and two threads save a part of what one takes. Factors of matrices hand
-over once for each block of columns, so that each block is to repay it.
+which is 0.2 ms on average, and two threads save a part of the time that one takes. Factorizations
+hand over once for each block of columns, so each block must repay it.
 
 The work of a product is its multiplications times the bytes of a number. `BlasThreads` in
 support/cost_model.py has the figures.
@@ -26,8 +26,8 @@ from tracejit.support.cost_model import costs
 
 
 def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> bool:
-    """Tell if a kernel of these nodes is better off with one thread of the BLAS. Those `in_tiles`
-    have the threads of the tiles."""
+    """Return whether a kernel of these nodes is faster with one thread of the BLAS. Those
+    `in_tiles` run on the threads of the tiles."""
     products = {node: product_of(node) for node in nodes}
     found = [product for product in products.values() if product is not None]
     if not in_tiles and not any(product.is_threaded for product in found):
@@ -44,15 +44,15 @@ def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> 
 
 
 def elements_of(node: Node, widest: ArrayType) -> float:
-    """What an operation on elements costs, in elements of a plain one; `widest` is what it goes
-    over."""
+    """The cost of an elementwise operation, in elements of a plain one; `widest` is its iteration
+    space."""
     one = ArrayType((1,), widest.dtype)
     per_element: int = node.op.cost(*[one] * len(node.operands), **node.params)
     return min(max(per_element, 1), costs().slowest_element) * widest.estimated_size
 
 
 def cost_of(node: Node, widest: ArrayType) -> float:
-    """What a node costs, in elements of a plain operation; `widest` is what it goes over."""
+    """The cost of a node, in elements of a plain operation; `widest` is its iteration space."""
     product = product_of(node)
     if node.op is take_at:
         return costs().gathered_element * widest.estimated_size
@@ -62,7 +62,7 @@ def cost_of(node: Node, widest: ArrayType) -> float:
 
 
 def _cost_of_rows(node: Node, widest: ArrayType) -> float:
-    """What it costs that NumPy goes row by row, where an operand is spread along the rows."""
+    """The extra cost where an operand is broadcast along the rows: NumPy loops row by row."""
     shapes = [value.type.shape for value in node.operands]
     columns = [shape for shape in shapes if len(shape) > 1 and key_of(shape[-1]) == 1]
     if widest.ndim < 2 or not columns or key_of(widest.shape[-1]) == 1:
@@ -71,8 +71,8 @@ def _cost_of_rows(node: Node, widest: ArrayType) -> float:
 
 
 class MatrixProduct(NamedTuple):
-    """A product of matrices or a factorization: its multiplications in all, whether it gains by
-    threads, whether the BLAS would use them, and what a multiplication costs."""
+    """A product of matrices or a factorization: the number of its multiplications, whether it gains
+    by threads, whether the BLAS would use them, and the cost of a multiplication."""
 
     multiplications: int
     is_large: bool
@@ -81,7 +81,7 @@ class MatrixProduct(NamedTuple):
 
 
 def product_of(node: Node) -> MatrixProduct | None:
-    """The product that `node` is, if it is one."""
+    """`node` as a product of matrices; None if it is none."""
     if node.op.factorization is not None:
         return _factorization(node)
     if node.op.linear_in != "each" or node.op.elementwise:
@@ -117,7 +117,7 @@ def _factorization(node: Node) -> MatrixProduct:
 
 
 def _products_of_einsum(node: Node) -> int:
-    """How many products NumPy's own loops make: they are of no BLAS."""
+    """The number of products that NumPy computes in its own loops, without the BLAS."""
     labels, _ = split_subscripts(node.params["subscripts"])
     shapes = [[estimated((size,)) for size in value.type.shape] for value in node.operands]
     return work_of(labels, [tuple(shape) for shape in shapes], ())[0]

@@ -1,4 +1,4 @@
-"""Who owns which memory: in-place statements, and results that must be copied.
+"""Buffer ownership: statements that run in place, and results that must be copied.
 
 A body owns what it allocates: never its inputs (arguments, residuals, cotangents), never
 constants. Values that may share memory (`Op.view_of`) form one storage; a storage may be
@@ -14,7 +14,7 @@ from tracejit.ops.complex import sign
 from tracejit.support.cost_model import costs
 
 APART = sign
-"""What takes NumPy eight times as long over what it reads: compilers make branches of the loop."""
+"""Operations that take NumPy eight times as long in place: compilers make branches of the loop."""
 
 
 class Storages:
@@ -40,7 +40,7 @@ class Storages:
         self._root[value] = self.root(operand)
 
     def is_ours(self, value: Value) -> bool:
-        """Tell if the body allocated the memory of `value`."""
+        """Return whether the body allocated the memory of `value`."""
         root = self.root(value)
         return root not in self._foreign and not isinstance(root, Constant)
 
@@ -83,8 +83,7 @@ def overwritten_operands(
 
 
 def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bool:
-    """Tell if `value` takes all of the memory of `root`, in whatever shape, as what is overwritten
-    does."""
+    """Return whether `value` covers all of the memory of `root`, in whatever shape."""
     while value is not root and value.node not in overwrites:
         assert value.node is not None
         if value.node.op.elements != "reshaped":
@@ -94,7 +93,7 @@ def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bo
 
 
 def _may_overwrite(node: Node) -> bool:
-    """Tell if a statement writes into a buffer where there is one: not for small arrays."""
+    """Return whether a statement should reuse a buffer: not for small arrays."""
     if not node.op.inplace or len(node.results) != 1 or node.op is APART:
         return False
     type = node.results[0].type
@@ -119,7 +118,7 @@ def shared_results(storages: Storages, results: Sequence[Value], kept: Sequence[
 
 
 def _is_strided_view(value: Value) -> bool:
-    """Tell if `value` shows only a part of its storage, or in another order."""
+    """Return whether `value` shows only a part of its storage, or in another order."""
     while value.node is not None and value.node.op.view_of is not None:
         if value.node.op.elements != "reshaped":
             return True

@@ -1,11 +1,11 @@
-"""Which nodes are written inside the expression that uses them.
+"""Inlining: write a node inside the expression that uses it.
 
 A value is inlined when exactly one statement uses it, once, and it is small or only a view: below
-inline_elements an expression costs what statements in place cost, and reads better. A larger one is
-inlined in the statement that follows, where no buffer is updated in place on the way. What the user
-named keeps its line, and so does what is read of an array that is updated before the statement, an
-array that is updated itself, and one in another shape that is updated in that shape. Views of a
-named value may be repeated: `w.T` twice is two cheap views.
+inline_elements an expression costs the same as statements in place, and reads better. A larger one
+is inlined in the statement that follows, where no buffer is updated in place in between. Four kinds
+keep a line of their own: values that the user named, values read from an array that is updated
+before the statement, arrays that are updated, and arrays that are updated in another shape. Views
+of a named value may be repeated: `w.T` twice is two cheap views.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
 
 
 def _is_updated(node: Node, user: Node) -> bool:
-    """Tell if `node` makes an array of its own that `user` may update in place."""
+    """Return whether `node` makes an array of its own that `user` may update in place."""
     return node.op.view_of is None and user.operands[0] is node.results[0]
 
 
@@ -96,8 +96,8 @@ def _misses_update(
     places: Mapping[Node, int],
     updates: Mapping[Value, Sequence[int]],
 ) -> bool:
-    """Tell if what `node` reads is updated before `user`, so that the update could not be in place
-    if `node` were written there."""
+    """Return whether an operand of `node` is updated before `user`, so that the update could not be
+    in place if `node` were written there."""
     if node.results[0].type.form == "array" and node.op.view_of is not None:
         return False
     here, there = places[node], places[user]
@@ -124,12 +124,12 @@ def _is_view_of_name(node: Node, inlined: set[Node]) -> bool:
 
 
 def _ends_line(node: Node, user: Node) -> bool:
-    """Tell if a reduction to a small result is used in the same statement of the user's."""
+    """Return whether a reduction to a small result is used in the same statement of the user's."""
     is_small = node.results[0].type.estimated_size < costs().inline_elements
     return is_small and node.where == user.where
 
 
 def _is_small(node: Node) -> bool:
-    """Tell if no array of inline_elements or more is made or read."""
+    """Return whether `node` neither makes nor reads an array of inline_elements or more."""
     arrays = [v for v in (*node.operands, *node.results) if not isinstance(v, Constant)]
     return max([value.type.estimated_size for value in arrays], default=0) < costs().inline_elements

@@ -1,4 +1,4 @@
-"""Where each value is read for the last time."""
+"""Liveness: the last statement that reads each value."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ class Plan(NamedTuple):
     is the number of the last statement that reads a value (len(statements) for what is returned),
     `readers` how often it is read. `overwrites` maps a statement's node to the operand whose
     buffer its result takes over; `copies` holds the positions in `results` that are copied.
-    `kept` is returned besides the results and never copied: residuals. `storages` say which values
-    share memory, statements in place included. Where ways part as `branches` say, each ends in a
-    statement that returns: `leaves` holds the positions of what such a one copies.
+    `kept` are the residuals: returned besides the results and never copied. `storages` say which
+    values share memory, statements in place included. With several traces, as in `branches`, each
+    ends in a statement that returns: `leaves` holds the positions of the results that it copies.
     """
 
     inputs: list[Value]
@@ -57,7 +57,7 @@ def plan_body(
     """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
 
     The body owns none of its inputs. A result shares no memory with an input, another result or
-    what is kept. With `in_place` False no statement overwrites a buffer: every array has the memory
+    a residual. With `in_place` False no statement overwrites a buffer: every array has the memory
     layout that NumPy gives it, which later sums may show in the last bit.
     """
     returned = [*results, *kept]
@@ -99,8 +99,8 @@ def plan_body(
 
 
 def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[Node]:
-    """`nodes`, of which those that nothing reads ensure that they are computed: without a name of
-    the user's still by the operation for it, at their place."""
+    """`nodes` with an operation after each node that nothing reads but that must be computed,
+    because it may raise an error; one that has the user's name needs none."""
     reads = Counter([*(value for node in nodes for value in node.operands), *returned])
     idle: set[Node] = set()
     ensured: dict[Node, Node] = {}
@@ -122,41 +122,41 @@ def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[No
 
 
 def _only_shows(node: Node) -> bool:
-    """Tell if a node is a view, and nothing that may raise an error."""
+    """Return whether a node is a view, and cannot raise an error."""
     return node.op.view_of is not None and not may_raise(node)
 
 
-def plan_tile(sweep: TileLoop) -> tuple[Plan, dict[Value, Value]]:
-    """Plan what a sweep does for one tile, and the buffers that are filled at its end, each with
-    what it is filled with.
+def plan_tile(loop: TileLoop) -> tuple[Plan, dict[Value, Value]]:
+    """Plan the body of a tile loop for one tile; also the buffers that are filled at its end, each
+    with its value.
 
-    The inputs are those of the sweep; after the sliced ones a buffer for each value it stores: rows
-    of an array, in which that is computed where it can be. Not so in what may be a column of one:
-    np.isnan and others, and np.negative of every eighth number, write wrong elements there (NumPy
-    up to 2.5).
+    The inputs are those of the loop; after the sliced ones comes a buffer for each value that it
+    stores: rows of an array, into which the value is computed where possible. It is not computed
+    into a buffer that may be a column: there np.isnan and others, and np.negative of every eighth
+    number, write wrong elements (NumPy up to 2.5).
     """
-    buffers = {value: Value(value.type) for value in sweep.stored}
+    buffers = {value: Value(value.type) for value in loop.stored}
     for value, buffer in buffers.items():
         buffer.base = buffer.name = value.base or value.name
-    sliced, whole = split(sweep.inputs, sweep.sliced)
+    sliced, whole = split(loop.inputs, loop.sliced)
     inputs = [*sliced, *buffers.values(), *whole]
-    plan = plan_body(inputs, sweep.nodes, [*sweep.stored, *sweep.totals])
+    plan = plan_body(inputs, loop.nodes, [*loop.stored, *loop.totals])
     plan.last_use.update(dict.fromkeys(buffers.values(), len(plan.statements)))
     late = dict(buffers)
-    for (value, buffer), axis in zip(buffers.items(), sweep.axes[sweep.sliced :], strict=True):
-        made = None if sweep.may_be_one and axis else _made_in_buffer(plan, value)
+    for (value, buffer), axis in zip(buffers.items(), loop.axes[loop.sliced :], strict=True):
+        made = None if loop.may_be_one and axis else _made_in_buffer(plan, value)
         if made is not None and made.node is not None:
             plan.overwrites[made.node] = buffer
             plan.storages.take_over(made, buffer)
             plan.readers[buffer] = 1
             del late[value]
     late = {buffer: value for value, buffer in late.items()}
-    return plan._replace(results=list(sweep.totals), copies=set()), late
+    return plan._replace(results=list(loop.totals), copies=set()), late
 
 
 def _made_in_buffer(plan: Plan, value: Value) -> Value | None:
-    """What is computed in the buffer of `value`, which is stored: that of which it shows all, or it
-    itself in place of what it overwrites."""
+    """The value that is computed in the buffer of the stored `value`: its base, of which it shows
+    all, or itself, instead of what it overwrites."""
     root = plan.storages.root(value)
     for made in (root, value):
         node = made.node

@@ -1,10 +1,10 @@
-"""Tile axes: along which axis values are gone through by tiles, and what operations do to it.
+"""Tile axes: the axis along which each value is tiled, and the effect of operations on that axis.
 
-Values with an axis of so many rows are cut along that axis, the first where there are several.
-An operation computes *rows* from rows where nothing but the same rows of its operands goes into
-them: elementwise operations, reductions over other axes, products with a matrix that is the same
-for all rows. What combines all rows is a *total* where it is made of parts: sums, extremes, the
-product of two matrices along the cut.
+A value with an axis of the tiled size is tiled along it, along the first if there are several. An
+operation computes *rows* where each row of its result depends only on the same rows of its
+operands: elementwise operations, reductions over other axes, products with a matrix that is the
+same for all rows. It computes a *total* where it combines all rows and can do so in parts: sums,
+extremes, the product of two matrices along the tiled axis.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from tracejit.support.cost_model import costs
 
 
 class Tiled(NamedTuple):
-    """A node that computes rows, or else a total; `operands` are those that are cut for it."""
+    """The tiled form of a node: it computes rows, or else a total; `operands` are those that are
+    tiled for it."""
 
     makes_rows: bool
     operands: frozenset[Value]
 
 
 class TileAxes:
-    """The cuts of a body along axes of `rows` rows."""
+    """The tiling of the nodes of a body along axes of `rows` rows."""
 
     def __init__(self, rows: Any) -> None:
-        """Free dimensions are told from each other by their keys."""
+        """Free dimensions are compared by their keys."""
         self._rows, self._count = key_of(rows), max(estimated((rows,)), 1)
 
     def axis(self, value: Value) -> int | None:
-        """The axis along which a value is cut, counted from the end."""
+        """The axis along which a value is tiled, counted from the end; None if it is not."""
         type = value.type
         if type.form != "array":
             return None
@@ -49,7 +50,7 @@ class TileAxes:
         return None
 
     def of(self, node: Node) -> Tiled | None:
-        """What a node makes of rows, if it can go through them in parts."""
+        """The tiled form of a node; None if it cannot run tile by tile."""
         if node.region or node.op.effect or len(node.results) != 1:
             return None
         if node.op.elementwise:
@@ -65,21 +66,21 @@ class TileAxes:
         """The rows that a node makes along `axis` of rows along `axes` of its operands."""
         if axis is None or self.axis(node.results[0]) != axis:
             return None
-        return self._cut(True, node, axes)
+        return self._tiled(True, node, axes)
 
-    def _cut(self, makes_rows: bool, node: Node, axes: Sequence[int | None]) -> Tiled | None:
-        """The cut of operands that have rows along these `axes`; others must be the same for all
-        rows."""
-        cut: set[Value] = set()
+    def _tiled(self, makes_rows: bool, node: Node, axes: Sequence[int | None]) -> Tiled | None:
+        """The tiled form of a node whose operands have rows along these `axes`; other operands must
+        be the same for all rows."""
+        tiled: set[Value] = set()
         whole: set[Value] = set()
         for value, axis in zip(node.operands, axes, strict=True):
             if axis is not None and self.axis(value) == axis:
-                cut.add(value)
+                tiled.add(value)
             elif axis is not None and self._is_long(value, axis):
                 return None
             else:
                 whole.add(value)
-        return Tiled(makes_rows, frozenset(cut)) if cut and cut.isdisjoint(whole) else None
+        return Tiled(makes_rows, frozenset(tiled)) if tiled and tiled.isdisjoint(whole) else None
 
     def _is_long(self, value: Value, axis: int) -> bool:
         shape = value.type.shape
@@ -94,7 +95,7 @@ class TileAxes:
         if place in axes:
             # A product of parts may overflow where that of all elements does not.
             may_be_parts = node.op.reduces != "multiply" and node.results[0].type.is_inexact
-            return self._cut(False, node, [axis]) if may_be_parts else None
+            return self._tiled(False, node, [axis]) if may_be_parts else None
         after = 0 if node.params.get("keepdims") else sum(other > place for other in axes)
         return self._rows_of(node, axis + after, [axis])
 
@@ -126,7 +127,7 @@ class TileAxes:
         return self._moved(node, [axis for axis in range(ndim) if axis not in gone])
 
     def _gathered(self, node: Node) -> Tiled | None:
-        """Rows that are taken of what is the same for all, by a number for each."""
+        """Rows gathered from an array that is the same for all, by a number for each row."""
         if node.params["index"] != ("{1}",) or node.operands[1].type.ndim != 1:
             return None
         return self._rows_of(node, -node.results[0].type.ndim, [None, -1])
@@ -169,7 +170,7 @@ class TileAxes:
         if not self._is_small(node):
             return None
         if first == -1 and second == -2:
-            return self._cut(False, node, [-1, -2])
+            return self._tiled(False, node, [-1, -2])
         if axis == -2:
             return None if second == -2 else self._rows_of(node, axis, [-2, None])
         if axis == -1:
@@ -181,7 +182,7 @@ class TileAxes:
         if not self._is_small(node):
             return None
         if first == -1 and second == -1:
-            return self._cut(False, node, [-1, -1])
+            return self._tiled(False, node, [-1, -1])
         axis = self.axis(node.results[0])
         return None if axis is None else self._rows_of(node, axis, [axis - 1, None])
 
@@ -190,11 +191,11 @@ class TileAxes:
         if not self._is_small(node):
             return None
         if first == -1 and second == -2:
-            return self._cut(False, node, [-1, -2])
+            return self._tiled(False, node, [-1, -2])
         return self._rows_of(node, -1, [None, -1])
 
     def _is_small(self, node: Node) -> bool:
-        """Tell if a product takes little for each element that it reads and makes."""
+        """Return whether a product takes few operations for each element that it reads or makes."""
         product = product_of(node)
         if product is None or any(value.type.dtype.kind != "f" for value in node.operands):
             return False
@@ -214,18 +215,18 @@ class TileAxes:
     def _vectors(self, node: Node) -> Tiled | None:
         """The products of vectors along the last axis of both."""
         if all(self.axis(value) == -1 for value in node.operands):
-            return self._cut(False, node, [-1, -1])
+            return self._tiled(False, node, [-1, -1])
         axis = self.axis(node.results[0])
         return None if axis is None else self._rows_of(node, axis, [axis - 1] * 2)
 
     def _all_products(self, node: Node) -> Tiled | None:
         if any(self.axis(value) != -value.type.ndim for value in node.operands):
             return None
-        return self._cut(False, node, [-value.type.ndim for value in node.operands])
+        return self._tiled(False, node, [-value.type.ndim for value in node.operands])
 
 
 def is_computed(value: Value) -> bool:
-    """Tell if a value, or what it is a view of, is made by a computation."""
+    """Return whether a value, or the value that it is a view of, is the result of a node."""
     while value.node is not None and value.node.op.view_of is not None:
         value = value.node.operands[value.node.op.view_of]
     return value.node is not None
@@ -236,15 +237,15 @@ def ufunc_of(total: Node) -> str:
     return total.op.reduces or "add"
 
 
-CutRule = Callable[[TileAxes, Node], Tiled | None]
-PRODUCTS: dict[str, CutRule] = {
+TileRule = Callable[[TileAxes, Node], Tiled | None]
+PRODUCTS: dict[str, TileRule] = {
     "matrices": TileAxes._matrices,
     "matrix_vector": TileAxes._matrix_vector,
     "vector_matrix": TileAxes._vector_matrix,
     "vectors": TileAxes._vectors,
     "outer": TileAxes._outer,
 }
-RULES: dict[Op, CutRule] = {
+RULES: dict[Op, TileRule] = {
     transpose: TileAxes._transposed,
     expand_dims: TileAxes._expanded,
     squeeze: TileAxes._squeezed,
@@ -256,10 +257,11 @@ RULES: dict[Op, CutRule] = {
 }
 
 
-def _rule_of(op: Op) -> CutRule | None:
-    """How an operation that is not elementwise treats rows."""
+def _rule_of(op: Op) -> TileRule | None:
+    """The tiling rule of an operation that is not elementwise; None if it has none."""
     if op.product is not None:
         return PRODUCTS[op.product]
     if op.reduces is not None:
         return TileAxes._reduction
-    return TileAxes._in_place if op.elements == "same" else RULES.get(op)
+    is_in_place = op.elements == "same" and op.order != "F"
+    return TileAxes._in_place if is_in_place else RULES.get(op)

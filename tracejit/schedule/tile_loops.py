@@ -1,7 +1,7 @@
-"""Sweeps: what a kernel does for some rows of its arrays, and the node that does it for all.
+"""Tile loops: the body that runs for the rows of one tile, and the node that runs it for all.
 
-The body of a sweep is a graph of its own over the rows of one tile. Sweeps that do the same for
-other arrays, as the steps of a loop, have the same form and share one function.
+The body is a list of nodes of its own over the rows of one tile. Loops that do the same to other
+arrays, such as the iterations of a Python loop, have the same form and share one function.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ SUM_OF_ROWS = Op(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TileLoop:
-    """What the function `name` does for each tile.
+    """A loop over tiles, whose body is the function `name`.
 
-    `inputs` stand for the operands of the TILES node, the first `sliced` of which are cut to the
+    `inputs` stand for the operands of the TILES node, the first `sliced` of which are sliced to the
     rows of the tile. `nodes` compute from them `stored`, rows of the first results of the TILES
-    node, and `totals`, parts of the others, to be combined by `ufuncs`. What is stored is the whole
-    of a result, or the part of it at an index in `places`, zeros around it. The sliced inputs, and
-    then what is stored, have their rows along the axes in `axes`. A tile `may_be_one` row of
-    several.
+    node, and `totals`, parts of the others, to be combined by `ufuncs`. A stored value is all of a
+    result, or the part of it at an index in `places`, with zeros around it. The sliced inputs, and
+    then the stored values, have their rows along the axes in `axes`. With `may_be_one`, a tile may
+    be a single row although there are several.
     """
 
     name: str
@@ -61,8 +61,8 @@ class TileLoop:
     may_be_one: bool
 
     def form(self) -> Hashable:
-        """What sweeps have in common that one function serves: the same statements for the same
-        lines of the user's, whatever the names."""
+        """The key under which loops share one function: the same statements for the same lines of
+        the user's, whatever the names."""
         numbers = {value: number for number, value in enumerate(self.inputs)}
         statements = []
         for node in self.nodes:
@@ -83,25 +83,25 @@ def _data_of(constant: Value) -> Hashable:
     return constant.type, np.asarray(constant.data).tobytes()
 
 
-def _no_types(*types: ArrayType, sweep: TileLoop) -> tuple[ArrayType, ...]:
-    raise AssertionError("a sweep is made of nodes that have their types")
+def _no_types(*types: ArrayType, loop: TileLoop) -> tuple[ArrayType, ...]:
+    raise AssertionError("a tile loop is made of nodes that have their types")
 
 
-TILES = Op(name="tiles", infer=_no_types, statements=lambda types, sweep: ())
-"""A sweep: what it stores, and its totals."""
+TILES = Op(name="tiles", infer=_no_types, statements=lambda types, loop: ())
+"""A tile loop: its results are the stored arrays, then the totals."""
 
 
 class TileLoopBody:
-    """The `nodes` of a sweep as they are for one tile; `rows` and `whole` map what they read and
-    make."""
+    """The body of a tile loop under construction: its `nodes`, for one tile; `rows` and `whole` map
+    the values of the graph to those of the tile."""
 
     def __init__(
-        self, graph: Graph, cuts: TileAxes, step: int, unit: int, may_be_one: bool = False
+        self, graph: Graph, tile_axes: TileAxes, step: int, unit: int, may_be_one: bool = False
     ) -> None:
-        """Of tiles of `step` rows, a multiple of `unit`, where one `may_be_one` row of several;
-        `graph` makes their constants."""
+        """Begin the body for tiles of `step` rows, a multiple of `unit`; `graph` makes its
+        constants. With `may_be_one`, a tile may be a single row although there are several."""
         self._graph = graph
-        self.cuts = cuts
+        self.tile_axes = tile_axes
         self.rows: dict[Value, Value] = {}
         self.whole: dict[Value, Value] = {}
         self.nodes: list[Node] = []
@@ -109,7 +109,7 @@ class TileLoopBody:
 
     def row_input(self, value: Value) -> Value:
         """The rows of a tile of `value`."""
-        shape, axis = list(value.type.shape), self.cuts.axis(value)
+        shape, axis = list(value.type.shape), self.tile_axes.axis(value)
         assert axis is not None
         shape[axis] = self._step
         made = _named_like(value, Value(ArrayType(tuple(shape), value.type.dtype)))
@@ -121,11 +121,11 @@ class TileLoopBody:
         self.whole[value] = made = _named_like(value, Value(value.type))
         return made
 
-    def add(self, node: Node, cut: Tiled) -> None:
-        """Do for one tile what `node` does."""
-        ones = ones_of(node, cut)
+    def add(self, node: Node, tiled: Tiled) -> None:
+        """Add the operation of `node` on one tile."""
+        ones = ones_of(node, tiled)
         operands = tuple(
-            self.rows[value] if value in cut.operands else self.whole.get(value, value)
+            self.rows[value] if value in tiled.operands else self.whole.get(value, value)
             for value in node.operands
             if value is not ones
         )
@@ -137,10 +137,10 @@ class TileLoopBody:
             params = {"rows": self._in_units(node)}
         elif op in MATMULS and self._may_be_one:
             op = MATMULS[op]  # dot scales by what has one element
-        if op is reductions.sum and not cut.makes_rows and _are_short(operands[0].type, params):
+        if op is reductions.sum and not tiled.makes_rows and _are_short(operands[0].type, params):
             op, params = SUM_OF_ROWS, {}
             operands = (self._ones(self._step, operands[0].type), *operands)
-        if op is vecdot and cut.makes_rows:
+        if op is vecdot and tiled.makes_rows:
             op, operands = self._products_of_rows(node, operands)
         made = self._applied(op, operands, params, node)
         for old, new in zip(node.results, made.results, strict=True):
@@ -174,7 +174,7 @@ class TileLoopBody:
         return made
 
     def _ones(self, count: int, type: ArrayType) -> Value:
-        """So many ones."""
+        """A constant vector of `count` ones."""
         return self._graph.constant(np.ones(count, type.dtype))
 
     def _in_units(self, node: Node) -> tuple[int, int] | None:
@@ -184,22 +184,22 @@ class TileLoopBody:
 
 
 def _are_short(type: ArrayType, params: Mapping[str, Any]) -> bool:
-    """Tell if the sum of short rows is wanted: NumPy adds them up one by one."""
+    """Return whether this is a sum over many short rows, which NumPy adds up one by one."""
     is_plain = params == {"axis": (0,)} and type.ndim == 2 and type.dtype.kind == "f"
     return is_plain and type.estimated_size <= costs().summed_tile_row * estimated(type.shape[:1])
 
 
-def ones_of(node: Node, cut: Tiled) -> Value | None:
-    """The vector of ones by which a total is a product, where it is written as a sum in a tile: the
-    last has fewer rows."""
-    if cut.makes_rows or node.op.product not in SUMMING:
+def ones_of(node: Node, tiled: Tiled) -> Value | None:
+    """The vector of ones in a total that is a product with ones. A tile writes it as a sum, because
+    the last tile has fewer rows."""
+    if tiled.makes_rows or node.op.product not in SUMMING:
         return None
     found = [value for value in node.operands if is_ones(value) and value.type.ndim == 1]
     return found[0] if found else None
 
 
 def is_ones(value: Value) -> bool:
-    """Tell if a value is an array of nothing but ones."""
+    """Return whether a value is an array of ones."""
     return isinstance(value, Constant) and bool(np.all(value.data == 1.0))
 
 

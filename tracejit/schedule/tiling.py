@@ -1,15 +1,15 @@
-"""Tiles: chains of operations on large arrays, run over a few rows after the other.
+"""Tiling: run chains of operations on large arrays tile by tile, so that they stay in the cache.
 
-What goes row by row - elementwise operations, reductions within a row, products with a small matrix
-that all rows share (`cuts.py`) - reads and writes nothing but its own rows, so a chain of it may
-finish some rows before it begins others: what passes between its operations stays in the cache.
-Sums over all rows are added tile by tile. A *sweep* is such a chain with everything that is ready
-when it begins; what needs a sum over all rows waits for the next sweep. Where only sums lie between
-forward and backward they are one sweep. Rows lie along the axis that lets most be done in one.
+Elementwise operations, reductions within a row and products with a small matrix that all rows share
+(`tile_axes.py`) read and write only their own rows. So a chain of them may finish some rows before
+it begins others, and intermediate values stay in the cache. Sums over all rows are added tile by
+tile. A *tile loop* is such a chain of everything that is ready when it begins; an operation that
+needs a sum over all rows waits for the next loop. Where only sums lie between forward and backward,
+both are one loop. The tiled axis is the one with most work in one loop.
 
-The size of a tile is fixed: tile_bytes of all that is there at once, but no less of an array than
-least_tile_bytes, and so that no single row is left for the last. So the order of every sum is,
-whoever runs the tiles.
+The size of a tile is fixed: tile_bytes for all arrays that are live at once, but at least
+least_tile_bytes of one array, and such that the last tile is not a single row. So the order of
+every sum is fixed too, whatever thread runs the tiles.
 """
 
 from __future__ import annotations
@@ -35,45 +35,45 @@ from tracejit.support.cost_model import costs
 
 
 class Tiling:
-    """The sweeps of one module; none where it is not `enabled`."""
+    """The tile loops of one module; none where it is not `enabled`."""
 
     def __init__(self, enabled: bool = True) -> None:
-        """No sweeps yet."""
-        self._sweeps: dict[Hashable, TileLoop] = {}
+        """Begin without loops."""
+        self._loops: dict[Hashable, TileLoop] = {}
         self._nodes: dict[Node, None] = {}
         self._in_tiles: set[Node] = set()
         self._graph = Graph("constants")
         self._enabled = enabled
 
     @property
-    def sweeps(self) -> list[TileLoop]:
-        """Every sweep once."""
-        return list(self._sweeps.values())
+    def loops(self) -> list[TileLoop]:
+        """The distinct tile loops."""
+        return list(self._loops.values())
 
     @property
     def is_for_one_blas_thread(self) -> bool:
-        """Tell if the functions of the module are better off with one thread of the BLAS."""
+        """Return whether the functions of the module are faster with one thread of the BLAS."""
         return self._enabled and is_for_one_blas_thread(self._nodes, self._in_tiles)
 
     def of(
         self, nodes: Sequence[Node], results: Sequence[Value] = (), branches: Branches = STRAIGHT
     ) -> list[Node]:
-        """The `nodes` of a body with chains on large arrays replaced by sweeps; `results` are what
-        it returns besides what LEAVE does."""
+        """The `nodes` of a body with chains on large arrays replaced by tile loops; `results` are
+        the values it returns besides those of LEAVE nodes."""
         self._nodes.update(dict.fromkeys(nodes))
         lengths = _lengths(nodes) if self._enabled and not branches.decisions else []
         if not lengths:
             return list(nodes)
         all_found = [_TileLoops(nodes, results, rows, self._graph) for rows in lengths]
         found = max(all_found, key=_TileLoops.heaviest)
-        replaced = found.replaced(self._sweeps)
+        replaced = found.replaced(self._loops)
         self._in_tiles.update(set(nodes).difference(replaced))
         return replaced
 
 
 def _lengths(nodes: Iterable[Node]) -> list[Any]:
-    """The numbers of rows of what is computed elementwise in large arrays: of the axes along which
-    a tile can be a part of one, in runs that are long enough; of the first where there is none."""
+    """The candidate sizes of the tiled axis: of the axes of large elementwise results along which a
+    tile has long enough contiguous runs; of the first axes where there is none."""
     model = costs()
     first: dict[Any, Any] = {}
     long: dict[Any, Any] = {}
@@ -92,7 +92,7 @@ def _lengths(nodes: Iterable[Node]) -> list[Any]:
 
 
 class _TileLoops:
-    """The sweeps of one body over arrays of `rows` rows; `graph` makes their constants."""
+    """The tile loops of one body over arrays of `rows` rows; `graph` makes their constants."""
 
     def __init__(
         self, nodes: Sequence[Node], results: Sequence[Value], rows: Any, graph: Graph
@@ -100,26 +100,26 @@ class _TileLoops:
         self.graph = graph
         self.nodes = list(nodes)
         self.rows = rows
-        self.cuts = TileAxes(rows)
+        self.tile_axes = TileAxes(rows)
         self.returned = set(results)
         self.readers: dict[Value, list[Node]] = defaultdict(list)
         for node in nodes:
             for value in node.operands:
                 self.readers[value].append(node)
-        self.cut: dict[Node, Tiled] = {
-            node: found for node in nodes if (found := self.cuts.of(node)) is not None
+        self.tiled: dict[Node, Tiled] = {
+            node: found for node in nodes if (found := self.tile_axes.of(node)) is not None
         }
         self.levels = self._earliest()
         self._postpone()
 
-    def _cuts(self, value: Value, reader: Node) -> bool:
-        """Tell if a reader cuts a value."""
-        return reader in self.cut and value in self.cut[reader].operands
+    def _tiles_operand(self, value: Value, reader: Node) -> bool:
+        """Return whether a reader takes `value` tile by tile."""
+        return reader in self.tiled and value in self.tiled[reader].operands
 
     def _makes_rows(self, node: Node) -> bool:
-        return node in self.cut and self.cut[node].makes_rows
+        return node in self.tiled and self.tiled[node].makes_rows
 
-    # When: the number of the sweep before which a node runs, or in which it does
+    # The level of a node: the number of the tile loop before which it runs, or in which it does
 
     def _earliest(self) -> dict[Node, int]:
         levels: dict[Node, int] = {}
@@ -127,7 +127,10 @@ class _TileLoops:
         for node in self.nodes:
             if node.region != region:  # what is computed again there is not computed any earlier
                 region, least = node.region, latest + 1
-            ready = [self._ready(value, levels, self._cuts(value, node)) for value in node.operands]
+            ready = [
+                self._ready(value, levels, self._tiles_operand(value, node))
+                for value in node.operands
+            ]
             level = max([least, *ready])
             if node.op.effect or node.op is LEAVE:
                 level = effects = max(level, effects)
@@ -135,17 +138,16 @@ class _TileLoops:
             latest = max(latest, level)
         return levels
 
-    def _ready(self, value: Value, levels: dict[Node, int], cut: bool) -> int:
-        """From which level on `value` can be read, as rows within its sweep if `cut`."""
+    def _ready(self, value: Value, levels: dict[Node, int], tiled: bool) -> int:
+        """The first level at which `value` can be read, as rows within its loop if `tiled`."""
         if value.node is None or value.node not in levels:
             return 0
-        if value.node not in self.cut or (self._makes_rows(value.node) and cut):
+        if value.node not in self.tiled or (self._makes_rows(value.node) and tiled):
             return levels[value.node]
         return levels[value.node] + 1
 
     def _postpone(self) -> None:
-        """Let rows be computed in the sweep that reads them, where what they are made of is there
-        anyway."""
+        """Postpone rows to the loop that reads them, where their operands are stored anyway."""
         for node in reversed(self.nodes):
             if not self._makes_rows(node) or node.results[0] in self.returned:
                 continue
@@ -154,45 +156,45 @@ class _TileLoops:
             ]
             level = min(latest, default=self.levels[node])
             if level > self.levels[node] and all(
-                self._is_stored(value, node, level) for value in self.cut[node].operands
+                self._is_stored(value, node, level) for value in self.tiled[node].operands
             ):
                 self.levels[node] = level
 
     def _wanted(self, value: Value, reader: Node) -> int:
-        """The last sweep that may compute `value` for `reader`."""
-        return self.levels[reader] - (not self._cuts(value, reader))
+        """The last tile loop that may compute `value` for `reader`."""
+        return self.levels[reader] - (not self._tiles_operand(value, reader))
 
     def _is_stored(self, value: Value, reader: Node, level: int) -> bool:
-        """Tell if `value` is an array that is there in sweep `level` without `reader`."""
-        if value.node is None or value.node not in self.cut:
+        """Return whether `value` is a stored array in loop `level` even without `reader`."""
+        if value.node is None or value.node not in self.tiled:
             return True
         others = [one for one in self.readers[value] if one is not reader]
         return value in self.returned or any(
-            self.levels[one] >= level or one not in self.cut for one in others
+            self.levels[one] >= level or one not in self.tiled for one in others
         )
 
     # What is replaced
 
     def heaviest(self) -> float:
-        """The work of the sweep in which most is done."""
+        """The work of the loop with most work."""
         work: dict[int, float] = defaultdict(float)
-        for node in self.cut:
+        for node in self.tiled:
             work[self.levels[node]] += cost_of(node, self._widest(node))
         return max(work.values(), default=0.0)
 
-    def replaced(self, sweeps: dict[Hashable, TileLoop]) -> list[Node]:
-        """The nodes, a TILES node for each sweep that pays, which joins `sweeps` by its form."""
-        swept: dict[int, list[Node]] = defaultdict(list)
+    def replaced(self, loops: dict[Hashable, TileLoop]) -> list[Node]:
+        """The nodes with a TILES node for each loop that pays; those of one form share one."""
+        looped: dict[int, list[Node]] = defaultdict(list)
         for node in self.nodes:
-            if node in self.cut:
-                swept[self.levels[node]].append(node)
+            if node in self.tiled:
+                looped[self.levels[node]].append(node)
         taken: dict[Node, Node] = {}
-        for _, chain in sorted(swept.items()):
+        for _, chain in sorted(looped.items()):
             if self._pays(chain):
                 views = self._views_left(chain)
-                tiles = self._tiles(chain, views, f"tile_{len(sweeps) + 1}")
-                sweep = tiles.params["sweep"]
-                tiles.params["sweep"] = sweeps.setdefault(sweep.form(), sweep)
+                tiles = self._tiles(chain, views, f"tile_{len(loops) + 1}")
+                loop = tiles.params["loop"]
+                tiles.params["loop"] = loops.setdefault(loop.form(), loop)
                 placings = [value.node for value in tiles.results if value.node is not None]
                 taken.update(dict.fromkeys([*chain, *placings], tiles))
                 for node in views:
@@ -211,12 +213,12 @@ class _TileLoops:
         return self._widest_value(node).type
 
     def _widest_value(self, node: Node) -> Value:
-        cut = self.cut[node]
-        made = node.results if cut.makes_rows else ()
-        return max((*cut.operands, *made), key=attrgetter("type.estimated_bytes"))
+        tiled = self.tiled[node]
+        made = node.results if tiled.makes_rows else ()
+        return max((*tiled.operands, *made), key=attrgetter("type.estimated_bytes"))
 
     def _views_left(self, chain: Sequence[Node]) -> set[Node]:
-        """The views of `chain` that are wanted of all rows as well: they take nothing."""
+        """The views of `chain` that are also read outside, for all rows: they cost nothing."""
         inside = set(chain)
         for node in reversed(chain):
             if node.op.view_of is not None and self._is_read_outside(node.results[0], inside):
@@ -236,30 +238,30 @@ class _TileLoops:
             and self._is_read_outside(node.results[0], inside)
         ]
         placings = [self._placing(value) for value in stored]
-        cut: dict[Value, None] = {}
+        tiled: dict[Value, None] = {}
         whole: dict[Value, None] = {}
         for node in chain:
-            rows = self.cut[node].operands
+            rows = self.tiled[node].operands
             for value in node.operands:
                 if value in rows:
-                    if value not in made and value is not ones_of(node, self.cut[node]):
-                        cut[value] = None
+                    if value not in made and value is not ones_of(node, self.tiled[node]):
+                        tiled[value] = None
                 elif value not in rows and not isinstance(value, Constant):
                     whole[value] = None
         step, unit = self._step(chain)
         may_be_one = self._may_be_one(step)
-        body = TileLoopBody(self.graph, self.cuts, step, unit, may_be_one)
-        inputs = [body.row_input(value) for value in cut]
+        body = TileLoopBody(self.graph, self.tile_axes, step, unit, may_be_one)
+        inputs = [body.row_input(value) for value in tiled]
         inputs += [body.whole_input(value) for value in whole]
         for node in chain:
-            body.add(node, self.cut[node])
-        sweep = TileLoop(
+            body.add(node, self.tiled[node])
+        loop = TileLoop(
             name=name,
             rows=self.rows,
             step=step,
             inputs=inputs,
-            sliced=len(cut),
-            axes=[self._axis(value) for value in (*cut, *stored)],
+            sliced=len(tiled),
+            axes=[self._axis(value) for value in (*tiled, *stored)],
             nodes=needed_nodes(body.nodes, [body.rows[value] for value in (*stored, *totals)]),
             stored=[body.rows[value] for value in stored],
             places=[node and node.params["index"] for node in placings],
@@ -270,11 +272,11 @@ class _TileLoops:
         pairs = zip(stored, placings, strict=True)
         whole_results = [value if node is None else node.results[0] for value, node in pairs]
         results = (*whole_results, *totals)
-        return Node.of(TILES, (*cut, *whole), {"sweep": sweep}, results, None)
+        return Node.of(TILES, (*tiled, *whole), {"loop": loop}, results, None)
 
     def _step(self, chain: Sequence[Node]) -> tuple[int, int]:
-        """The rows of a tile, and of how many they are a multiple. Few tiles are an even number,
-        for two threads."""
+        """The number of rows of a tile, and the unit that it is a multiple of. Where there are few
+        tiles, their number is even, for two threads."""
         model = costs()
         widest = max(self._row_bytes(self._widest_value(node)) for node in chain)
         row = self._row_bytes_at_once(chain)
@@ -294,16 +296,16 @@ class _TileLoops:
         return step, unit
 
     def _may_be_one(self, step: int) -> bool:
-        """Tell if a tile of `step` rows, or the last, may have a single row of several."""
+        """Return whether a tile of `step` rows, or the last one, may be one row of several."""
         return type(self.rows) is not int or (self.rows > step and self.rows % step == 1 % step)
 
     def _row_bytes_at_once(self, chain: Sequence[Node]) -> int:
-        """The bytes of a row of all that is there at once, at most, while `chain` runs."""
+        """The peak of the bytes of a row of all values that are live at once in `chain`."""
         inside = set(chain)
         begin: dict[Value, int] = {}
         end: dict[Value, int] = {}
         for number, node in enumerate(chain):
-            rows = [value for value in node.operands if self._cuts(value, node)]
+            rows = [value for value in node.operands if self._tiles_operand(value, node)]
             for value in (*rows, *node.results) if self._makes_rows(node) else rows:
                 begin.setdefault(value, number)
                 is_stored = value.node in inside and self._is_read_outside(value, inside)
@@ -315,7 +317,7 @@ class _TileLoops:
         return max(accumulate(changes))
 
     def _axis(self, value: Value) -> int:
-        axis = self.cuts.axis(value)
+        axis = self.tile_axes.axis(value)
         assert axis is not None
         return axis + value.type.ndim
 
@@ -338,13 +340,14 @@ class _TileLoops:
 
     def _is_read_outside(self, value: Value, inside: set[Node]) -> bool:
         return value in self.returned or any(
-            reader not in inside or not self._cuts(value, reader) for reader in self.readers[value]
+            reader not in inside or not self._tiles_operand(value, reader)
+            for reader in self.readers[value]
         )
 
 
 def in_order(nodes: Sequence[Node], taken: Mapping[Node, Node]) -> list[Node]:
-    """`nodes` as near to their order as may be, those that are `taken` by another replaced by it:
-    each after what it reads, effects in turn."""
+    """`nodes` in topological order, as near to their old order as possible; nodes that are `taken`
+    are replaced. Effects stay in their order."""
     places: dict[Node, int] = {}
     for number, node in enumerate(nodes):
         places.setdefault(taken.get(node, node), number)
@@ -376,7 +379,7 @@ def in_order(nodes: Sequence[Node], taken: Mapping[Node, Node]) -> list[Node]:
 
 
 def _unit(chain: Iterable[Node], step: int) -> int:
-    """Of so many rows every tile of up to `step` rows, also the last, has a multiple."""
+    """A number of rows of which every tile of up to `step` rows, also the last, has a multiple."""
     lengths = {
         node.params["rows"][1]
         for node in chain

@@ -1,4 +1,4 @@
-"""Callee: the user's Python function, what is asked of it, and how its arguments are bound."""
+"""Callee: the user's Python function under a request, and the binding of its arguments."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
-from tracejit.trace.capture.changes import compared_arrays
 from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call
 
@@ -48,14 +47,14 @@ class CacheInfo(NamedTuple):
 
 def contents_compared(entry: Entry, kernel: str) -> Iterator[str]:
     """The arrays whose contents are compared at each call, and how to save that."""
-    arrays = compared_arrays(entry.guard, labels_of(entry.call)) if entry.guard else ()
-    for array in arrays:
-        size, cost = f"{array.bytes} B", ""
-        if array.bytes >= MEGABYTE:
-            size = f"{array.bytes / MEGABYTE:.1f} MB"
-            cost = f", about {array.bytes / BYTES_IN_A_MILLISECOND:.1f} ms"
+    arrays = entry.guard.compared(labels_of(entry.call)) if entry.guard else ()
+    for name, number in arrays:
+        size, cost = f"{number} B", ""
+        if number >= MEGABYTE:
+            size = f"{number / MEGABYTE:.1f} MB"
+            cost = f", about {number / BYTES_IN_A_MILLISECOND:.1f} ms"
         yield (
-            f"At each call the contents of {array.what} ({size}) are compared with a copy{cost}. "
+            f"At each call the contents of {name} ({size}) are compared with a copy{cost}. "
             "To save that: tj.function(freeze=True), or make it read-only, .setflags(write=False), "
             "or pass it as an argument, or hold it in a tj.Variable."
         )

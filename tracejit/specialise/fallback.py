@@ -144,8 +144,6 @@ class Fallback(NamedTuple):
         effects = self.callee.findings.effects
         if CALLBACK.name in effects or self.callee.misfit(error, args, kwargs) is not None:
             return False
-        if self.callee.form is Form.RECORDED:
-            return False
         return bool(effects) or is_of_kernel(error)
 
     def _cause(self, error: BaseException) -> BaseException | None:

@@ -20,7 +20,7 @@ from tracejit.specialise.reasons import changed_by_itself
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import TracejitError, Where, fail
 from tracejit.trace import places
-from tracejit.trace.capture.changes import described
+from tracejit.trace.capture.descriptions import described
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.reads import reads_of
 from tracejit.trace.decisions import Failed

@@ -1,7 +1,7 @@
 """Reasons, in sentences, for which no kernel takes a call.
 
-The call is compared with the kernel that comes nearest: `differences` finds what is different, and
-a row of `SENTENCES` says it, with what follows from it and how to avoid it.
+The call is compared with the kernel that comes nearest: `differences` finds the guards that it
+fails, each with the sentence that says it, what follows from it and how to avoid it.
 """
 
 from __future__ import annotations
@@ -14,38 +14,19 @@ from typing import Any, NamedTuple
 from tracejit.compiler.kernel import Kernel
 from tracejit.ir.sizes import SMALLEST
 from tracejit.ir.types import ArrayType
-from tracejit.runtime.dispatch import Entry, is_same, lies_in_order
-from tracejit.runtime.identity import groups_of
+from tracejit.runtime.dispatch import Entry
 from tracejit.specialise.kernel_table import CompiledCall
 from tracejit.specialise.sentences import READS, SENTENCES
 from tracejit.specialise.trace_tree import RecordedCall
 from tracejit.support.errors import Where
-from tracejit.support.words import a, file_name
-from tracejit.trace.capture.changes import CONTENTS, Change, changes, described, told_apart
+from tracejit.support.words import file_name, joined
+from tracejit.trace.capture.descriptions import described
+from tracejit.trace.capture.guard import Difference
 from tracejit.trace.free_dimensions import Axis
-from tracejit.trace.signature import Call, Leaf, has_type
-from tracejit.trace.sparse_products import is_like_matrix
-from tracejit.trace.trees import INDEXED, LEAF, MAPPINGS, SEQUENCES, Structure
+from tracejit.trace.signature import Call, Leaf
 
 MOST_COMPARED = 32
 MOST_SAID = 3
-
-
-class Difference(NamedTuple):
-    """One thing that keeps a call from a kernel: the row of `SENTENCES` that tells it, what it is,
-    what it was for the kernel and is now, and the words of its own that the row has."""
-
-    row: str
-    what: str
-    was: str = ""
-    now: str = ""
-    detail: str = ""
-    fix: str = ""
-
-    def tell(self, part: str) -> str:
-        """A part of its sentence."""
-        text: str = getattr(SENTENCES[self.row], part)
-        return text.format(**self._asdict())
 
 
 class Reason(NamedTuple):
@@ -61,13 +42,13 @@ class Reason(NamedTuple):
         if not self.differences:
             return f"no kernel was there: {self.call}"
         said = self.differences[:MOST_SAID]
-        text = _joined([one.tell("because") for one in said])
+        text = joined([one.tell("because") for one in said])
         if len(self.differences) > MOST_SAID:
             text += f" (and {len(self.differences) - MOST_SAID} more)"
         had = [one.tell("has") for one in said if one.tell("has")]
         if self.against is None or not had:
             return text
-        return f"{text}; {number(self.against)} has {_joined(had)}"
+        return f"{text}; {number(self.against)} has {joined(had)}"
 
     def advice(self) -> str:
         """The sentences on what follows, and how to avoid it."""
@@ -89,7 +70,7 @@ def reason_for(
     """Find why no kernel fits `call`: its differences from the nearest, the newest of these; `onto`
     would fit, but for the way that the call takes through the function."""
     if onto is not None:
-        return Reason(_spelled(call), onto, (Difference("way", "what it decides"),))
+        return Reason(_spelled(call), onto, (Difference(SENTENCES["way"], "what it decides"),))
     best: tuple[list[Difference], Entry, Kernel] | None = None
     for entry, kernel, _ in reversed(made[-MOST_COMPARED:]):
         found = differences(entry, call, static)
@@ -104,31 +85,14 @@ def reason_for(
 def differences(entry: Entry, call: Call, static: Mapping[str, str]) -> list[Difference]:
     """Find what makes a call differ from those that the kernel of `entry` takes; `static` names the
     row for arguments whose numbers are never dynamic."""
-    found: list[Difference | None] = []
-    for argument, structure in call.structures.items():
-        mine = [leaf for leaf in entry.call.leaves if leaf.argument == argument]
-        other = [leaf for leaf in call.leaves if leaf.argument == argument]
-        before = entry.call.structures[argument]
-        if before == structure:
-            pairs = zip(mine, other, strict=True)
-            found += [_leaf_difference(*pair, entry, static) for pair in pairs]
-        else:
-            found.append(_structure_difference(argument, before, structure))
-    told = [one for one in found if one is not None]
-    if not told and entry.identity is not None and not entry.identity.is_of(call):
-        told.append(
-            Difference("identity", "the arguments", _same_text(entry.call), _same_text(call))
-        )
-    if not told and entry.sizes is not None and not entry.is_for(call):
-        conditions = [*entry.sizes.ranges(), *entry.sizes.conditions()]
-        told.append(Difference("sizes", "sizes", ", ".join(dict.fromkeys(conditions))))
-    return told
-
-
-def _same_text(call: Call) -> str:
-    """Which arguments of a call are one object."""
-    groups = [group for group in groups_of(call) if len(group) > 1]
-    return "; ".join(f"{_joined(group)} are one array" for group in groups) or "all are different"
+    found = entry.differences(call, words_of)
+    for number, one in enumerate(found):
+        leaf = next((leaf for leaf in call.leaves if words_of(leaf) == one.what), None)
+        if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
+            found[number] = _read(one, _readers(entry)[leaf.name])
+        elif one.row == "dynamic" and leaf is not None and leaf.argument in static:
+            found[number] = one._replace(sentence=SENTENCES[static[leaf.argument]])
+    return found
 
 
 def read_otherwise(entry: Entry) -> list[Difference]:
@@ -136,10 +100,7 @@ def read_otherwise(entry: Entry) -> list[Difference]:
     `entry` was made."""
     if entry.guard is None:
         return []
-    found = changes(entry.guard, labels_of(entry.call))
-    if not found:
-        return [Difference("unseen", "")]
-    return [Difference("contents" if one.now == CONTENTS else "captured", *one) for one in found]
+    return entry.guard.changes(labels_of(entry.call)) or [Difference(SENTENCES["unseen"], "")]
 
 
 def settled(
@@ -156,14 +117,14 @@ def settled(
         if one.row == "dynamic" and leaf is not None and leaf.name in _readers(entry):
             one = _read(one, _readers(entry)[leaf.name])
         elif one.row == "dynamic" and leaf is not None and leaf.name in entry.fixed:
-            one = one._replace(row="wanted")
+            one = one._replace(sentence=SENTENCES["wanted"])
         elif one.row == "captured":
             one = _lent(one, entry)
         found.append(one)
     if not lasting:
         found += [
-            Difference("iterator" if change.is_drawn else "changing", *change)
-            for change in changed_by_itself(newest_recording(entry))
+            one if one.row == "iterator" else one._replace(sentence=SENTENCES["changing"])
+            for one in changed_by_itself(newest_recording(entry))
         ]
     return reason._replace(differences=tuple(found))
 
@@ -174,14 +135,15 @@ def _lent(one: Difference, entry: Entry) -> Difference:
     if name in recorded.lent_readers:
         return _read(one, recorded.lent_readers[name])
     is_lent = "." in one.what and any(name == attribute for _, attribute in recorded.lent)
-    return one._replace(row="lent") if is_lent else one
+    return one._replace(sentence=SENTENCES["lent"]) if is_lent else one
 
 
 def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference:
     """A difference in shape, now that it is known which dimensions are free."""
     axes = _free_axes(leaf.type)
     if axes:
-        return one._replace(row="size", detail=_joined([f"dimension {axis}" for axis in axes]))
+        detail = joined([f"dimension {axis}" for axis in axes])
+        return one._replace(sentence=SENTENCES["size"], detail=detail)
     if leaf.type is not None and any(size < SMALLEST for size in leaf.type.shape):
         text = "Sizes 0 and 1 have kernels of their own: they broadcast and reduce otherwise"
         return one._replace(detail=text)
@@ -196,10 +158,10 @@ def _sized(one: Difference, leaf: Leaf, fixed: Mapping[Axis, Any]) -> Difference
     )
 
 
-def changed_by_itself(recorded: RecordedCall) -> list[Change]:
+def changed_by_itself(recorded: RecordedCall) -> list[Difference]:
     """Find what the function has changed, of all that it reads, while it was recorded."""
     guard = recorded.captures.guard()
-    return [] if guard is None else changes(guard, labels_of(recorded.call))
+    return [] if guard is None else guard.changes(labels_of(recorded.call))
 
 
 def newest_recording(entry: Entry) -> RecordedCall:
@@ -218,106 +180,16 @@ def labels_of(call: Call) -> dict[int, str]:
     return {id(leaf.value): words_of(leaf) for leaf in call.leaves if leaf.type is None}
 
 
-def _leaf_difference(
-    mine: Leaf, other: Leaf, entry: Entry, static: Mapping[str, str]
-) -> Difference | None:
-    """In which way a leaf is not what the kernel takes; None where it is."""
-    what = words_of(other)
-    if mine.given is not other.given:
-        return Difference("kind", what, *_kinds(mine, other))
-    if mine.role != other.role or (mine.type is None) != (other.type is None):
-        return Difference("kind", what, *_kinds(mine, other))
-    if other.role == "variable":
-        return None if mine.value is other.value else Difference("variable", what)
-    if other.role == "sparse":
-        matrices = mine.value, other.value
-        told = [f"{a(type(x).__name__)} {x.dtype}{[*x.shape]}" for x in matrices]
-        return None if is_like_matrix(*matrices) else Difference("kind", what, *told)
-    if other.role in ("static", "generator"):
-        same = type(mine.value) is type(other.value)
-        if other.role == "static":
-            same = is_same(mine.value, other.value)
-        return None if same else Difference("value", what, *told_apart(mine.value, other.value))
-    if mine.type is not None and other.type is not None and not has_type(other, mine.type, {}):
-        return _type_difference(mine, other, mine.type, other.type)
-    if other.role == "array":
-        laid = mine.name not in entry.in_order or lies_in_order(other.value)
-        return None if laid else Difference("order", what)
-    fixed = entry.fixed.get(mine.name, other.value)
-    if repr(fixed) == repr(other.value):
-        return None
-    words = told_apart(fixed, other.value)
-    if mine.name in _readers(entry):
-        return _read(Difference("read", what, *words), _readers(entry)[mine.name])
-    return Difference(static.get(other.argument, "dynamic"), what, *words)
-
-
-def _type_difference(mine: Leaf, other: Leaf, was: ArrayType, now: ArrayType) -> Difference | None:
-    """In which way the type of a leaf is another; None where it differs in free dimensions."""
-    what = words_of(other)
-    if other.role == "number":
-        return Difference("kind", what, *_kinds(mine, other))
-    if was.dtype != now.dtype:
-        return Difference("dtype", what, str(was.dtype), str(now.dtype))
-    given: tuple[Any, ...] = getattr(other.value, "shape", now.shape)
-    if was.ndim != now.ndim:
-        return Difference("rank", what, _shape_text(was.shape), _shape_text(given))
-    shapes = _shape_text(was.shape), _shape_text(given)
-    return Difference("shape", what, *shapes, "A dimension that changes is free from then on")
-
-
 def _free_axes(type_of_leaf: ArrayType | None) -> list[int]:
     """The dimensions of a leaf whose sizes are not part of the kernel: they are no numbers."""
     shape: tuple[Any, ...] = () if type_of_leaf is None else type_of_leaf.shape
     return [axis for axis, size in enumerate(shape) if type(size) is not int]
 
 
-def _shape_text(shape: tuple[Any, ...]) -> str:
-    """A shape as Python shows it, free dimensions as any."""
-    words = ["any" if type(size) is not int else str(size) for size in shape]
-    return f"({', '.join(words)}{',' * (len(words) == 1)})"
-
-
-def _kinds(mine: Leaf, other: Leaf) -> tuple[str, str]:
-    """The kinds of two leaves, which differ."""
-    was, now = (
-        f"an array {leaf.type!r}" if leaf.role == "array" and leaf.given is None else a(_kind(leaf))
-        for leaf in (mine, other)
-    )
-    return was, now if now != was else told_apart(mine.value, other.value)[1]
-
-
-def _kind(leaf: Leaf) -> str:
-    name = (leaf.given or type(leaf.value)).__name__
-    return f"np.{name}" if leaf.role == "scalar" else name
-
-
-def _structure_difference(what: str, mine: Structure, other: Structure) -> Difference:
-    """The first difference between two containers."""
-    same = mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order
-    if same:
-        keyed = mine.cls in INDEXED
-        for key, one, two in zip(mine.keys, mine.children, other.children, strict=True):
-            if one != two:
-                step = f"{what}[{key!r}]" if keyed else f"{what}.{key}"
-                return _structure_difference(step, one, two)
-    return Difference("structure", what, _container(mine), _container(other))
-
-
-def _container(structure: Structure) -> str:
-    if structure is LEAF or structure.cls is None:
-        return "one array or number"
-    noun = a(structure.cls.__name__)
-    if structure.cls in MAPPINGS or structure.cls is set:
-        what = " the keys" if structure.cls is not set else ""
-        return f"{noun} of{what} {', '.join(map(repr, structure.order)) or 'none'}"
-    return f"{noun} of {len(structure.keys)}" if structure.cls in SEQUENCES else noun
-
-
 def _read(difference: Difference, where: Where | None) -> Difference:
     """A difference in a number that Python reads: where, and what to do instead."""
     detail, fix = _reading(where)
-    return difference._replace(row="read", detail=detail, fix=fix)
+    return difference._replace(sentence=SENTENCES["read"], detail=detail, fix=fix)
 
 
 def _reading(where: Where | None) -> tuple[str, str]:
@@ -348,7 +220,3 @@ def _spelled(call: Call) -> str:
         for leaf in call.leaves
     ]
     return ", ".join(words) or "no arguments"
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " and ".join(part for part in [", ".join(words[:-1]), *words[-1:]] if part)

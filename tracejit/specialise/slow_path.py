@@ -76,12 +76,12 @@ class SlowPath(NamedTuple):
     ) -> Any:
         """Make a call whose leaves are eager Tensors, by the first branch in `found` or another."""
 
-        def made(one: CompiledCall) -> Attempt:
+        def ask(one: CompiledCall) -> Attempt:
             check_unread(request.call, leaves, one.entry.fixed)
             attempted: Attempt = one.entry.traces.attempt(leaves)
             return attempted
 
-        return self._by_branches(request, self.table.calls, [found], made, exact=True)
+        return self._by_branches(request, self.table.calls, [found], ask, exact=True)
 
     def _other_branch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call that takes a branch which its kernel has not recorded."""
@@ -89,21 +89,21 @@ class SlowPath(NamedTuple):
         seen = self.table.calls
         tried = [one for one in reversed(self.table.compiled) if one.entry.fits(request.call)]
 
-        def made(one: CompiledCall) -> Attempt:
+        def ask(one: CompiledCall) -> Attempt:
             return attempt(functools.partial(one.call, *args, **kwargs), one.entry)
 
-        return self._by_branches(request, seen, tried, made)
+        return self._by_branches(request, seen, tried, ask)
 
     def _by_branches(
         self,
         request: SpecialisationRequest,
         seen: Sequence[Any],
         tried: list[CompiledCall],
-        made: Callable[[CompiledCall], Attempt],
+        ask: Callable[[CompiledCall], Attempt],
         exact: bool = False,
     ) -> Any:
-        """The first answer among the calls `made` by those `tried`, or by a kernel that records the
-        branch which the call takes; `seen` and `exact` as `in_turn` takes them.
+        """Ask those `tried` for an answer; where none has the branch that the call takes, record
+        it, and ask its kernel. `seen` and `exact` are as `in_turn` takes them.
 
         Raises Failed where there are too many branches.
         """
@@ -111,7 +111,7 @@ class SlowPath(NamedTuple):
             onto: Entry | None = None
             outcomes: list[Any] = []
             for one in tried:
-                result, parting = made(one)
+                result, parting = ask(one)
                 if parting is None and result is not MISS:
                     return result
                 if parting is not None and onto is None:

@@ -214,7 +214,7 @@ class Tracer:
         lent = dict.fromkeys(loan.inputs, "")
         lent_readers: dict[str, Where | None] = {}
         for key, (number, where) in loan.reads().items():
-            captures.conditions.check_plain(number, captures.lent[key][0])
+            captures.conditions.add_value(captures.lent[key][0], number)
             lent[key], lent_readers[key[1]] = repr(number), where
         baked = {*fixed, *first_of, *[leaf.name for leaf in call.leaves if leaf.type is None]}
         read = dict(fixed)

@@ -174,6 +174,28 @@ class Loops:
     """Elements that may be copied to save the addition of one."""
 
 
+class Reassociation:
+    """Sums of products (passes/sum_of_products.py, passes/factoring.py, passes/coefficients.py,
+    passes/reassociate.py, passes/ranges.py). Known: a call of a ufunc takes as long as some 250
+    elements; docs/performance.md, "Forms of sums and numbers". Chosen: all others, to bound a
+    search."""
+
+    call_elements: Elements = 256
+    """What the call of an elementwise operation costs, in elements."""
+    most_factors: Count = 16
+    """Operations of a product that are taken apart, at most."""
+    most_compared_terms: Count = 8
+    """Longest sum whose terms are searched for all the factors of another's factor."""
+    coefficient_depth: Count = 10
+    """Operations that a constant factor is moved through, at most."""
+    most_squares: Count = 4
+    """Most squares in a sum that are added up each by themselves."""
+    range_depth: Count = 8
+    """Operations back that a range is followed, ..."""
+    kept_range_depth: Count = 64
+    """... and where the ranges of what is in between are kept."""
+
+
 class CostModel(
     Libraries,
     Work,
@@ -186,6 +208,7 @@ class CostModel(
     Operations,
     Sums,
     Rewrites,
+    Reassociation,
     Loops,
 ):
     """All figures. No dataclass: with its sections that would take 10 ms to import."""

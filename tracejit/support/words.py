@@ -18,7 +18,7 @@ import keyword
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,15 @@ def _known_cell(filename: str) -> int | None:
     running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(running, "compile", None), "_filename_map", None)
     return known.get(filename) if isinstance(known, dict) else None
+
+
+def joined(words: Sequence[str]) -> str:
+    """Words in a row.
+
+    >>> joined(["x"]), joined(["x", "y"]), joined(["x", "y", "z"])
+    ('x', 'x and y', 'x, y and z')
+    """
+    return " and ".join(part for part in [", ".join(words[:-1]), *words[-1:]] if part)
 
 
 def a(noun: str) -> str:

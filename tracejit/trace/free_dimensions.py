@@ -8,16 +8,24 @@ one for small ones: a dimension of MANY or more is free from there on, unless it
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tracejit.ir.dims import Dim
+from tracejit.ir.dims import Dim, number_of, symbol_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.sizes import SMALLEST, Sizes
 from tracejit.ir.types import ArrayType
 from tracejit.support.errors import Where, fail
+from tracejit.trace.capture.guard import Difference, Sentence
 from tracejit.trace.signature import Call, Leaf, TensorSpec
 
 MANY = 1 << 18
+SIZES = Sentence(
+    "sizes",
+    "Python decides by sizes",
+    "what holds where {was}",
+    "What it decides otherwise has a kernel of its own.",
+)
 
 
 class RanOnce(Exception):
@@ -31,6 +39,48 @@ class Axis(NamedTuple):
     path: str
     ndim: int
     axis: int
+
+
+class FreeSizes(NamedTuple):
+    """The guard of the free dimensions of a call: those of one name have one size, and what Python
+    has decided by sizes holds of it."""
+
+    call: Call
+    sizes: Sizes
+
+    def _free(self) -> Iterator[tuple[int, int, Any]]:
+        """Every free dimension: the number of the leaf, the axis, and the symbol."""
+        for number, leaf in enumerate(self.call.leaves):
+            for axis, size in enumerate(leaf.type.shape if leaf.type is not None else ()):
+                if symbol_of(size) is not None:
+                    yield number, axis, symbol_of(size)
+
+    def check(self, call: Call) -> bool:
+        """Tell if it holds of a call, whose leaves pass their own guards."""
+        numbers: dict[str, int] = {}
+        for leaf, axis, symbol in self._free():
+            kind = call.leaves[leaf].type
+            size = 0 if kind is None else number_of(kind.shape[axis])
+            if numbers.setdefault(symbol.name, size) != size:
+                return False
+        return not numbers or self.sizes.hold(numbers)
+
+    def spelling(self, leaves: Mapping[str, str], prefix: str) -> Iterator[str]:
+        """The tests in Python, where these expressions are the leaves by name. They give the names
+        of the dimensions, each with a prefix, to their sizes."""
+        known: set[str] = set()
+        for leaf, axis, symbol in self._free():
+            size = f"{leaves[self.call.leaves[leaf].name]}.shape[{axis}]"
+            name = prefix + symbol.name
+            first = f"({name} := {size}) > {symbol.least - 1}"
+            yield f"{size} == {name}" if name in known else first
+            known.add(name)
+        yield from self.sizes.conditions(prefix)
+
+    def explain(self) -> Difference:
+        """The sentence for a call that fails it."""
+        conditions = dict.fromkeys([*self.sizes.ranges(), *self.sizes.conditions()])
+        return Difference(SIZES, "sizes", ", ".join(conditions))
 
 
 class SeenShapes:

@@ -26,6 +26,8 @@ import numpy as np
 from tracejit.ir.graph import Value
 from tracejit.ir.types import type_of
 from tracejit.trace.capture.exactness import ATOMS
+from tracejit.trace.capture.guard import Guard
+from tracejit.trace.capture.guards import HasDtype, HasShape, OfType
 from tracejit.trace.decisions import Failed, Unknown
 from tracejit.trace.memory import Written
 from tracejit.trace.record import Event
@@ -70,13 +72,13 @@ class Attribute:
             value = value.copy()
         attributes_of(self.holder)[self.name] = value
 
-    def conditions(self, place: str, bind: Any) -> Iterable[str]:
-        """The conditions, as Python text, of a kernel that reads the attribute at each call."""
+    def guards(self) -> list[Guard]:
+        """The guards of a kernel that reads the attribute at each call."""
         value = self.value
-        yield f"type({place}) is {bind(type(value))}"
+        found: list[Guard] = [OfType(type(value))]
         if type(value) is np.ndarray:
-            yield f"{place}.dtype is {bind(value.dtype)}"
-            yield f"{place}.shape == {value.shape}"
+            found += [HasDtype(value.dtype), HasShape(value.shape)]
+        return found
 
 
 class Attributes:
@@ -284,10 +286,9 @@ def put_numbers(captures: Any, recording: Any) -> None:
     """Replace the Tensors of the recording that the function has left in containers by their
     numbers: without a loan they would have been numbers. This is for a function that has changed
     what it reads."""
-    guard = captures.guard()
-    if guard is None or guard():
+    if captures.conditions.hold():
         return
-    for container in captures.conditions.objects():
+    for container in captures.visited.values():
         table = container if type(container) in (list, dict, deque) else None
         if table is None:
             continue

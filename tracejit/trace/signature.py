@@ -17,14 +17,25 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from tracejit.ir.dims import symbol_of
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.support.errors import fail
-from tracejit.support.words import identifier
-from tracejit.trace.capture.exactness import is_exactly
+from tracejit.support.words import a, identifier
+from tracejit.trace.capture.guard import Difference, Guard
+from tracejit.trace.capture.guards import (
+    KIND,
+    HasDtype,
+    HasShape,
+    InOrder,
+    IsLikeMatrix,
+    IsVariable,
+    OfType,
+    Static,
+    kind_of,
+    same_value,
+)
 from tracejit.trace.draws import is_generator
 from tracejit.trace.labelled import is_labelled
-from tracejit.trace.sparse_products import is_like_matrix, is_sparse
+from tracejit.trace.sparse_products import is_sparse
 from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import Structure, flatten, labels, paths, unflatten
 
@@ -45,6 +56,7 @@ class TensorSpec:
     """
 
     __slots__ = ("dtype", "name", "shape")
+    __tracejit_class__ = np.ndarray
 
     def __init__(
         self, shape: Iterable[int | None], dtype: Any = float, name: str | None = None
@@ -72,26 +84,6 @@ class TensorSpec:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype})"
 
 
-def has_type(leaf: Leaf, type: ArrayType | None, numbers: dict[str, int]) -> bool:
-    """Tell if a leaf is of a type; the free dimensions of that are put into `numbers`."""
-    mine = leaf.type
-    is_spec = isinstance(leaf.value, TensorSpec) and None in leaf.value.shape
-    if type is mine or type is None or mine is None or type.sizes is None:
-        return type is mine and not is_spec
-    if mine.sizes is not None:
-        return repr(type) == repr(mine)
-    if type.ndim != mine.ndim or type.dtype != mine.dtype:
-        return False
-    for axis, (size, given) in enumerate(zip(type.shape, mine.shape, strict=True)):
-        symbol = symbol_of(size)
-        if symbol is None:
-            if size != given or (is_spec and leaf.value.shape[axis] is None):
-                return False
-        elif numbers.setdefault(symbol.name, given) != given or given < symbol.least:
-            return False
-    return True
-
-
 class Leaf(NamedTuple):
     """One leaf of a call; `given` is the class of an array with labels, whose array it is."""
 
@@ -103,21 +95,40 @@ class Leaf(NamedTuple):
     type: ArrayType | None
     given: Any = None
 
-    def is_like(self, other: Leaf) -> bool:
-        """Tell if a kernel that takes this leaf may take `other`, if numbers agree."""
-        if self.role != other.role or self.given is not other.given:
-            return False
-        if not has_type(other, self.type, {}):
-            return False
-        if self.role == "variable":
-            return self.value is other.value
-        if self.role == "sparse":
-            return is_like_matrix(self.value, other.value)
-        if self.role in ("static", "scalar", "generator"):
-            # Of np.int64 and np.longlong, which are one dtype and two classes, `type` knows one.
-            same = type(self.value) is type(other.value)
-            return same and (self.role != "static" or is_exactly(self.value, other.value))
-        return True
+    def guards(self, fixed: Any = None, in_order: bool = False) -> list[Guard]:
+        """The guards of a value that a kernel takes in its place: of any number, unless one is
+        `fixed`; of an array, where the order of its elements matters, `in_order`."""
+        match self.role:
+            case "variable":
+                return [IsVariable(self.value)]
+            case "static":
+                return [Static(self.value)]
+            case "sparse":
+                return [IsLikeMatrix(self.value)]
+        if fixed is not None:
+            return [same_value(fixed)]
+        if self.role != "array" or self.type is None or self.type.form == "weak":
+            # Of np.int64 and np.longlong, which are one dtype and two classes, the type knows one.
+            return [OfType(type(self.value), kind_of(self.value))]
+        kind = OfType(np.ndarray, f"an array {self.type!r}")
+        found = [kind, HasDtype(self.type.dtype), HasShape(self.type.shape)]
+        return [*found, InOrder()] if in_order else found
+
+    def takes(self, other: Leaf, guards: Iterable[Guard]) -> bool:
+        """Tell if another leaf in its place passes its guards."""
+        return self.given is other.given and all(guard.check(other.value) for guard in guards)
+
+    def difference(self, other: Leaf, guards: Iterable[Guard], what: str) -> Difference | None:
+        """The first of its guards that another leaf, called `what`, fails; None where it passes."""
+        if self.given is not other.given:
+            return Difference(KIND, what, _noun(self), _noun(other))
+        failing = next((guard for guard in guards if not guard.check(other.value)), None)
+        return None if failing is None else failing.explain(what, other.value)
+
+
+def _noun(leaf: Leaf) -> str:
+    """What the user calls the class of a leaf."""
+    return kind_of(leaf.value) if leaf.given is None else a(leaf.given.__name__)
 
 
 class Call(NamedTuple):
@@ -138,7 +149,7 @@ class Call(NamedTuple):
 def is_alike(one: Call, other: Call) -> bool:
     """Tell if two calls have the same signature, whatever the numbers in them are."""
     return one.structures == other.structures and all(
-        mine.is_like(its) for mine, its in zip(one.leaves, other.leaves, strict=True)
+        mine.takes(its, mine.guards()) for mine, its in zip(one.leaves, other.leaves, strict=True)
     )
 
 

@@ -19,8 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.dims import FreeShape
-from tracejit.support.words import attribute, is_name, quoted, word_of
+from tracejit.support.words import a, is_name, quoted, word_of
+from tracejit.trace.capture.access_paths import ATTRIBUTE, ITEM, Bind, PathStep, key_text
 from tracejit.trace.capture.exactness import ATOMS, Itself, exact, exact_key, is_plain
+from tracejit.trace.capture.guard import Difference, Guard, Sentence
+from tracejit.trace.capture.guards import HasKeys, Is, Length, OfType
 
 MAPPINGS = (dict, OrderedDict, defaultdict)
 SEQUENCES = (list, tuple)
@@ -221,15 +224,12 @@ def map_tree(function: Callable[[Any], Any], value: Any) -> Any:
     return unflatten(structure, [function(leaf) for leaf in leaves])
 
 
-Bind = Callable[[Any], str]
-
-
 def paths(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
     """For every leaf, the Python expression that reaches it from `root`; `bind` names an object."""
     if structure.cls is None:
         yield root
     for key, child in zip(structure.keys, structure.children, strict=True):
-        yield from paths(child, _step(structure, root, key, bind), bind)
+        yield from paths(child, _step(structure).spell(root, key, bind), bind)
 
 
 def labels(structure: Structure, root: str) -> Iterator[tuple[str, ...]]:
@@ -244,34 +244,51 @@ def labels(structure: Structure, root: str) -> Iterator[tuple[str, ...]]:
     return walk(structure, (root,))
 
 
-def _key(key: Any, bind: Bind) -> str:
-    return repr(key) if type(key) in (str, int) else bind(key)
+def _step(structure: Structure) -> PathStep:
+    """The step from a container to a child."""
+    return ITEM if structure.cls in INDEXED else ATTRIBUTE
 
 
-def _step(structure: Structure, root: str, key: Any, bind: Bind) -> str:
-    if structure.cls in INDEXED:
-        return f"{root}[{_key(key, bind)}]"
-    return attribute(root, key, bind)
+class HasStructure(Guard):
+    """A container of a structure, whatever its leaves are. The spelling takes any object for a
+    leaf: that it is no container, the guards of the leaf say."""
+
+    sentence = Sentence(
+        "structure",
+        "{what} was {now}",
+        "{was}",
+        "The keys and lengths of containers belong to a kernel.",
+        "keep them the same, and put what varies in number into one array.",
+    )
+
+    def check(self, value: Any) -> bool:
+        return bool(self.wanted == _structure_of(value))
+
+    def spelling(self, value: str, bind: Bind, again: str = "") -> str:
+        return " and ".join(_tests(self.wanted, value, bind)) or "True"
+
+    def explain(self, what: str, value: Any) -> Difference:
+        what, mine, other = _parting(what, self.wanted, _structure_of(value))
+        return Difference(self.sentence, what, _noun(mine), _noun(other))
 
 
-def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
-    """Python conditions, in order, under which `root` has this structure."""
+def _structure_of(value: Any) -> Structure:
+    return value if type(value) is Structure else flatten(value)[1]
+
+
+def _tests(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
+    """The tests, in order, under which `root` has a structure."""
     if structure.cls is None:
         return
-    yield f"{bind(type)}({root}) is {bind(structure.cls)}"
+    yield OfType(structure.cls).spelling(root, bind)
     if structure.cls is set:
         yield f"{bind(exact)}({bind(elements_of)}({root})) == {bind([*structure.kinds])}"
     elif structure.cls in MAPPINGS:
-        plain = all(map(is_plain, structure.order))
-        if not plain:  # first, as keys of two classes may raise when they are compared
-            yield f"{bind(exact)}({root}) == {bind([*structure.kinds])}"
-        yield f"{bind(tuple)}({root}) == {bind(structure.order)}"
-        if plain and structure.kinds:
-            yield f"{bind(tuple)}({bind(map)}({bind(type)}, {root})) == {bind(structure.kinds)}"
+        yield HasKeys(structure.order).spelling(root, bind)
         if structure.cls is defaultdict:
-            yield f"{root}.default_factory is {bind(structure.beside[0][2])}"
+            yield Is(structure.beside[0][2]).spelling(f"{root}.default_factory", bind)
     elif structure.cls in SEQUENCES:
-        yield f"{bind(len)}({root}) == {len(structure.keys)}"
+        yield Length(len(structure.keys)).spelling(root, bind)
     elif structure.cls.__dictoffset__ and dataclasses.is_dataclass(structure.cls):
         names = {*structure.keys, *structure.order}
         yield f"{root}.__dict__.keys() <= {bind(names)}"
@@ -279,7 +296,27 @@ def conditions(structure: Structure, root: str, bind: Bind) -> Iterator[str]:
             found = f"{bind(getattr)}({root}, {quoted(name)}, {bind(LEAF)})"
             yield f"{bind(exact_key)}({found}) == {bind(key)}"
     for key, child in zip(structure.keys, structure.children, strict=True):
-        yield from conditions(child, _step(structure, root, key, bind), bind)
+        yield from _tests(child, _step(structure).spell(root, key, bind), bind)
+
+
+def _parting(what: str, mine: Structure, other: Structure) -> tuple[str, Structure, Structure]:
+    """Where two containers begin to differ: the expression, and the structures there."""
+    if mine.cls is other.cls and mine.keys == other.keys and mine.order == other.order:
+        for key, one, two in zip(mine.keys, mine.children, other.children, strict=True):
+            if one != two:
+                return _parting(_step(mine).label(what, key), one, two)
+    return what, mine, other
+
+
+def _noun(structure: Structure) -> str:
+    """What the user calls a container."""
+    if structure is LEAF or structure.cls is None:
+        return "one array or number"
+    noun = a(structure.cls.__name__)
+    if structure.cls in MAPPINGS or structure.cls is set:
+        what = " the keys" if structure.cls is not set else ""
+        return f"{noun} of{what} {', '.join(map(repr, structure.order)) or 'none'}"
+    return f"{noun} of {len(structure.keys)}" if structure.cls in SEQUENCES else noun
 
 
 def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str:
@@ -289,7 +326,7 @@ def construction(structure: Structure, leaves: Iterator[str], bind: Bind) -> str
     parts = [construction(child, leaves, bind) for child in structure.children]
     if structure.cls in MAPPINGS:
         by_key = dict(zip(structure.keys, parts, strict=True))
-        pairs = [f"{_key(key, bind)}: {by_key[key]}" for key in structure.order]
+        pairs = [f"{key_text(key, bind)}: {by_key[key]}" for key in structure.order]
         text = "{" + ", ".join(pairs) + "}"
         if structure.cls is dict:
             return text

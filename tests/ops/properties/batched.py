@@ -350,20 +350,34 @@ def assert_transposed(program: BatchedProgram, dots: list[Any], grads: list[Any]
 
 @sample_property(lambda case: choices(case), every=4)
 def a_batch_is_a_loop(case: Case) -> None:
+    """With all that is floating, and with one of the other choices: another for each sample."""
+    first, *others = choices(case)
+    assert_loop(case, first)
+    if others:
+        assert_loop(case, others[case.number % len(others)])
+
+
+@sample_property(lambda case: len(choices(case)) > 2, every=0)
+def a_batch_of_any_operands_is_a_loop(case: Case) -> None:
     for there in choices(case):
-        program = batched(case, there)
-        for actual, expected in zip(program.value(), program.expected[0], strict=True):
-            if is_result(expected):
-                assert_near(actual, np.asarray(expected))
-        assert program.mapped() <= MAPPED.keys() | MAPPED_IN_PART.keys()
-        if case.order < 1:
-            continue
-        low = lowest_precision(program)
-        rows = program.looped_gradient()
-        found = program.gradient(program.leaves)
-        for actual, expected in zip(found, program.summed(rows), strict=True):
-            assert_near(actual, expected, low)
-        assert_transposed(program, program.tangent(), found, low)
+        assert_loop(case, there)
+
+
+def assert_loop(case: Case, there: tuple[bool, ...]) -> None:
+    """A batch of the leaves that are `there` has the values and gradients of a loop."""
+    program = batched(case, there)
+    for actual, expected in zip(program.value(), program.expected[0], strict=True):
+        if is_result(expected):
+            assert_near(actual, np.asarray(expected))
+    assert program.mapped() <= MAPPED.keys() | MAPPED_IN_PART.keys()
+    if case.order < 1:
+        return
+    low = lowest_precision(program)
+    rows = program.looped_gradient()
+    found = program.gradient(program.leaves)
+    for actual, expected in zip(found, program.summed(rows), strict=True):
+        assert_near(actual, expected, low)
+    assert_transposed(program, program.tangent(), found, low)
 
 
 @sample_property(lambda case: case.order >= 1, every=4)

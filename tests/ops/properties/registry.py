@@ -22,7 +22,7 @@ class Property:
     """A check of the samples to which it applies.
 
     After the first two of the samples of one op, one of `every` so many is checked by day, and
-    the others by night.
+    the others by night; all by night where `every` is 0.
     """
 
     check: Callable[[Case], None]
@@ -56,7 +56,7 @@ class Property:
             self._by_day[op] = {
                 case.name
                 for number, case in enumerate(cases)
-                if number < ALWAYS or number % self.every == 0
+                if self.every and (number < ALWAYS or number % self.every == 0)
             }
         return self._by_day[op]
 

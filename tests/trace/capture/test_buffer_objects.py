@@ -107,5 +107,5 @@ def test_attributes_of_a_structure_of_the_users_are_read() -> None:
 def test_a_view_of_bytes_cannot_change() -> None:
     view = memoryview(b"abc")
     guard: Any = Captures([lambda: view[0]]).guard()
-    assert not guard.compared
+    assert not guard.compared()
     assert guard()

@@ -127,7 +127,8 @@ def test_names_of_functions_inside_are_read() -> None:
 
 def test_a_function_that_reads_nothing_is_guarded_by_its_code_alone() -> None:
     guard: Any = Captures([lambda x: x + 1.0]).guard()
-    assert [check.partition(".")[2][:8] for check in guard.checks] == ["__code__"]
+    (condition,) = guard.conditions
+    assert condition.path.spelling(lambda thing: "f") == "f.__code__"
     assert Captures([math.sin]).guard() is None
     assert Captures([]).guard() is None
 

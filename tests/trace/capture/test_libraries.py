@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.trace.capture.access_paths import OWN
 from tracejit.trace.capture.captures import Captures
-from tracejit.trace.capture.changes import changes
 from tracejit.trace.capture.libraries import is_of_library, kept_names, library_parts
 
 pytestmark = pytest.mark.usefixtures("no_files")
@@ -201,9 +201,9 @@ def test_what_has_changed_is_spelled() -> None:
     guard = Captures([lambda x: x * model.w]).guard()
     assert guard is not None
     model.w = 2.0
-    assert [change.what for change in changes(guard)] == ["model.w"]
+    assert [change.what for change in guard.changes()] == ["model.w"]
     del model.w
-    (change,) = changes(guard)
+    (change,) = guard.changes()
     assert (change.what, change.was) == ("model", "of the attributes 'w'")
 
 
@@ -229,4 +229,4 @@ def test_parts() -> None:
     assert is_of_library(type(model))
     assert not is_of_library(dict)
     assert kept_names(model) == ["w", "_cached"][:1]
-    assert list(library_parts(model)) == [("w", ".__dict__['w']", 1.0)]
+    assert list(library_parts(model)) == [(OWN, "w", 1.0)]

@@ -6,18 +6,18 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tracejit.support.words import attribute
+from tracejit.trace.capture.access_paths import AccessPath
 from tracejit.trace.capture.classes import visit_instance
 from tracejit.trace.capture.reads import is_foreign_module, module_name
 from tracejit.trace.capture.walk import Walk
 
 
-def visit_buffer(walk: Walk, value: Any, held: str, name: str) -> None:
+def visit_buffer(walk: Walk, value: Any, held: AccessPath, name: str) -> None:
     """The bytes of a buffer, unless nobody can write to them."""
     with memoryview(value) as view:
         is_fixed = view.readonly and type(view.obj) is bytes
     if not is_fixed:
-        walk.conditions.check_contents(value, held)
+        walk.conditions.add_contents(held, value)
     if _is_of_ctypes(value):
         _visit_ctypes(walk, value, held, name)
     if not is_foreign_module(module_name(type(value))):
@@ -30,29 +30,29 @@ def _is_of_ctypes(value: Any) -> bool:
     return module is not None and isinstance(value, module._SimpleCData.__base__)
 
 
-def _visit_ctypes(walk: Walk, value: Any, held: str, name: str) -> None:
+def _visit_ctypes(walk: Walk, value: Any, held: AccessPath, name: str) -> None:
     """Visit what the pointers in a ctypes value point to. Its own bytes are compared elsewhere."""
     module, kind = sys.modules["_ctypes"], type(value)
     if isinstance(value, module._SimpleCData):
         if getattr(kind, "_type_", "") in "zZO":  # pointers to characters, Python objects
-            _visit_part(walk, value.value, f"{held}.value", name)
+            _visit_part(walk, value.value, held.attribute("value"), name)
     elif isinstance(value, module._Pointer):
         if value:
-            _visit_part(walk, value.contents, f"{held}.contents", name)
+            _visit_part(walk, value.contents, held.attribute("contents"), name)
     elif isinstance(value, module.Array):
         simple = issubclass(kind._type_, module._SimpleCData) and kind._type_._type_ not in "zZO"
         walked = not simple and walk.count(len(value), value, name)
         for k in range(len(value) if walked else 0):
-            _visit_part(walk, value[k], f"{held}[{k}]", f"{name}_{k}")
+            _visit_part(walk, value[k], held.item(k), f"{name}_{k}")
     else:
         fields = [field for cls in kind.__mro__ for field in vars(cls).get("_fields_", ())]
         for word, *_ in fields:
-            _visit_part(walk, getattr(value, word), attribute(held, word), word)
+            _visit_part(walk, getattr(value, word), held.attribute(word), word)
 
 
-def _visit_part(walk: Walk, part: Any, place: str, name: str) -> None:
+def _visit_part(walk: Walk, part: Any, place: AccessPath, name: str) -> None:
     """A part of a value of ctypes: parts that are such values are made each time they are read."""
     if _is_of_ctypes(part):
-        walk.visit(part, walk.bind(part), name, check=False)
+        walk.visit_object(part, name)
     else:
         walk.visit(part, place, name)

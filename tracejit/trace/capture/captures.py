@@ -27,7 +27,7 @@ import operator
 import re
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import (
     BuiltinMethodType,
@@ -41,13 +41,16 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.trace.capture.access_paths import CALL, CONTEXT_VALUE, STATE, AccessPath
 from tracejit.trace.capture.ambient import ambient_states
 from tracejit.trace.capture.buffer_objects import visit_buffer
 from tracejit.trace.capture.classes import visit_class, visit_instance, visit_module
+from tracejit.trace.capture.conditions import Guards
 from tracejit.trace.capture.containers import visit_array, visit_container
 from tracejit.trace.capture.contents import FEW, is_buffer, is_large, memory_of
 from tracejit.trace.capture.freezing import FrozenArrays
 from tracejit.trace.capture.functions import visit_function, visit_memory
+from tracejit.trace.capture.guards import Equal, Is, IsAlive, Never
 from tracejit.trace.capture.operands import REACHING
 from tracejit.trace.capture.reads import answers_once
 from tracejit.trace.capture.walk import LEAVES, Lend, Walk
@@ -88,11 +91,9 @@ class Captures(Walk):
             before = found
             self.begin()
             for root in self.roots:
-                self.visit(root, self.bind(root), "an argument", check=False)
+                self.visit_object(root, "an argument")
         for state in ambient_states(self.names | self.words, self.modules, self.does("show")):
-            self.check(f"{self.bind(state)}.read() == {self.bind(state.read())}")
-        if self.frozen is not None:
-            self.bind(self.frozen)
+            self.add(AccessPath(state).then(STATE, state.label), Equal(state.read()))
         self.operands = self._only_operands()
         if compares:
             self.conditions.copy_contents(but=self.operands)
@@ -141,13 +142,11 @@ class Captures(Walk):
         self.operands = {key: x for key, x in self.operands.items() if key in other.operands}
         self.conditions.copy_contents(but=self.operands)
 
-    def guard(self) -> Callable[[], bool] | None:
-        """One function that says whether everything is as it was; None where nothing was
-        captured. Its attribute `checks` lists the conditions."""
-        return self.conditions.compiled()
+    def guard(self) -> Guards | None:
+        """One function that tells if everything is as it was; None where nothing was captured."""
+        return self.conditions.compiled(self.frozen)
 
-    def inside(self, value: Any, held: str, name: str) -> None:
-        """Add the checks for what is inside of `value`, an object that the expression `held` is."""
+    def inside(self, value: Any, held: AccessPath, name: str) -> None:
         kind = type(value)
         if hasattr(kind, "__tracejit_record__"):
             self.labels[id(value)] = name
@@ -161,34 +160,35 @@ class Captures(Walk):
             visit_function(self, value)
         elif kind is MethodType:
             for part in (value.__self__, value.__func__):
-                self.visit(part, self.bind(part), name, check=False)
+                self.visit_object(part, name)
         elif kind in (BuiltinMethodType, MethodWrapperType):
             if not isinstance(value.__self__, (ModuleType, type)):
-                self.visit(value.__self__, f"{held}.__self__", name, check=False)
+                self.visit_object(value.__self__, name)
         elif isinstance(value, PARTIALS):
             for part in ("func", "args", "keywords"):
-                self.visit(getattr(value, part), f"{held}.{part}", part)
+                self.visit(getattr(value, part), held.attribute(part), part)
         elif isinstance(value, (operator.attrgetter, operator.methodcaller)):
             self.words.update(re.findall(r"\w+", repr(value)))
         elif kind is _MEMORY:
             visit_memory(self, value, held, name)
         elif isinstance(value, weakref.ref):
-            # Not bound: whatever is referred to may go.
-            self.check(f"({held}() is None) is {value() is None}")
-            self.inside(value(), f"{held}()", name)
+            # The path begins at the reference: whatever is referred to may go.
+            referent = value()
+            self.add(held.then(CALL), Is(None) if referent is None else IsAlive())
+            self.inside(referent, held.then(CALL), name)
         elif kind is contextvars.ContextVar:
             try:
                 now = value.get()
             except LookupError:
-                self.visit(None, f"{held}.get(None)", name)
+                self.visit(None, held.then(CONTEXT_VALUE, (None,)), name)
             else:
-                self.visit(now, f"{held}.get()", name)
+                self.visit(now, held.then(CONTEXT_VALUE, ()), name)
         elif isinstance(value, CONTAINERS) and not is_sparse(kind):  # one of these is a dict
             visit_container(self, value, held, name)
             if kind not in CONTAINERS:
                 visit_instance(self, value, held)
         elif kind in VIEWS:
-            visit_container(self, value.mapping, self.bind(value.mapping), name)
+            visit_container(self, value.mapping, AccessPath(value.mapping), name)
         elif kind is ModuleType:
             visit_module(self, value, held)
         elif isinstance(value, type):
@@ -197,6 +197,6 @@ class Captures(Walk):
             visit_buffer(self, value, held, name)
         elif answers_once(kind):
             if not isinstance(value, io.IOBase) or value.readable():
-                self.check("False")
+                self.add(held, Never())
         else:
             visit_instance(self, value, held)

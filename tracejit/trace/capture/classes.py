@@ -14,9 +14,10 @@ from types import (
 )
 from typing import Any
 
-from tracejit.support.words import attribute, quoted
+from tracejit.trace.capture.access_paths import CALL, AccessPath
 from tracejit.trace.capture.exactness import is_own
-from tracejit.trace.capture.libraries import is_of_library, kept_names, library_parts
+from tracejit.trace.capture.guards import Equal, HasKeys, Is, Length, OfType, WithoutAttribute
+from tracejit.trace.capture.libraries import KEPT_NAMES, is_of_library, kept_names, library_parts
 from tracejit.trace.capture.reads import (
     LABELS,
     METHODS,
@@ -34,24 +35,24 @@ ASIDE = frozenset(("__new__", "__init__", "__post_init__", "__del__"))
 SHOWN = frozenset(("__repr__", "__str__", "__format__"))
 
 
-def visit_instance(walk: Walk, value: Any, held: str) -> None:
+def visit_instance(walk: Walk, value: Any, held: AccessPath) -> None:
     """Attributes and methods of an object that the code's names reach."""
     kind = type(value)
     own = getattr(value, "__dict__", {})
     for word in ("__wrapped__", "__gradient_rule__"):
         if own.get(word) is not None:
-            walk.visit(own[word], f"{held}.{word}", "function", check=False)
+            walk.visit_object(own[word], "function")
     if module_name(kind).partition(".")[0] in TESTERS | {"tracejit"}:
         return
     foreign = is_foreign_module(module_name(kind))
     if is_of_library(kind):
-        walk.check(f"_kept({held}) == {walk.bind(kept_names(value))}")
-        for word, path, part in library_parts(value):
-            walk.visit(part, f"{held}{path}", word)
+        walk.add(held.then(KEPT_NAMES), HasKeys(tuple(kept_names(value)), "attributes"))
+        for step, word, part in library_parts(value):
+            walk.visit(part, held.then(step, word), word)
         if foreign:
             return
     elif own or (hasattr(value, "__dict__") and not foreign):
-        walk.check(f"list({held}.__dict__) == {walk.bind(list(own))}")
+        walk.add(held.attribute("__dict__"), HasKeys(tuple(own), "attributes"))
     words = walk.spelled(own)
     if any(keeps_elements(cls) for cls in kind.__mro__) or (foreign and is_own(kind, "__eq__")):
         # Python's own containers (UserDict, ChainMap) keep in attributes what is read by index,
@@ -60,25 +61,25 @@ def visit_instance(walk: Walk, value: Any, held: str) -> None:
     elif foreign:
         words |= {word for word in own if type(own[word]) in (FunctionType, MethodType)}
     for word in sorted(words):
-        place = f"{held}.__dict__[{quoted(word)}]"
+        place = held.own(word)
         if foreign or is_of_library(kind):
             walk.visit(own[word], place, word)
         else:
             walk.visit_attribute(value, word, own[word], place)
     for word in sorted((walk.later_words & own.keys()) - words):
-        walk.visit(own[word], f"{held}.__dict__[{quoted(word)}]", word, inside=False)
+        walk.visit(own[word], held.own(word), word, inside=False)
     if foreign:
         return
-    walk.check(f"type({held}) is {walk.bind(kind)}")
+    walk.add(held, OfType(kind))
     hidden = set(own)
     for cls in kind.__mro__:
         for word in sorted(walk.spelled(vars(cls)) - hidden):
             if not isinstance(vars(cls)[word], MemberDescriptorType):
                 continue
             if hasattr(value, word):
-                walk.visit(getattr(value, word), attribute(held, word), word)
+                walk.visit(getattr(value, word), held.attribute(word), word)
             else:
-                walk.check(f"not hasattr({held}, {word!r})")
+                walk.add(held, WithoutAttribute(word))
     visit_class(walk, kind, hidden, is_made="make" in walk.habits)
 
 
@@ -87,11 +88,11 @@ def visit_class(walk: Walk, cls: type, hidden: Collection[str] = (), is_made: bo
     whether the code may make instances."""
     if is_foreign_module(module_name(cls)):
         return
-    held = walk.bind(cls)
-    walk.check(f"{held}.__mro__ is {walk.bind(cls.__mro__)}")
+    held = AccessPath(cls)
+    walk.add(held.attribute("__mro__"), Is(cls.__mro__))
     walk.visit_labels(cls, held)
     if isinstance(cls, abc.ABCMeta) and type(cls) is not type:
-        walk.check(f"_token() == {abc.get_cache_token()}")
+        walk.add(AccessPath(abc.get_cache_token).then(CALL), Equal(abc.get_cache_token()))
     aside = frozenset() if is_made else ASIDE
     aside |= frozenset() if "show" in walk.habits else SHOWN
     seen = set(hidden)
@@ -103,8 +104,8 @@ def visit_class(walk: Walk, cls: type, hidden: Collection[str] = (), is_made: bo
 def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str]) -> None:
     """Visit the members of `cls` that the code spells or that Python calls implicitly. `hidden`
     are the names that come from elsewhere; those of `cls` are added to it."""
-    held = walk.bind(cls)
-    walk.check(f"len({held}.__dict__) == {len(vars(cls))}")
+    held = AccessPath(cls)
+    walk.add(held.attribute("__dict__"), Length(len(vars(cls)), "attributes"))
     if "match" in walk.habits:
         walk.words.update(vars(cls).get("__match_args__", ()))
     implicit = {word for word in vars(cls) if word[:2] == word[-2:] == "__"} - aside
@@ -113,27 +114,27 @@ def _visit_members(walk: Walk, cls: type, hidden: set[str], aside: frozenset[str
         if isinstance(member, BUILTIN_DESCRIPTORS) or word in LABELS:
             continue
         if isinstance(member, FunctionType):
-            walk.visit(member, attribute(held, word), word)
+            walk.visit(member, held.attribute(word), word)
         elif isinstance(member, METHODS):
-            walk.check(f"{held}.__dict__[{word!r}] is {walk.bind(member)}")
+            walk.add(held.own(word), Is(member))
             for code in functions_in(member):
-                walk.visit(code, walk.bind(code), word, check=False)
+                walk.visit_object(code, word)
             if isinstance(member, classmethod):
                 walk.habits.add("make")
         elif hasattr(type(member), "__get__"):
-            walk.visit(member, f"{held}.__dict__[{quoted(word)}]", word)
+            walk.visit(member, held.own(word), word)
         elif word not in hidden | implicit:
-            walk.visit(member, attribute(held, word), word)
+            walk.visit(member, held.attribute(word), word)
     for word in sorted((walk.later_words & vars(cls).keys()) - walk.words):
         if isinstance(vars(cls)[word], FunctionType):
-            walk.visit(vars(cls)[word], attribute(held, word), word, inside=False)
+            walk.visit(vars(cls)[word], held.attribute(word), word, inside=False)
     hidden.update(vars(cls))
 
 
-def visit_module(walk: Walk, module: ModuleType, held: str) -> None:
+def visit_module(walk: Walk, module: ModuleType, held: AccessPath) -> None:
     """The attributes of a module that the code spells."""
     if is_foreign_module(module.__name__):
         return
-    walk.check(f"len({held}.__dict__) == {len(vars(module))}")
+    walk.add(held.attribute("__dict__"), Length(len(vars(module)), "attributes"))
     for word in sorted((walk.words | {"__getattr__"}) & vars(module).keys()):
-        walk.visit(vars(module)[word], attribute(held, word), word)
+        walk.visit(vars(module)[word], held.attribute(word), word)

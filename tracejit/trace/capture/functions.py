@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.support.words import quoted
+from tracejit.trace.capture.access_paths import CELL, GLOBAL, MODULE, AccessPath
 from tracejit.trace.capture.contents import CacheSnapshot, is_large
 from tracejit.trace.capture.exactness import ATOMS
-from tracejit.trace.capture.guards import is_empty
+from tracejit.trace.capture.guard import is_empty
+from tracejit.trace.capture.guards import Equal, Is, Length, Remembers, Unbound
 from tracejit.trace.capture.operands import arrays_read
 from tracejit.trace.capture.reads import (
     CLOSURE,
@@ -44,21 +45,20 @@ CALLBACKS = "tracejit.api.callbacks"
 def visit_function(walk: Walk, function: FunctionType) -> None:
     """Visit a function: its code, attributes, defaults, closure variables and globals."""
     wrapped = vars(function).get("__wrapped__")
-    held = walk.bind(function)
+    held = AccessPath(function)
     if wrapped is not None:
-        walk.visit(wrapped, f"{held}.__wrapped__", "function", check=False)
+        walk.visit_object(wrapped, "function")
     if isinstance(vars(function).get("registry"), MappingProxyType):  # of singledispatch
-        registry = vars(function)["registry"]
-        walk.visit(registry, f"{held}.registry", "function", check=False)
+        walk.visit_object(vars(function)["registry"], "function")
     if is_tool(function) and (wrapped is None or is_tool(wrapped)):
         return
     for word in sorted(walk.spelled(vars(function))):
-        walk.visit(vars(function)[word], f"{held}.__dict__[{quoted(word)}]", word)
+        walk.visit(vars(function)[word], held.own(word), word)
     walk.visit_labels(function, held)
     if not is_installed(function):
-        walk.check(f"{held}.__code__ is {walk.bind(function.__code__)}")
+        walk.add(held.attribute("__code__"), Is(function.__code__))
         if "miss" in walk.habits:
-            walk.check(f"len({held}.__dict__) == {len(vars(function))}")
+            walk.add(held.attribute("__dict__"), Length(len(vars(function)), "attributes"))
     _visit_defaults(walk, function, held)
     reads = _now_read(function)
     _visit_globals(walk, function, reads)
@@ -68,10 +68,10 @@ def visit_function(walk: Walk, function: FunctionType) -> None:
         try:
             value = cell.cell_contents
         except ValueError:  # the variable is bound later, or not at all
-            walk.check(f"_empty({walk.bind(cell)})")
+            walk.add(AccessPath(cell), Unbound())
             continue
         inside = word in reads.cells or reads is reads_of(function.__code__)
-        walk.visit(value, f"{walk.bind(cell)}.cell_contents", word, inside=inside)
+        walk.visit(value, AccessPath(cell).then(CELL, word), word, inside=inside)
 
 
 def _now_read(function: FunctionType) -> Reads:
@@ -89,12 +89,9 @@ def _note_operands(walk: Walk, function: FunctionType) -> None:
     """Which arrays that a function names are only operands of recorded arrays in it."""
     code, space = function.__code__, function.__globals__
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    places = {
-        word: f"{walk.bind(space)}[{quoted(word)}]" for word in code.co_names if word in space
-    }
-    places |= {word: f"{walk.bind(cell)}.cell_contents" for word, cell in cells.items()}
-    reads = reads_of(code)
-    places |= {word: f"{walk.bind(space)}[{quoted(word)}]" for word in reads.names & space.keys()}
+    named = reads_of(code).names.union(code.co_names) & space.keys()
+    places = {word: AccessPath(cell).then(CELL, word).key() for word, cell in cells.items()}
+    places |= {word: AccessPath(space).then(GLOBAL, word).key() for word in sorted(named)}
 
     def resolve(word: str) -> Any:
         if word in cells:
@@ -130,31 +127,31 @@ def _visit_globals(walk: Walk, function: FunctionType, reads: Reads) -> None:
             "ask attribute": reads.asks_attribute,
         }
     walk.habits.update(habit for habit, has in habits.items() if has)
-    held, names = walk.bind(space), reads.names & space.keys()
+    held, names = AccessPath(space), reads.names & space.keys()
     for word in sorted(names):
-        walk.visit(space[word], f"{held}[{quoted(word)}]", word)
+        walk.visit(space[word], held.then(GLOBAL, word), word)
     for word in sorted((whole.names - names) & space.keys()):
-        walk.visit(space[word], f"{held}[{quoted(word)}]", word, inside=False)
+        walk.visit(space[word], held.then(GLOBAL, word), word, inside=False)
     if NAMESPACES & reads.names and not installed:
         before, walk.limit = (walk.limit, walk.leaves), None
         for word in sorted(word for word in space if word[:2] != "__" and word not in names):
-            walk.visit(space[word], f"{held}[{quoted(word)}]", word)
+            walk.visit(space[word], held.then(GLOBAL, word), word)
         walk.limit, walk.leaves = before
     absent = reads.names - names
     builtin = space.get("__builtins__", {})
     builtin = vars(builtin) if isinstance(builtin, ModuleType) else builtin
     for word in sorted(absent & builtin.keys()):
         if not isinstance(builtin[word], (BuiltinMethodType, type)):
-            walk.visit(builtin[word], f"{walk.bind(builtin)}[{quoted(word)}]", word)
+            walk.visit(builtin[word], AccessPath(builtin).then(GLOBAL, word), word)
     if absent and not installed:
-        walk.conditions.check_absent(absent, held)
+        walk.conditions.add_absent(held, absent)
     if reads.uses(ENVIRONMENT):
         environment = vars(os.environ)["_data"]
-        walk.check(f"{walk.bind(environment)} == {walk.bind(dict(environment))}")
+        walk.add(AccessPath(environment), Equal(dict(environment)))
     for name in module_names(reads, space.get("__package__") or ""):
         walk.modules.add(name)
         if not is_foreign_module(name):
-            walk.visit(sys.modules.get(name), f"_modules.get({name!r})", name)
+            walk.visit(sys.modules.get(name), AccessPath(sys.modules).then(MODULE, name), name)
 
 
 def _is_recorded(path: tuple[str, ...] | None, known: Mapping[str, Any]) -> bool:
@@ -174,27 +171,27 @@ def _closure_of(function: FunctionType) -> dict[str, Any]:
     return found
 
 
-def _visit_defaults(walk: Walk, function: FunctionType, held: str) -> None:
+def _visit_defaults(walk: Walk, function: FunctionType, held: AccessPath) -> None:
     """The defaults of a helper; those of the function itself are arguments."""
     code, values = function.__code__, function.__defaults__
     if values is not None:
-        walk.check(f"{held}.__defaults__ is {walk.bind(values)}")
+        walk.add(held.attribute("__defaults__"), Is(values))
     if function is walk.root:
         for name, value in (function.__kwdefaults__ or {}).items():
-            walk.check(f"{held}.__kwdefaults__[{name!r}] is {walk.bind(value)}")
+            walk.add(held.attribute("__kwdefaults__").item(name), Is(value))
         return
     names = code.co_varnames[code.co_argcount - len(values or ()) :]
     for name, value in zip(names, values or (), strict=False):
-        walk.visit(value, walk.bind(value), name, check=False)
+        walk.visit_object(value, name)
     if function.__kwdefaults__ is not None:
-        walk.visit(function.__kwdefaults__, f"{held}.__kwdefaults__", "default")
+        walk.visit(function.__kwdefaults__, held.attribute("__kwdefaults__"), "default")
 
 
-def visit_memory(walk: Walk, function: Any, held: str, name: str) -> None:
+def visit_memory(walk: Walk, function: Any, held: AccessPath, name: str) -> None:
     """A function under lru_cache, and what it remembers: it answers that again."""
-    walk.visit(function.__wrapped__, f"{held}.__wrapped__", name, check=False)
+    walk.visit_object(function.__wrapped__, name)
     memory = CacheSnapshot(function)
-    walk.check(f"_remembers({held}, {walk.bind(memory)})")
+    walk.add(held, Remembers(memory))
     for answer in memory.answers:
         if type(answer) not in ATOMS:
-            walk.visit(answer, walk.bind(answer), name, check=False)
+            walk.visit_object(answer, name)

@@ -1,154 +1,386 @@
-"""Guard: conditions on what was read, written as one function of Python.
+"""The kinds of guards, one record each. `guard.py` says what a guard is.
 
-A condition is a Python expression. The objects in it have names of the guard's own, `_5`, under
-which it holds them; what is plain is compared to the bit.
+To add a kind, add a record: its `test`, the words for what it wants and for what a value has
+instead, and a sentence, if its own says more. `tests/trace/capture/test_guards.py` fails until it
+has values that pass the guard and values that do not.
+
+>>> guard = Length(2)
+>>> guard.check([1, 2]), guard.check([1]), guard.spelling("x", lambda thing: thing.__name__)
+(True, False, 'len(x) == 2')
+>>> guard.explain("layers", [1]).tell("because")
+'layers was of length 2 and became of length 1'
 """
 
 from __future__ import annotations
 
-import abc
-import sys
-from collections.abc import Callable, Collection, Iterable
-from types import CellType
 from typing import Any
 
 import numpy as np
 
-from tracejit.trace.capture.contents import (
-    array_copy,
-    buffer_copy,
-    is_in_one_piece,
-    remembers,
-    same_buffer,
-    same_contents,
-    whole_copy,
+from tracejit.ir.dims import Dim, symbol_of
+from tracejit.support.words import a
+from tracejit.trace.capture.descriptions import described, keys_told, listed
+from tracejit.trace.capture.exactness import exact, has_looser_equality, is_normal, is_plain
+from tracejit.trace.capture.guard import CAPTURED, Difference, Guard, Sentence, is_word
+
+KIND = Sentence("kind", "{what} was {now}", "{was}", fix="pass {was} at each call.")
+RANK = Sentence(
+    "rank",
+    "{what} had shape {now}",
+    "{was}",
+    "Every number of dimensions has a kernel of its own.",
+    "add or drop axes before the call: {what}[None], {what}[0].",
 )
-from tracejit.trace.capture.exactness import exact, is_normal, is_plain, kinds
-from tracejit.trace.capture.libraries import kept_names
 
 
-class Guard:
-    """The conditions under which a kernel is still what the function computes."""
-
-    def __init__(self) -> None:
-        """No condition yet."""
-        self.conditions: dict[str, None] = {}
-        self._space: dict[str, Any] = {
-            "_same": same_contents,
-            "_buffer": same_buffer,
-            "_remembers": remembers,
-            "_kept": kept_names,
-            "_exact": exact,
-            "_kinds": kinds,
-            "_empty": is_empty,
-            "_token": abc.get_cache_token,
-            "_modules": sys.modules,
-        }
-        self._names: dict[int, str] = {}
-        self._absent: dict[str, set[str]] = {}
-        self._things: dict[str, Any] = {}
-        self._contents: dict[str, tuple[int, str]] = {}
-
-    def bind(self, thing: Any) -> str:
-        """The name of an object in conditions."""
-        name = self._names.get(id(thing))
-        if name is None:
-            name = self._names[id(thing)] = f"_{len(self._space)}"
-            self._space[name] = thing
-        return name
-
-    def objects(self) -> list[Any]:
-        """The objects that conditions refer to by a name."""
-        return list(self._space.values())
-
-    def key(self, key: Any) -> str:
-        """The expression for a key of a container."""
-        return repr(key) if type(key) in (str, int) else self.bind(key)
-
-    def check(self, condition: str) -> None:
-        """Hold only where `condition` is true."""
-        self.conditions[condition] = None
-
-    def check_identity(self, value: Any, place: str) -> None:
-        """Hold only where the expression `place` is the object `value`."""
-        self.check(f"{place} is {self.bind(value)}")
-
-    def check_plain(self, value: Any, place: str) -> None:
-        """Hold only where `place` is the number or text `value`, of its type and to the bit."""
-        if value is None or isinstance(value, bool):
-            self.check(f"{place} is {value!r}")
-            return
-        kind = f"type({place}) is {self.bind(type(value))}"
-        if isinstance(value, (np.number, np.bool_)):
-            self.check(f"{kind} and {place}.tobytes() == {value.tobytes()!r}")
-        elif isinstance(value, (str, bytes, int)) or (type(value) is float and is_normal(value)):
-            self.check(f"{kind} and {place} == {self.bind(value)}")
-        else:
-            self.check(f"{kind} and repr({place}) == {repr(value)!r}")
-
-    def check_keys(self, keys: Collection[Any], held: str) -> None:
-        """Hold only where a set or the keys of a dict are these, in this order."""
-        if not all(map(is_plain, keys)):
-            self.check(f"_exact({held}) == {self.bind(exact(keys))}")
-            return
-        self.check(f"list({held}) == {self.bind(list(keys))}")
-        if any(type(key) is not str for key in keys):
-            self.check(f"_kinds({held}) == {self.bind(kinds(keys))}")
-
-    def check_contents(self, thing: Any, held: str) -> None:
-        """Hold only where `held`, an array of this dtype and shape or a buffer, has the contents
-        that `thing` has when they are copied."""
-        self._things[held] = thing
-
-    def copy_contents(self, but: Collection[int] = ()) -> None:
-        """Copy the contents that are compared: `but` not, by id, of what needs it not."""
-        for held, thing in self._things.items():
-            if id(thing) not in but and held not in self._contents:
-                self._contents[held] = self._comparison(thing, held)
-
-    def _comparison(self, thing: Any, held: str) -> tuple[int, str]:
-        """The size of contents, and the condition that compares them with a copy made now."""
-        if not isinstance(thing, np.ndarray):
-            copy = buffer_copy(thing)
-            return copy[1], f"_buffer({held}, {self.bind(copy)})"
-        if is_in_one_piece(thing):
-            return thing.nbytes, f"{self.bind(whole_copy(thing))} == {held}"
-        return thing.nbytes, f"_same({held}, {self.bind(array_copy(thing))})"
-
-    def check_absent(self, names: Iterable[str], held: str) -> None:
-        """Hold only as long as the dict that `held` is has none of these keys."""
-        self._absent.setdefault(held, set()).update(names)
-
-    def compiled(self) -> Callable[[], bool] | None:
-        """The function that says whether all conditions hold, and None where there are none. Its
-        attribute `checks` lists them, `compared` the names of the arrays whose contents it
-        compares."""
-        checks = list(self.conditions)
-        for held, names in self._absent.items():
-            checks.append(f"{held}.keys().isdisjoint({self.bind(frozenset(names))})")
-        # Contents last, large ones behind small ones: they cost most, and another kernel's guard
-        # mostly fails before.
-        checks += [condition for _, condition in sorted(self._contents.values())]
-        if not checks:
-            return None
-        lines = ["def guards_hold():", "    try:", "        return (", "            True"]
-        lines += [f"            and {check}" for check in checks]
-        lines += ["        )", "    except Exception:  # what is read has no such part any more"]
-        lines += ["        return False"]
-        space = dict(self._space)
-        exec(compile("\n".join(lines), "<tracejit guard>", "exec"), space)
-        guard: Callable[[], bool] = space["guards_hold"]
-        vars(guard).update(checks=tuple(checks), compared=tuple(self._contents))
-        return guard
+# Identity, type and value
 
 
-def is_empty(cell: CellType) -> bool:
-    """Tell if the variable of a closure is bound to nothing.
+class Is(Guard):
+    """The very same object."""
 
-    >>> is_empty(CellType()), is_empty(CellType(1))
-    (True, False)
+    test = "{value} is {object}"
+
+
+class IsVariable(Is):
+    """The Variable that a kernel reads and assigns."""
+
+    sentence = Sentence(
+        "variable",
+        "{what} was another Variable",
+        then="A kernel reads and assigns the Variables that it was made with.",
+        fix="keep one Variable and assign to it.",
+    )
+
+
+class IsAlive(Guard):
+    """What a weak reference refers to, as long as it lives."""
+
+    test = "{value} is not None"
+    said = "alive", "gone"
+
+
+class OfType(Guard):
+    """An object of a class, and of no subclass. `noun` is what the user calls one."""
+
+    test = "{type}({value}) is {wanted}"
+    sentence = KIND
+
+    def check(self, value: Any) -> bool:
+        kind = type(value)
+        return bool(getattr(kind, "__tracejit_class__", kind) is self.wanted)
+
+    def wants(self) -> str:
+        return self.noun or a(self.wanted.__name__)
+
+    def words(self, aspect: Any) -> str:
+        return kind_of(aspect)
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value, in words."""
+    if type(value) is np.ndarray:
+        return described(value)
+    name = type(value).__name__
+    return a(f"np.{name}" if isinstance(value, np.generic) else name)
+
+
+class SameValue(Guard):
+    """A number or text of this type, which nothing of other bits is equal to."""
+
+    test = "{type}({value}) is {kind} and {again} == {wanted}"
+    sentence = Sentence(
+        "dynamic",
+        "{what} was {now}",
+        "{was}",
+        "From its second value on {what} is dynamic: any serves.",
+    )
+
+    def parts(self) -> dict[str, Any]:
+        return {"kind": type(self.wanted), "wanted": self.wanted}
+
+    def explain(self, what: str, value: Any) -> Difference:
+        if type(value) is not type(self.wanted):
+            return OfType(type(self.wanted), kind_of(self.wanted)).explain(what, value)
+        return super().explain(what, value)
+
+
+class SameBytes(SameValue):
+    """A number of NumPy of this type, to the bit: 0.0 is not -0.0, nan is nan."""
+
+    test = "{type}({value}) is {kind} and {again}.tobytes() == {bytes}"
+
+    def parts(self) -> dict[str, Any]:
+        return {"kind": type(self.wanted), "bytes": self.wanted.tobytes()}
+
+
+class SameText(SameValue):
+    """A number of Python of this type, to the bit."""
+
+    test = "{type}({value}) is {kind} and {repr}({again}) == {text}"
+
+    def parts(self) -> dict[str, Any]:
+        return {"kind": type(self.wanted), "text": repr(self.wanted)}
+
+
+def same_value(value: Any) -> Guard:
+    """The guard of a number or text, of its type and to the bit."""
+    if is_word(value):
+        return Is(value)
+    if is_told_by_equality(value):
+        return SameValue(value)
+    return SameBytes(value) if isinstance(value, np.generic) else SameText(value)
+
+
+def is_told_by_equality(value: Any) -> bool:
+    """Tell if nothing of the type of a number or text but the same bits is equal to it.
+
+    >>> is_told_by_equality(1.0), is_told_by_equality(0.0), is_told_by_equality(np.float32(1))
+    (True, False, True)
     """
-    try:
-        return cell.cell_contents is cell
-    except ValueError:
-        return True
+    if isinstance(value, np.generic):
+        return value.dtype.kind in "biuf" and bool(value != 0 and value == value)
+    return isinstance(value, (str, bytes, int)) or (isinstance(value, float) and is_normal(value))
+
+
+class Static(Guard):
+    """An object that is the same by type and equality, and by what it is made of where its class
+    may call others equal."""
+
+    sentence = Sentence(
+        "value",
+        "{what} was {now}",
+        "{was}",
+        "Every value of {what} has a kernel of its own, as it is no array and no number.",
+        "pass what is computed with as a number or an array; a few values need no change.",
+    )
+
+    def text(self) -> str:
+        if is_word(self.wanted):
+            return Is.test
+        exactly = " and {is_exactly}({again}, {object})" * has_looser_equality(self.wanted)
+        same = "({type}({again}) is {kind} and {again} == {object}" + exactly + ")"
+        return "({value} is {object} or " + same + ")"
+
+    def parts(self) -> dict[str, Any]:
+        return {"object": self.wanted, "kind": type(self.wanted)}
+
+
+class Equal(Guard):
+    """A state of the process or thread, by equality with a snapshot of it."""
+
+    test = "{value} == {wanted}"
+
+
+# Arrays
+
+
+class HasDtype(Guard):
+    """An array of a dtype."""
+
+    test = "({value}.dtype is {wanted} or {again}.dtype == {wanted})"
+    sentence = Sentence(
+        "dtype",
+        "{what} had dtype {now}",
+        "{was}",
+        fix="convert it before the call, {what}.astype(np.{was}).",
+    )
+    captured = CAPTURED._replace(because="{what} was of dtype {was} and became of dtype {now}")
+
+    def aspect(self, value: Any) -> Any:
+        return value.dtype
+
+    def words(self, aspect: Any) -> str:
+        return str(aspect)
+
+
+class HasShape(Guard):
+    """An array of a shape. A dimension that is free has a lower bound; `FreeSizes` names it, and
+    tests what holds between dimensions."""
+
+    sentence = Sentence("shape", "{what} had shape {now}", "{was}", "{detail}.", "{fix}")
+    captured = CAPTURED._replace(because="{what} was of shape {was} and became of shape {now}")
+
+    def text(self) -> str:
+        sizes = {axis: n for axis, n in enumerate(self.wanted) if type(n) is not Dim}
+        if len(sizes) == len(self.wanted) > 1:
+            return "{value}.shape == {wanted}"
+        tests = [f"{{value}}.ndim == {len(self.wanted)}"]
+        if len(self.wanted) == 1:  # without the tuple that shape makes
+            tests += [f"{{len}}({{value}}) == {size}" for size in sizes.values()]
+        else:
+            tests += [f"{{value}}.shape[{axis}] == {size}" for axis, size in sizes.items()]
+        return " and ".join(tests)
+
+    def check(self, value: Any) -> bool:
+        """Tell if the shape fits. One that is only described may have any size (None)."""
+        if len(value.shape) != len(self.wanted):
+            return False
+        return all(map(_is_of_size, value.shape, self.wanted))
+
+    def aspect(self, value: Any) -> Any:
+        return value.shape
+
+    def words(self, aspect: Any) -> str:
+        words = [str(size) if type(size) is int else "any" for size in aspect]
+        return f"({', '.join(words)}{',' * (len(words) == 1)})"
+
+    def explain(self, what: str, value: Any) -> Difference:
+        found = super().explain(what, value)
+        if len(value.shape) != len(self.wanted):
+            return found._replace(sentence=RANK)
+        return found._replace(detail="A dimension that changes is free from then on")
+
+
+def _is_of_size(given: int | None, wanted: Any) -> bool:
+    """Tell if a dimension may be this large."""
+    if type(wanted) is not Dim:
+        return bool(given == wanted)
+    symbol = symbol_of(wanted)
+    return given is None or symbol is None or given >= symbol.least
+
+
+class InOrder(Guard):
+    """An array whose elements lie in C order in memory; one that is only described does."""
+
+    test = "{value}.flags.c_contiguous"
+    said = "in C order", "in another order"
+    sentence = Sentence(
+        "order",
+        "{what} did not lie in C order in memory",
+        "an array that does",
+        "The function reshapes or writes to {what}, which depends on the order.",
+        "pass np.ascontiguousarray({what}).",
+    )
+
+    def check(self, value: Any) -> bool:
+        return hasattr(type(value), "__tracejit_class__") or bool(value.flags.c_contiguous)
+
+
+class IsLikeMatrix(Guard):
+    """A sparse matrix of the class, the shape and the dtype of another."""
+
+    test = "{type}({value}) is {kind} and {again}.shape == {shape} and {again}.dtype == {dtype}"
+    sentence = KIND
+
+    def parts(self) -> dict[str, Any]:
+        wanted = self.wanted
+        return {"kind": type(wanted), "shape": wanted.shape, "dtype": wanted.dtype}
+
+    def words(self, aspect: Any) -> str:
+        return f"{kind_of(aspect)} {aspect.dtype}{[*aspect.shape]}"
+
+
+# Contents
+
+
+class HasContents(Guard):
+    """An array in one piece, which its copy is compared with. `bytes` are those compared."""
+
+    test = "{wanted} == {value}"
+    said = "as it was", "of other contents"
+    captured = Sentence(
+        "contents",
+        "the contents of {what} had changed",
+        then="What the function computes from it outside of recorded operations is a constant.",
+        fix="pass it as an argument, or hold it in a tj.Variable.",
+    )
+
+
+class HasBlocks(HasContents):
+    """An array of any strides, which is compared block by block."""
+
+    test = "{same_contents}({value}, {wanted})"
+
+
+class HasBuffer(HasContents):
+    """An object that shows its memory."""
+
+    test = "{same_buffer}({value}, {wanted})"
+
+
+class Remembers(HasContents):
+    """A function under lru_cache that holds the answers that it held."""
+
+    test = "{remembers}({value}, {wanted})"
+
+
+# Containers and namespaces
+
+
+class Length(Guard):
+    """A container of so many elements, or attributes."""
+
+    test = "{len}({value}) == {wanted}"
+
+    def aspect(self, value: Any) -> Any:
+        return len(value)
+
+    def words(self, aspect: Any) -> str:
+        return f"of {aspect} {self.noun}" if self.noun else f"of length {aspect}"
+
+
+class HasKeys(Guard):
+    """A dict or set with these keys, or attributes, to the bit and in this order."""
+
+    def text(self) -> str:
+        if not all(map(is_plain, self.wanted)):
+            return "{exact}({value}) == {keys}"
+        if all(type(key) is str for key in self.wanted):
+            return "{tuple}({value}) == {wanted}"
+        return "{tuple}({value}) == {wanted} and {tuple}({map}({type}, {again})) == {kinds}"
+
+    def parts(self) -> dict[str, Any]:
+        if not all(map(is_plain, self.wanted)):
+            return {"keys": exact(self.wanted)}
+        return {"wanted": self.wanted, "kinds": tuple(map(type, self.wanted))}
+
+    def wants(self) -> str:
+        return keys_told(self.noun or "keys", self.wanted)
+
+    def finds(self, value: Any) -> str:
+        return keys_told(self.noun or "keys", tuple(value), self.wanted)
+
+
+class Without(Guard):
+    """A dict that has none of these keys."""
+
+    test = "{value}.keys().isdisjoint({wanted})"
+
+    def wants(self) -> str:
+        return f"without {listed(sorted(self.wanted))}"
+
+    def finds(self, value: Any) -> str:
+        return f"with {listed(sorted(self.wanted.intersection(value)))}"
+
+
+class WithoutAttribute(Guard):
+    """An object that has no attribute of a name."""
+
+    test = "not {hasattr}({value}, {wanted})"
+
+    def wants(self) -> str:
+        return f"without {self.wanted!r}"
+
+    def finds(self, value: Any) -> str:
+        return "with it"
+
+
+class Unbound(Guard):
+    """The cell of a variable of a closure that is bound to nothing."""
+
+    test = "{is_empty}({value})"
+    said = "not bound", "bound"
+
+
+class Never(Guard):
+    """An iterator: what it answers next nobody knows, so that a kernel serves one call."""
+
+    test = "False"
+    said = "at one element", "at another"
+    captured = Sentence(
+        "iterator",
+        "the function draws from an iterator",
+        then="Its kernel serves no other call.",
+        fix="draw outside of the function, and pass the element as an argument.",
+    )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import MemberDescriptorType
 from typing import Any
 
-from tracejit.support.words import quoted
+from tracejit.trace.capture.access_paths import ATTRIBUTE, OWN, PathStep
 from tracejit.trace.capture.reads import LIBRARIES, module_name
 
 # Attributes of C classes, by the name of the class.
@@ -37,11 +37,18 @@ def kept_names(value: Any) -> list[str]:
     return [word for word in getattr(value, "__dict__", {}) if _counts(word)]
 
 
-def library_parts(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """The parts that an object keeps. Each has its name, the end of the expression that reads it,
-    and its value."""
+KEPT_NAMES = PathStep(
+    lambda held, none: kept_names(held),
+    lambda held, none, bind: f"{bind(kept_names)}({held})",
+    lambda held, none: held,
+)
+"""The step from an object to the names of what it keeps."""
+
+
+def library_parts(value: Any) -> Iterator[tuple[PathStep, str, Any]]:
+    """The parts that an object keeps: the step that reads each, its name and its value."""
     for word in kept_names(value):
-        yield word, f".__dict__[{quoted(word)}]", value.__dict__[word]
+        yield OWN, word, value.__dict__[word]
     for cls in type(value).__mro__:
         module = module_name(cls)
         if module.partition(".")[0] not in LIBRARIES:
@@ -50,7 +57,7 @@ def library_parts(value: Any) -> Iterator[tuple[str, str, Any]]:
         in_c = _IN_C.get(cls.__name__, ()) if module.startswith("pandas._libs") else ()
         for word in (*filter(_counts, slots), *in_c):
             if hasattr(value, word):
-                yield word, f".{word}", getattr(value, word)
+                yield ATTRIBUTE, word, getattr(value, word)
 
 
 def _counts(word: str) -> bool:

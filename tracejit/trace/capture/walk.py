@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from tracejit.support.errors import fail
+from tracejit.trace.capture.access_paths import ATTRIBUTE_IF_ANY, AccessPath
 from tracejit.trace.capture.ambient import module_of
+from tracejit.trace.capture.conditions import ConditionSet
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.freezing import FrozenArrays
-from tracejit.trace.capture.guards import Guard
 from tracejit.trace.capture.reads import LABELS
 
 LEAVES = 1000
@@ -67,45 +68,42 @@ class Walk:
         self.arrays.clear()
         self.labels.clear()
         self.generators: dict[str, Any] = {}
-        self.conditions = Guard()
-        self.bind = self.conditions.bind
-        self.check = self.conditions.check
-        self.visited: set[int] = set()
-        self.lent: dict[tuple[int, str], tuple[str, Any]] = {}
+        self.conditions = ConditionSet()
+        self.add = self.conditions.add
+        self.visited: dict[int, Any] = {}
+        self.lent: dict[tuple[int, str], tuple[AccessPath, Any]] = {}
         self.attributes: list[tuple[Any, str, Any]] = []
         self.leaves = 0
         self.times_at_root = 0
         self.places: dict[int, set[str]] = {}
         self.only_operands: dict[str, bool] = {}
 
-    def visit(
-        self, value: Any, place: str, name: str, check: bool = True, inside: bool = True
-    ) -> None:
-        """Add the checks for `value`, which is read again by the expression `place`; of a container
-        or a function only for which it is, where what is `inside` is not read."""
+    def visit(self, value: Any, place: AccessPath, name: str, inside: bool = True) -> None:
+        """Add the guards of `value`, which is read again at `place`; of a container or a function
+        only for which it is, where what is `inside` is not read."""
+        if place.step is not None:
+            self.conditions.add_value(place, value)
         kind = type(value)
-        if kind in ATOMS or issubclass(kind, np.generic):
-            if check:
-                self.conditions.check_plain(value, place)
-            return
-        if check:
-            self.conditions.check_identity(value, place)
-        if not inside and kind in OPAQUE:
+        if kind in ATOMS or issubclass(kind, np.generic) or (not inside and kind in OPAQUE):
             return
         if kind is np.ndarray:
-            self.places.setdefault(id(value), set()).add(place)
+            self.places.setdefault(id(value), set()).add(place.key())
         elif value is self.root:
             self.times_at_root += 1
         if id(value) in self.visited:
             return
-        self.visited.add(id(value))
+        self.visited[id(value)] = value
         self.modules.add(module_of(value))
         if kind is FunctionType:
             self.names.add(value.__name__)
-        self.inside(value, self.bind(value), name)
+        self.inside(value, AccessPath(value), name)
 
-    def visit_attribute(self, holder: Any, word: str, value: Any, place: str) -> None:
-        """Add the checks for an attribute in the `__dict__` of an object, or what it has to be to
+    def visit_object(self, value: Any, name: str) -> None:
+        """Add the guards of what is inside of an object that is known to be the same."""
+        self.visit(value, AccessPath(value), name)
+
+    def visit_attribute(self, holder: Any, word: str, value: Any, place: AccessPath) -> None:
+        """Add the guards of an attribute in the `__dict__` of an object, or what it has to be to
         be lent to the recording."""
         asks = not self.habits.isdisjoint(("ask type", "ask attribute"))
         if self.lend is not None and not asks and not self.words & UNSEEN:
@@ -113,13 +111,13 @@ class Walk:
             found = self.lend(holder, word, value, "ask identity" in self.habits)
             if found is not None:
                 self.lent[id(holder), word] = place, found
-                for condition in found.conditions(place, self.bind):
-                    self.check(condition)
+                for guard in found.guards():
+                    self.add(place, guard)
                 return
         self.visit(value, place, word)
 
-    def inside(self, value: Any, held: str, name: str) -> None:
-        """Add the checks for what is inside of `value`, an object that the expression `held` is."""
+    def inside(self, value: Any, held: AccessPath, name: str) -> None:
+        """Add the guards of what is inside of `value`, an object that stands at `held`."""
         raise NotImplementedError
 
     def count(self, elements: int, container: Any, name: str) -> bool:
@@ -140,7 +138,7 @@ class Walk:
             return {name for name in names if name not in _OF_EVERY_OBJECT}
         return self.words.intersection(names)
 
-    def visit_labels(self, value: Any, held: str) -> None:
+    def visit_labels(self, value: Any, held: AccessPath) -> None:
         """Visit the `LABELS` of a function or class, such as its name, that the code asks for."""
         for word in sorted(self.words & LABELS):
-            self.visit(getattr(value, word, None), f"getattr({held}, {word!r}, None)", word)
+            self.visit(getattr(value, word, None), held.then(ATTRIBUTE_IF_ANY, word), word)
