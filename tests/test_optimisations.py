@@ -75,8 +75,8 @@ class Optimisation(NamedTuple):
     cost model where it is on and where it is off, options of `function`, and the programs that it
     is for: operations, arguments, how many operations.
 
-    `passes` are those of IMPROVEMENTS that belong to it, `rows` those of the table of rewrites. One
-    of `least` programs is to change.
+    `passes` are those of IMPROVEMENTS that belong to it, `rows` those of the table of rewrites,
+    `stages` those of the pipeline. One of `least` programs is to change.
     """
 
     kinds: Sequence[Kind]
@@ -87,14 +87,10 @@ class Optimisation(NamedTuple):
     figures_off: dict[str, Any] = {}  # noqa: RUF012
     passes: Sequence[Callable[..., Any]] = ()
     rows: Sequence[Pattern] = ()
+    stages: Sequence[Callable[..., Any]] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
     least: int = 3
-
-
-def same(graph: Any) -> Any:
-    """The graph as it is."""
-    return graph
 
 
 SQUARES = patterns.some(patterns.SQUARES, alike=True)
@@ -292,11 +288,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.known), SQUARES, rows=rows(BEFORE_SUMS, "add_at"), least=6
     ),
     "roll_up": Optimisation(
-        with_elementwise(patterns.rolled), SQUARES, off=[(pipeline, "roll_up", same)]
+        with_elementwise(patterns.rolled), SQUARES, stages=[pipeline.vectorise_loops]
     ),
-    "detach": Optimisation(
-        with_elementwise(patterns.updated), SQUARES, off=[(pipeline, "detach", same)]
-    ),
+    "detach": Optimisation(with_elementwise(patterns.updated), SQUARES, stages=[pipeline.detach]),
     "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
     "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
@@ -380,6 +374,9 @@ def only(*names: str) -> Iterator[None]:
             patch.setattr(place, attribute, value)
         kept = tuple(one for one in improve.IMPROVEMENTS if one.run in (*passes, *BY_PATTERNS))
         patch.setattr(improve, "IMPROVEMENTS", kept)
+        without = [one for each in others for one in each.stages]
+        stages = tuple(one for one in pipeline.PASSES if one.run not in without)
+        patch.setattr(pipeline, "PASSES", stages)
         left = [row for each in chosen for row in each.rows]
         for name, table in TABLES.items():
             patch.setattr(rewrites, name, tuple(row for row in table if row in left))

@@ -301,6 +301,10 @@ LEFT_ALONE = {
         ),
         X,
     ),
+    "a sum of negative zeros": (
+        spread_sum("T[30]", "(30,9)", "T[30]", "(1,)").replace("2.5", "-0.0"),
+        [(30,)],
+    ),
     "a large triangle": (np.tril, [(100, 100)]),
     "a logsumexp of nothing": (lambda x: sc.logsumexp(x, axis=1), [(0, 3)]),
 }
