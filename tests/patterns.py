@@ -272,6 +272,12 @@ BLOCKS = (
     "np.sum({0}[..., None] * {1}[..., None, :], axis=-2) / {0}.shape[-1]",
     "np.transpose({0}[..., None] * {1}[..., None, :1], (-1, *range({0}.ndim)))[0]",
 )  # fmt: skip
+KNOWN = (
+    "np.mean(np.cos(np.arange({0}.size * 1.0)).reshape({0}.shape) @ {0})",
+    "np.sum(np.sin(np.arange({0}.size * 1.0)).reshape({0}.shape).mT @ {0}, axis=-1) * {1}[..., 0]",
+    "np.sum({0} @ np.arange({0}.shape[-1] * 20.0).reshape({0}.shape[-1], 20)) * {1}",
+    "{0} + {1}[np.arange(60) % len({1})][: len({0})]",
+)  # fmt: skip
 DIAGONALS = (
     "((a @ b.mT) * np.sum(a * b, axis=-1)[..., None])",
     "((a.mT @ b) * np.sum(b * a, axis=-2, keepdims=True))",
@@ -297,7 +303,7 @@ def of(templates: Sequence[str], ndim: int = 0) -> Kind:
 sums, powers, factors = of(SUMS, 1), of(POWERS), of(FACTORS)
 like_terms, common_factors, weighted = of(LIKE_TERMS), of(COMMON_FACTORS), of(WEIGHTED, 1)
 steps, softplus, log_sums = of(STEPS, 1), of(SOFTPLUS, 1), of(LOG_SUMS, 1)
-matrices, diagonals = of(MATRICES, 2), of(DIAGONALS, 2)
+matrices, diagonals, known = of(MATRICES, 2), of(DIAGONALS, 2), of(KNOWN, 2)
 updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
 stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
@@ -312,7 +318,7 @@ EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
-    sliced, scattered, log_sums,
+    sliced, scattered, log_sums, known,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -77,6 +77,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.ops.scipy.stats.{area}": "tests/scipy/test_stats.py"
     for area in ("continuous", "discrete", "families", "multivariate", "statistics")
 } | {
+    "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
+    "tracejit.passes.matching": "tests/passes/test_patterns.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
     "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",
@@ -445,15 +447,11 @@ NAMES_OF_OPS = {
     "tracejit.passes.flat_indices": "gathers and sums at an index",
     "tracejit.passes.slice_updates": "what puts arrays together of parts",
     "tracejit.passes.improve": "what passes have nothing to do without",
-    **dict.fromkeys(
-        (
-            f"tracejit.passes.{name}"
-            for name in (
-        "choices", "diagonals", "softplus", "triangles",
-            )
-        ),
-        "not yet by traits",
-    ),
+    "tracejit.passes.rewrites": "the table of what is rewritten",
+    "tracejit.passes.conditions": "what comparisons make has the bits of 0 and 1",
+    "tracejit.passes.matching": "how operators are spelled",
+    "tracejit.passes.solves": "the calls of LAPACK that become one",
+    "tracejit.passes.triangles": "the parts of a cotangent that are taken apart",
 }  # fmt: skip
 
 

@@ -29,33 +29,29 @@ from tracejit.codegen import constants, module
 from tracejit.compiler import bodies, pipeline
 from tracejit.passes import (
     broadcasts,
-    choices,
     column_sums,
     contract,
-    diagonals,
     flat_indices,
     flattening_analysis,
     improve,
     lower,
+    rewrites,
     sliding_windows,
 )
-from tracejit.passes.algebra import strengthen
-from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.coefficients import gather_coefficients
-from tracejit.passes.diagonals import read_diagonals
+from tracejit.passes.constant_folding import fold_constants
+from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.log_sums import spell_log_sums
 from tracejit.passes.loop_products import hoist_products, join_sums
-from tracejit.passes.products import dot_small
+from tracejit.passes.patterns import Pattern
 from tracejit.passes.reassociate import add_apart, share_products
+from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
 from tracejit.passes.scaled_products import scale_once
-from tracejit.passes.scatters import scatter_into_sums
 from tracejit.passes.slice_updates import update_slices
-from tracejit.passes.softplus import keep_logarithms
 from tracejit.passes.solves import solve_together
-from tracejit.passes.triangles import substitute_factors, take_factors_apart
+from tracejit.passes.triangles import take_factors_apart
 from tracejit.runtime import buffer_pool, workers
 from tracejit.schedule import tiling
 from tracejit.support.cost_model import assuming
@@ -69,17 +65,13 @@ SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e60, -1e60, 1e-300, SMALLEST)
 NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
-STEPS = (pipeline.vectorise_loops, pipeline.detach)
-"""Passes of the pipeline that are optimisations by themselves."""
-
-
 class Optimisation(NamedTuple):
     """What stands in the place of it where it is off, the limits where it is on, the figures of the
     cost model where it is on and where it is off, options of `function`, and the programs that it
     is for: operations, arguments, how many operations.
 
-    `passes` are those of IMPROVEMENTS and STEPS that belong to it. One of `least` programs is to
-    change.
+    `passes` are those of IMPROVEMENTS that belong to it, `rows` those of the table of rewrites,
+    `stages` those of the pipeline. One of `least` programs is to change.
     """
 
     kinds: Sequence[Kind]
@@ -89,6 +81,8 @@ class Optimisation(NamedTuple):
     figures: dict[str, Any] = {}  # noqa: RUF012
     figures_off: dict[str, Any] = {}  # noqa: RUF012
     passes: Sequence[Callable[..., Any]] = ()
+    rows: Sequence[Pattern] = ()
+    stages: Sequence[Callable[..., Any]] = ()
     options: dict[str, Any] = {}  # noqa: RUF012
     lengths: tuple[int, int] = (2, 8)
     least: int = 3
@@ -124,11 +118,20 @@ def with_elementwise(kind: Kind) -> tuple[Kind, ...]:
     return kind, kind, kind, patterns.elementwise
 
 
+def rows(table: Sequence[Pattern], roots: str) -> list[Pattern]:
+    """The rows of a table that replace these operations."""
+    return [row for row in table if row.root in roots.split()]
+
+
+STEPS = [row for row in CALLS if "sign" in str(row.after)]
+BY_PATTERNS = (rewrites.reduce_strength, rewrites.reuse_results, rewrites.select_calls)
+TABLES = {"STRENGTH": STRENGTH, "BEFORE_SUMS": BEFORE_SUMS, "CALLS": CALLS}
 OPTIMISATIONS: dict[str, Optimisation] = {
-    "strengthen": Optimisation(
+    "powers": Optimisation(
         (patterns.powers, patterns.powers, patterns.elementwise),
         figures={"least_logaddexp_elements": 0},
-        passes=[strengthen],
+        rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum"),
+        passes=[share_exchanged],
     ),
     "factor_sums": Optimisation(
         with_elementwise(patterns.like_terms),
@@ -175,7 +178,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.factored),
         SQUARES,
         figures={"triangle_rows": 2, "least_triangle_blocks": 0},
-        passes=[substitute_factors],
+        rows=rows(BEFORE_SUMS, "solve solve_vector"),
     ),
     "take_factors_apart": Optimisation(
         with_elementwise(patterns.likelihoods), MATRICES, passes=[take_factors_apart]
@@ -206,7 +209,9 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         passes=[lower.lower],
     ),
     "dot_small": Optimisation(
-        (patterns.matrices, patterns.elementwise), SQUARES, passes=[dot_small]
+        (patterns.matrices, patterns.elementwise),
+        SQUARES,
+        rows=rows(CALLS, " ".join(rewrites.DOTS)),
     ),
     "assign_layouts": Optimisation(
         (
@@ -222,29 +227,30 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         passes=[assign_layouts],
     ),
     "spell_log_sums": Optimisation(
-        with_elementwise(patterns.log_sums), ROWS, passes=[spell_log_sums]
+        with_elementwise(patterns.log_sums), ROWS, rows=rows(STRENGTH, "logsumexp exp")
     ),
     "keep_logarithms": Optimisation(
-        with_elementwise(patterns.softplus), ROWS, passes=[keep_logarithms]
+        with_elementwise(patterns.softplus), ROWS, rows=rows(STRENGTH, "multiply add subtract")
     ),
-    "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, passes=[step_by_sign]),
+    "step_by_sign": Optimisation(with_elementwise(patterns.steps), ROWS, rows=STEPS),
     "choose_by_bits": Optimisation(
         with_elementwise(patterns.kinked),
-        limits=[(choices, "LEAST_ELEMENTS", 1)],
-        passes=[choose_by_bits],
+        figures={"least_choice_elements": 1},
+        rows=[row for row in rows(CALLS, "where") if row not in STEPS],
         least=4,
     ),
     "scale_once": Optimisation(
         (patterns.scaled, patterns.scaled, patterns.elementwise),
         SQUARES,
         figures={"least_scaled_elements": 1},
-        passes=[strengthen, scale_once],
+        rows=rows(STRENGTH, "tril triu"),
+        passes=[scale_once],
     ),
     "read_diagonals": Optimisation(
         (patterns.diagonals, patterns.diagonals, patterns.elementwise),
         SQUARES,
-        limits=[(diagonals, "LEAST_ELEMENTS", 1)],
-        passes=[read_diagonals],
+        figures={"least_diagonal_elements": 1},
+        rows=rows(BEFORE_SUMS, "sum"),
     ),
     "materialise_broadcasts": Optimisation(
         (patterns.spread, patterns.spread, patterns.rolled, patterns.elementwise),
@@ -278,12 +284,18 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "scatter_into_sums": Optimisation(
         with_elementwise(patterns.scattered),
         patterns.some(patterns.POINTS, alike=True),
-        passes=[scatter_into_sums],
+        rows=rows(BEFORE_SUMS, "add subtract"),
+    ),
+    "fold_constants": Optimisation(
+        with_elementwise(patterns.known), SQUARES, passes=[fold_constants], least=4
+    ),
+    "add_at": Optimisation(
+        with_elementwise(patterns.known), SQUARES, rows=rows(BEFORE_SUMS, "add_at"), least=6
     ),
     "vectorise_loops": Optimisation(
-        with_elementwise(patterns.rolled), SQUARES, passes=[pipeline.vectorise_loops]
+        with_elementwise(patterns.rolled), SQUARES, stages=[pipeline.vectorise_loops]
     ),
-    "detach": Optimisation(with_elementwise(patterns.updated), SQUARES, passes=[pipeline.detach]),
+    "detach": Optimisation(with_elementwise(patterns.updated), SQUARES, stages=[pipeline.detach]),
     "tiles": Optimisation(BY_ROWS, ROWS, figures=TILES, figures_off=NO_TILES),
     "products in tiles": Optimisation(IN_PRODUCTS, SQUARES, figures=TILES, figures_off=NO_TILES),
     "stacks in tiles": Optimisation(
@@ -365,10 +377,14 @@ def only(*names: str) -> Iterator[None]:
         figures = [each.figures_off for each in others] + [each.figures for each in chosen]
         for place, attribute, value in [*settled, *(one for each in chosen for one in each.limits)]:
             patch.setattr(place, attribute, value)
-        kept = tuple(one for one in improve.IMPROVEMENTS if one.run in passes)
+        kept = tuple(one for one in improve.IMPROVEMENTS if one.run in (*passes, *BY_PATTERNS))
         patch.setattr(improve, "IMPROVEMENTS", kept)
-        steps = [one for one in pipeline.PASSES if one.run not in STEPS or one.run in passes]
-        patch.setattr(pipeline, "PASSES", tuple(steps))
+        without = [one for each in others for one in each.stages]
+        stages = tuple(one for one in pipeline.PASSES if one.run not in without)
+        patch.setattr(pipeline, "PASSES", stages)
+        left = [row for each in chosen for row in each.rows]
+        for name, table in TABLES.items():
+            patch.setattr(rewrites, name, tuple(row for row in table if row in left))
         with assuming(**dict(chain.from_iterable(each.items() for each in figures))):
             yield
 
@@ -513,7 +529,9 @@ def check(names: Sequence[str], count: int, least: int, some: settings = FEW) ->
 
 def test_every_improvement_is_here() -> None:
     passes = [one for each in OPTIMISATIONS.values() for one in each.passes]
-    assert {*STEPS, *[each.run for each in improve.IMPROVEMENTS]} == set(passes)
+    assert {each.run for each in improve.IMPROVEMENTS} == {*passes, *BY_PATTERNS}
+    found = {row for each in OPTIMISATIONS.values() for row in each.rows}
+    assert found == {row for table in TABLES.values() for row in table}
 
 
 @pytest.mark.parametrize("name", OPTIMISATIONS)

@@ -113,18 +113,33 @@ def operations() -> Iterator[tuple[str, float]]:
     yield "stacked_matrix", many / 1000
 
 
-def powers(exponent: int) -> tuple[Form, Form]:
-    """A power, and products."""
-    x = numbers(1000)
-    exponent = max(exponent, 2)
+def choices(size: int) -> tuple[Form, Form]:
+    """A choice between an array and zero by bits, and by `where`."""
+    x = numbers(size)
+    chosen = RNG.random(size) > 0.5
+    return (
+        lambda: (x.view(np.int64) & -chosen.view(np.int8)).view(np.float64),
+        lambda: np.where(chosen, x, 0.0),
+    )
 
-    def product() -> Any:
-        made = x
-        for _ in range(exponent - 1):
-            made = made * x
+
+def slopes(size: int) -> tuple[Form, Form]:
+    """The slope of a softplus by a quotient, and by the logarithm that is there."""
+    e = np.exp(-np.abs(numbers(size)))
+    logarithm = np.log1p(e)
+    return lambda: 0.5 / (e + 1.0) * e, lambda: 0.5 * -np.expm1(-logarithm)
+
+
+def counts(size: int) -> tuple[Form, Form]:
+    """Elements added up at a known index by `add.at`, and by `bincount`."""
+    x, index = numbers(size), RNG.integers(0, max(size // 4, 1), size)
+
+    def added() -> Any:
+        made = np.zeros(max(size // 4, 1))
+        np.add.at(made, index, x)
         return made
 
-    return product, lambda: x**exponent
+    return added, lambda: np.bincount(index, x, max(size // 4, 1))
 
 
 def sums_of_exponentials(size: int) -> tuple[Form, Form]:
@@ -201,7 +216,9 @@ def rows_added(columns: int) -> tuple[Form, Form]:
 
 
 FORMS: dict[str, Forms] = {
-    "most_factors_of_power": lambda size: powers(size)[::-1],
+    "least_choice_elements": choices,
+    "most_softplus_elements": slopes,
+    "most_counted_elements": counts,
     "least_logaddexp_elements": sums_of_exponentials,
     "most_mask_elements": triangles,
     "dot_operations": small_products,

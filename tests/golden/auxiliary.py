@@ -5,7 +5,7 @@
     signature    w f8[4,3]  x f8[50,4]  ->  f8  i8[3]  f8[50,3]
     gradient     w                    (x not differentiated)
     residuals    x y_1 (1200 bytes)
-    key          782919fd6b93168fac4c13c9e49fd04f6cc4339805702988a08cef47fc1a1498
+    key          12cd7e695df00a75c12b3aa9e48fe73f6d8f2e59a61d0f64637f37efe8cebc67
     made for     numpy 2.4, ir 9
 """
 from numpy import add, array, fmax, maximum, ones, sign, where
@@ -58,4 +58,4 @@ def value_and_grad(w, x):
     # auxiliary:1  y = np.maximum(x @ w, 0.0)
     w_bar = c_1 * x.T.dot(fmax(sign(y_1), c_minus_1) + c1)
     return (loss, out_1_active, y), w_bar
-# tracejit sha256 b78d5622d663382af282a08648874343e88d3f7d02b5e5ad3aa3e8aa151bd4a0
+# tracejit sha256 8493f57d6ae003028d44cd131416d9d256fa5654369d26f2babf1a5211166604

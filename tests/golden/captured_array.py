@@ -6,7 +6,7 @@ detected.
     signature    x f8[7,5]  CENTRE f8[5]  ->  f8
     gradient     x                    (CENTRE not differentiated)
     residuals    away out_1 (336 bytes)
-    key          7945f3a24a7d65f088fbbb15d2d91300db052fe60545b7a6789794828c37d975
+    key          398ae40b16482bc3fb1157d55d10575e05cc418203e54c63664e15305e718507
     made for     numpy 2.4, ir 9
 """
 from numpy import array, ones, sqrt, vecdot
@@ -49,4 +49,4 @@ def value_and_grad(x, CENTRE):
     out = out_1.dot(ones_7)
     x_bar = (c1 / out_1)[:, None] * away
     return out, x_bar
-# tracejit sha256 bd796e2eb007bd8c3a9667f2d928c19a543874673af574767a072efe754c50d2
+# tracejit sha256 42fb2fb6203c8f69cfc6a1afa355bac54ad7ed86c3d416bf8974f122d58200ec

@@ -3,7 +3,7 @@
     user code    tests.test_golden.learning_rate(w, x, y, lr)
     file         tests/test_golden.py
     signature    w f8[3]  x f8[30,3]  y f8[30]  lr ~f8  ->  f8[3]
-    key          ff2a92a64c4a89928ff46e1fdd9dea885485c405de7934553bd78af8459d829b
+    key          9f88fa741f8d706b9a065ca98ab10cd11648221bf5e23f45f2d178c30e363690
     made for     numpy 2.4, ir 9
 """
 from numpy import array
@@ -24,4 +24,4 @@ def forward(w, x, y, lr):
     # learning_rate:1  return w - lr * tj.grad(squares)(w, x, y)
     out = w - lr * w_bar
     return out
-# tracejit sha256 25fdcee85810cc16353fd40603806c5bfe2db7935b7b3faf58619fe3312406c4
+# tracejit sha256 26ad85218951257f679187e511215d32da0989d083ffe76b9acb2de346b1ceeb

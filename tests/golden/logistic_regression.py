@@ -6,7 +6,7 @@ detected.
     signature    w f8[3]  x f8[20,3]  y f8[20]  ->  f8
     gradient     w                    (x, y not differentiated)
     residuals    w x y loss_1 (160 bytes)
-    key          f72fed2296e1f1719cfdf2a1ed63d45462bfad5156844200fc95235dff44d02b
+    key          a7d100d1e8bdb52d808dc03e11a05321ceda0998d9a6890091852ab1a6d9b7be
     made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, log1p, ones
@@ -57,4 +57,4 @@ def value_and_grad(w, x, y):
     # logistic_regression:1  margin = y * (x @ w)
     w_bar = c0_2 * w - x.T.dot(c0_05 / (loss_1 + c1) * loss_1 * y)
     return out, w_bar
-# tracejit sha256 768b318a188ab266924cca434a5c7c5d19e23884b0fc4eafb29cc0be560b2e6c
+# tracejit sha256 0ec0ea7b9fd01fe07e67111c4a5e7d092019a31a00b78f24f55d8087b5f36154

@@ -5,7 +5,7 @@
     signature    x f8[10,16,4]  w f8[32,32]  u f8[4,32]  ->  f8
     gradient     w, u                 (x not differentiated)
     residuals    x w h h_1 h_2 (12288 bytes)
-    key          e416b817ecd9da2842b56b585165992a6d604174e492f20a9533091eb96120b4
+    key          15f8d048e65bdf455ab52f48ea147b8c06c5ca948296390882827b4094b114f2
     made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, subtract, tanh, vdot, zeros
@@ -102,4 +102,4 @@ def value_and_grad(x, w, u):
     u_bar = h_5.T.dot(h_bar) + h_3.T.dot(h_bar_1) + h_1.T.dot(h_bar_2)
     w_bar += c_1.T.dot(h_bar_2)
     return out, (w_bar, u_bar)
-# tracejit sha256 566d594c2e4a337666ab1310d7c3b980803ec348337739bd6812a233d7163205
+# tracejit sha256 226d75ffa9fc09bbc2352f8a375f89bc915dd6da1b642d0a28ce98222d01b3ac

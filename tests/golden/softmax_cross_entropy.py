@@ -6,7 +6,7 @@ detected.
     signature    logits f4[40,10]  target f4[40,10]  ->  f4
     gradient     logits               (target not differentiated)
     residuals    target norm_1 norm_2 (1760 bytes)
-    key          67ef5ef92c6d90ea476679ec455bcc0b70da414620d83bbf9585c6cef85d3836
+    key          9bb7cb0b4ba2a6b70c15de5e410cb56714a34686f0eca9a86f05411c11ff0020
     made for     numpy 2.4, ir 9
 """
 from numpy import array, exp, float32, log, maximum, multiply, ones, subtract, vdot
@@ -66,4 +66,4 @@ def value_and_grad(logits, target):
     logits_bar_1 = multiply(out_bar.dot(ones_10x1) / norm_2, norm_1, norm_1)
     logits_bar = subtract(out_bar, logits_bar_1, out_bar)
     return out, logits_bar
-# tracejit sha256 64e66a692126997eac82c037eca849c93bdce6d395f1ad213a3d80d1314c3f67
+# tracejit sha256 52781896fe4fe18e0a3ee50316ba0a08700cc4d0adb93ff42ae03e248e8714da

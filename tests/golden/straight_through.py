@@ -6,7 +6,7 @@ detected.
     signature    x f8[32,16]  w1 f8[16,8]  b1 f8[8]  w2 f8[8,4]  ->  f8
     gradient     w1, b1, w2           (x not differentiated)
     residuals    x w2 h q out (5120 bytes)
-    key          270d66f330e7f7495e1a5af76cfbf59a51a819c585db719b372bc199a602352a
+    key          f85cd5a93468c15004c0e522d602c92793727273c97653c39eb31ad06096d2ef
     made for     numpy 2.4, ir 9
 """
 from numpy import array, multiply, ones, rint, subtract, tanh, vdot
@@ -87,4 +87,4 @@ def value_and_grad(x, w1, b1, w2):
     b1_bar = ones_32.dot(h_bar)
     w1_bar = x.T.dot(h_bar)
     return out_1, (w1_bar, b1_bar, w2_bar)
-# tracejit sha256 6fc7d03c315380f605c24422b11a0147eec3a48398451887271d4b6e1fe590cb
+# tracejit sha256 7ab66e91bb66e37616b44220eb5039c90dc7b01b7a2b70cec5aa2068427fd9f0

@@ -12,7 +12,7 @@ import tracejit as tj
 from tests.interpret import record
 from tracejit.ir.types import ArrayType
 from tracejit.ops.op import OPS, Op, defop
-from tracejit.passes.algebra import is_nonnegative
+from tracejit.passes.ranges import is_nonnegative
 from tracejit.schedule.tile_axes import TileAxes
 
 X = np.linspace(-2.0, 2.0, 900)

@@ -13,8 +13,8 @@ import tracejit as tj
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
 from tracejit.ir.verify import verify
-from tracejit.passes.choices import choose_by_bits, step_by_sign
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.rewrites import select_calls
 
 EDGES = [0.0, -0.0, 1.0, 1e300, -1e300, 1e-300, np.inf, -np.inf, np.nan]
 CHOICES = {
@@ -60,7 +60,7 @@ def assert_same_bits(found: Any, expected: Any) -> None:
 def test_bits(case: str, dtype: str, special: list[float], random: Any) -> None:
     x, y = numbers(dtype, special, random)
     graph = record(CHOICES[case], x, y)[0]
-    chosen = choose_by_bits(graph)
+    chosen = select_calls(graph)
     verify(chosen)
     assert "or_zero" in ops_of(chosen)
     assert "where" not in ops_of(chosen)
@@ -88,7 +88,7 @@ def test_steps(case: str, dtype: str, c: float, special: list[float], random: An
     x = numbers(dtype, special, random)[0]
     height = x.dtype.type(c)
     f = STEPS[case]
-    stepped = drop_dead(step_by_sign(record(lambda x: f(x, height), x)[0]))
+    stepped = drop_dead(select_calls(record(lambda x: f(x, height), x)[0]))
     verify(stepped)
     is_exact = x.dtype.type(0.5) * height * 2 == height
     assert ("sign" if is_exact else "where") in ops_of(stepped)
@@ -121,7 +121,7 @@ NO_STEPS = {
 @pytest.mark.parametrize("f", NO_STEPS.values(), ids=NO_STEPS)
 def test_no_steps(f: Any) -> None:
     graph = record(f, normal(*SHAPE))[0]
-    assert "sign" not in ops_of(step_by_sign(graph))
+    assert "sign" not in ops_of(select_calls(graph))
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (3, 0), (7,), (5, 4), (40, 60)])
@@ -157,7 +157,7 @@ STAYS = {
 @pytest.mark.parametrize("f", STAYS.values(), ids=STAYS)
 def test_what_stays(f: Any) -> None:
     graph = record(f, normal(*SHAPE), normal(*SHAPE))[0]
-    assert "or_zero" not in ops_of(choose_by_bits(graph))
+    assert "or_zero" not in ops_of(select_calls(graph))
 
 
 def test_a_condition_of_the_users_may_have_other_bits() -> None:

@@ -14,7 +14,7 @@ from tests.passes.test_lower import normal, ops_of
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.diagonals import read_diagonals
+from tracejit.passes.rewrites import reuse_results
 from tracejit.passes.simplify import simplify
 
 LONG, STACK = (6, 300), (4, 5, 60)
@@ -56,7 +56,7 @@ def test_what_is_read(f: Any, shape: Any, dtype: str, is_special: bool) -> None:
         args = [with_special(rng, x.clip(-1e3, 1e3), 3) for x in args]
         args = [np.where(np.abs(x) > 1e30, np.inf, x).astype(dtype) for x in args]
     graph = graph_of(f, *args)
-    read = drop_dead(read_diagonals(graph))
+    read = drop_dead(reuse_results(graph))
     verify(read)
     assert ops_of(read).count("diagonal") == 1
     assert "multiply" not in ops_of(read)
@@ -69,7 +69,7 @@ def test_what_is_read(f: Any, shape: Any, dtype: str, is_special: bool) -> None:
 @pytest.mark.parametrize(("f", "shape"), STAYS.values(), ids=STAYS)
 def test_what_stays(f: Any, shape: Any) -> None:
     graph = graph_of(f, normal(*shape), normal(*shape))
-    assert "diagonal" not in ops_of(drop_dead(read_diagonals(graph)))
+    assert "diagonal" not in ops_of(drop_dead(reuse_results(graph)))
 
 
 def test_the_gradient_of_a_triangle_and_a_diagonal() -> None:

@@ -13,9 +13,9 @@ from tests.interpret import interpret, record
 from tests.rewrites import LARGE, PAIRS, assert_within, graph_of, operations, pairs, special
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.factoring import factor_sums
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.sum_of_products import PRODUCTS, SUMS
 from tracejit.support.cost_model import costs
 
@@ -488,7 +488,7 @@ def test_programs_take_fewer_operations(program: Any, shapes: Any, counts: Any) 
     """Sums, products and signs over arrays, before and after."""
     rng = np.random.default_rng(0)
     args = [np.float64(0.3) if not shape else rng.normal(size=shape) for shape in shapes]
-    before = drop_dead(strengthen(record(program, *args)[0]))
+    before = drop_dead(reduce_strength(record(program, *args)[0]))
     after = verify(drop_dead(factor_sums(before)))
     assert tuple(map(arithmetic, (before, after))) == counts
     (expected,), (found,) = interpret(before, *args), interpret(after, *args)

@@ -21,15 +21,15 @@ from tracejit.compiler.pipeline import EXACT_PASSES
 from tracejit.ir.graph import Graph
 from tracejit.ir.verify import verify
 from tracejit.passes import improve as improvements
-from tracejit.passes.algebra import strengthen
 from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.driver import run_to_fixed_point
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.reassociate import add_apart, share_products
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.support.cost_model import assuming
 
-ALGEBRA = (strengthen, factor_sums, gather_coefficients, share_products, add_apart)
+ALGEBRA = (reduce_strength, factor_sums, gather_coefficients, share_products, add_apart)
 
 
 def test_exact_kernels_do_without() -> None:

@@ -14,8 +14,8 @@ from tests.against_exact import assert_close_to_exact
 from tests.interpret import interpret, record
 from tests.passes.test_lower import normal, ops_of
 from tracejit.ir.verify import verify
-from tracejit.passes.algebra import strengthen
 from tracejit.passes.dce import drop_dead
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.scaled_products import scale_once
 
 N = 4000
@@ -62,7 +62,7 @@ STAYS = {
 
 def prepared(f: Any, *args: Any) -> Any:
     """The graph as it comes to the pass."""
-    return drop_dead(strengthen(record(f, *args)[0]))
+    return drop_dead(reduce_strength(record(f, *args)[0]))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -15,7 +15,7 @@ from tracejit.ir.printer import parse_graph
 from tracejit.ir.verify import verify
 from tracejit.ops.op import OPS
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.scatters import scatter_into_sums
+from tracejit.passes.rewrites import reuse_results
 
 SHAPES = {"points": ((9, 3), (40, 3)), "elements": ((9,), (40,)), "wide": ((9, 14), (40, 14))}
 
@@ -66,7 +66,7 @@ def test_what_is_scattered_into_the_rest(
     nodes: str, expected: list[str], shapes: str, dtype: str
 ) -> None:
     graph = graph_of(nodes, shapes, dtype)
-    new = verify(drop_dead(verify(scatter_into_sums(graph))))
+    new = verify(drop_dead(verify(reuse_results(graph))))
     assert [node.op.name for node in new.nodes] == expected
     given = arguments(shapes, dtype)
     (old,), (made,) = interpret(graph, *given), interpret(new, *given)
@@ -77,7 +77,8 @@ def test_what_is_scattered_into_the_rest(
 @pytest.mark.parametrize("nodes", KEPT.values(), ids=KEPT)
 def test_what_is_left_alone(nodes: str, shapes: str) -> None:
     graph = graph_of(nodes, shapes)
-    assert scatter_into_sums(graph) is graph
+    new = reuse_results(graph)
+    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
 
 
 PLACED = {
@@ -93,7 +94,7 @@ def test_what_is_placed_in_the_rest(op: str, index: str, unique: bool, turned: b
     nodes = f"  a  f8[5,3] = {op} g i  shape=(5, 3) index={index}\n  y  f8[5,3] = add {both}\n"
     head = "graph f(x: f8[5,3], g: f8[4], i: i8[4]) -> y: f8[5,3]\n"
     graph = parse_graph(head + nodes, OPS)
-    new = verify(drop_dead(verify(scatter_into_sums(graph))))
+    new = verify(drop_dead(verify(reuse_results(graph))))
     assert [node.op.name for node in new.nodes] == ["add_item"]
     assert new.nodes[0].params["unique"] is unique
     rng = np.random.default_rng(0)
@@ -105,12 +106,14 @@ def test_what_is_placed_nearly_everywhere_is_placed_in_zeros() -> None:
     head = "graph f(x: f8[5], g: f8[4], i: i8[4]) -> y: f8[5]\n"
     nodes = "  a  f8[5] = put_at g i  shape=(5,) index=('{1}',)\n  y  f8[5] = add x a\n"
     graph = parse_graph(head + nodes, OPS)
-    assert scatter_into_sums(graph) is graph
+    new = reuse_results(graph)
+    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
 
 
 def test_many_columns_are_added_up_in_zeros() -> None:
     graph = graph_of(MOVED["added"][0], "wide")
-    assert scatter_into_sums(graph) is graph
+    new = reuse_results(graph)
+    assert [node.op.name for node in new.nodes] == [node.op.name for node in graph.nodes]
 
 
 def test_a_graph_of_springs_reads_like_written_by_hand() -> None:

@@ -26,11 +26,26 @@ REWRITTEN = {
     "one times": ("x: f8[3]", "y  f8[3] = multiply 1.0 x", ""),
     "times the integer one": ("x: f4[3]", "y  f4[3] = multiply x 1", ""),
     "times a scalar one": ("x: f8", "y  f8 = multiply f8(1.0) x", ""),
+    "a Python number times one": (
+        "x: ~f8",
+        "y  f8 = multiply x f8(1.0)",
+        "y  f8 = as_scalar x  dtype=f8",
+    ),
+    "a Python number over one": (
+        "x: ~f8",
+        "y  f8 = divide x f8(1.0)",
+        "y  f8 = as_scalar x  dtype=f8",
+    ),
     "integers times one": ("x: i8[3]", "y  i8[3] = multiply x 1", ""),
     "over one": ("x: f8[3]", "y  f8[3] = divide x 1.0", ""),
     "twice": ("x: f8[3]", "y  f8[3] = add x x", "y  f8[3] = multiply 2.0 x"),
     "twice in float32": ("x: f4[3]", "y  f4[3] = add x x", "y  f4[3] = multiply 2.0 x"),
     "minus minus": ("x: f8[3]", "a  f8[3] = negative x; y  f8[3] = negative a", ""),
+    "the absolute of minus": (
+        "x: f8[3]",
+        "a  f8[3] = negative x; y  f8[3] = absolute a",
+        "y  f8[3] = absolute x",
+    ),
     "plus minus": (
         "x: f8[3], z: f8[3]",
         "a  f8[3] = negative z; y  f8[3] = add x a",
@@ -146,6 +161,10 @@ REWRITTEN = {
 }
 
 KEPT = {
+    "the absolute of minus: what has no sign": (
+        "x: u1[3]",
+        "a  u1[3] = negative x; y  u1[3] = absolute a",
+    ),
     "above minus infinity: what may be there": (
         "x: f8[3]",
         "a  f8[3] = logaddexp x f8(-inf); y  f8[3] = above_minus_infinity a",

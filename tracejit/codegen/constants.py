@@ -63,6 +63,10 @@ class Constants:
     def _enter_array(self, constant: Constant) -> None:
         if self.arrays.get(constant.name) is constant:
             return
+        self._enter_parts(constant)
+        if is_view(constant):
+            constant.name = ""
+            return
         data = constant.data
         if data.size and data.dtype.kind == "f" and bool((data == 1).all()):
             base = "ones_" + "x".join(map(str, data.shape))
@@ -76,6 +80,16 @@ class Constants:
             base = "c"
         constant.name = self._free(base, data.dtype)
         self.arrays[constant.name] = constant
+
+    def _enter_parts(self, constant: Constant) -> None:
+        """Enter what a constant is computed from. Steps on the way have no name."""
+        for value in constant.made.operands if constant.made is not None else ():
+            if isinstance(value, Constant) and value.type.form == "array":
+                if value.made is None:
+                    self._enter_array(value)
+                elif self.arrays.get(value.name) is not value:
+                    self._enter_parts(value)
+                    value.name = ""
 
     def _enter_numbers(self, node: Node) -> None:
         read = [value if isinstance(value, Constant) else value.type for value in node.operands]
@@ -109,6 +123,16 @@ class Constants:
 
     def _is_taken(self, name: str) -> bool:
         return name in self.arrays or name in self.numbers or name in self._taken
+
+
+def is_view(constant: Constant) -> bool:
+    """Tell if a constant is a view of another."""
+    made = constant.made
+    if made is None or made.op.view_of is None:
+        return False
+    whole = made.operands[made.op.view_of]
+    is_whole = isinstance(whole, Constant) and whole.made is None
+    return whole.type.form == "array" and (is_whole or made.op.elements != "reshaped")
 
 
 def is_identity(data: Any) -> bool:

@@ -25,7 +25,7 @@ from tracejit.ops.creation import full
 from tracejit.ops.op import literal
 from tracejit.ops.shapes import broadcast_to
 
-_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+)\.(\w+)")
+_LIBRARY_NAME = re.compile(r"\b(np\.lib\.stride_tricks|np|scipy\.\w+|helpers)\.(\w+)")
 _ARITHMETIC = re.compile(r"\{0\} ([-+*/%&|^]|//|\*\*|<<|>>) \{1\}")
 
 
@@ -125,7 +125,9 @@ class Expressions:
     def constant(self, constant: Constant, strong: bool = True) -> str:
         """A constant where it is used: a literal, or the name it has at the module's head."""
         if constant.type.form == "array":
-            return constant.name
+            if constant.made is None or constant.name:
+                return constant.name
+            return f"({self.expression(constant.made)})"
         text = self.number(constant.data)
         if constant.type.form == "scalar" and strong:
             return self.bind(f"{literal(constant.type.dtype)}({text})")
@@ -154,6 +156,10 @@ class Expressions:
         dtype = "" if default else f", {literal(data.dtype)}"
         shape = "" if data.size else f".reshape({data.shape})"
         return self.bind(f"np.array({text}{dtype}){shape}")
+
+    def is_regular(self, constant: Constant) -> bool:
+        """Tell if an array is made by one call without others."""
+        return self._regular(constant.data) is not None
 
     def _regular(self, data: Any) -> str | None:
         """np.ones, np.zeros, np.full, np.eye, np.tri or np.arange, where it makes these bytes."""
@@ -230,7 +236,7 @@ def _aliased(name: str, prefix: str) -> str:
 def import_lines(imports: Mapping[str, str]) -> list[str]:
     """The statements that bind these names, numpy's first."""
     lines = []
-    for library in sorted(set(imports.values())):
+    for library in sorted({*imports.values()} - {"helpers"}):
         names = sorted(name for name, origin in imports.items() if origin == library)
         prefix = f"{library.rpartition('.')[2]}_"
         if library != "numpy":

@@ -33,6 +33,7 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
+from tracejit.ops.helpers import TEXTS
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tile_loops import TILES
 from tracejit.support.words import in_docstring
@@ -141,13 +142,18 @@ def render(
         names = names or function.names
     functions += [_composed(one, facts, names) for one in composed]
     spell = Expressions(str, set())
+    used = sorted(name for name, origin in imports.items() if origin == "helpers")
+    functions[:0] = [spell.bind(TEXTS[name]) for name in used]
     lines: list[str] = []
     large: dict[str, np.ndarray] = {}
     for name, number in constants.numbers.items():
         lines.append(f"{name} = {spell.scalar(number, False)}")
+    computed: list[str] = []
     for name, constant in constants.arrays.items():
         text = spell.array_literal(constant)
-        if text is None:
+        if constant.made is not None and not spell.is_regular(constant):
+            computed.append(f"{name} = {spell.expression(constant.made)}")
+        elif text is None:
             large[name] = constant.data
         else:
             lines.append(f"{name} = {text}")
@@ -155,6 +161,7 @@ def render(
         spell.imports["load"] = "numpy"
         lines.append("with load(__file__[:-3] + '.npz') as constants:")
         lines += [f"    {name} = constants[{name!r}]" for name in large]
+    lines += computed
     imports |= spell.imports
     written = set(" ".join([*lines, *functions]).translate(_BETWEEN_WORDS).split())
     imports = {name: origin for name, origin in imports.items() if name in written}

@@ -115,14 +115,18 @@ class Held(Value):
 
 
 class Constant(Value):
-    """A value known while recording: a Python number, a NumPy scalar or a small or large array."""
+    """A value known while recording: a Python number, a NumPy scalar or a small or large array.
 
-    __slots__ = ()
+    One that is computed from other constants is spelled as in `made`, a node outside any graph.
+    """
+
+    __slots__ = ("made",)
 
     def __init__(self, data: Any, type: ArrayType) -> None:
         """The constant `data`, which must not change any more."""
         super().__init__(type)
         self.data = data
+        self.made: Node | None = None
 
 
 class Node:

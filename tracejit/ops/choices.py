@@ -64,8 +64,7 @@ def _or_zero_source(types: Sequence[ArrayType], chosen: bool) -> str:
     if not all(type.shape for type in types):  # numbers have no views
         return "np.where({0}, {1}, 0.0)" if chosen else "np.where({0}, 0.0, {1})"
     bits = f"np.int{8 * types[1].dtype.itemsize}"
-    mask = "-{0}.view(np.int8)" if chosen else "{0}.view(np.int8) - 1"
-    return f"({{1}}.view({bits}) & {mask}).view(np.{types[1].dtype.name})"
+    return f"helpers.kept_{'where' if chosen else 'unless'}({{0}}, {{1}}, {bits})"
 
 
 def _or_zero_rule(g: Any, z: Any, condition: Any, x: Any, chosen: bool) -> Any:

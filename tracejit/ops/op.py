@@ -72,6 +72,7 @@ import numpy as np
 
 from tracejit.ir.dims import Dim, FreeShape, spelled
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.helpers import HELPERS
 from tracejit.support.errors import fail
 
 Rule = Callable[..., Any]
@@ -81,7 +82,7 @@ OPS: dict[str, Op] = {}
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 DIRECT: dict[Any, Op] = {}
 COMPOSITES: dict[str, Callable[..., Any]] = {}
-LIBRARIES: dict[str, Any] = {"np": np}
+LIBRARIES: dict[str, Any] = {"np": np, "helpers": HELPERS}
 
 
 class Each:
@@ -175,11 +176,6 @@ class Op:
         if isinstance(self.jvp, str):
             linear_in = "jointly" if self.jvp == "linear" else "each"
             object.__setattr__(self, "linear_in", linear_in)
-
-    @property
-    def alias(self) -> int | None:
-        """The same as `view_of`."""
-        return self.view_of
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -260,8 +260,10 @@ def with_at(ufunc: np.ufunc, x: Any, index: Any, *operand: Any) -> Any:
 
 def _filling(types: Sequence[ArrayType], used: int, length: int) -> str:
     size = types[0].size - used
+    if not types[1].shape:
+        return f"helpers.fill_gaps({{out}}, {size}, {used}, {length}, {{1}})"
     gaps = f".reshape({size // length}, {length})[:, {used}:]"
-    return f"{{out}}[:{size}]{gaps} = {{1}}{gaps if types[1].shape else ''}"
+    return f"{{out}}[:{size}]{gaps} = {{1}}{gaps}"
 
 
 fill_gaps: Op = defop(

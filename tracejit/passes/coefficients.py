@@ -49,7 +49,6 @@ from tracejit.passes.emission import (
     check_merged,
     check_scaled,
     emit,
-    for_decisions,
     has_constant,
     made_by,
     note_of,
@@ -85,7 +84,6 @@ class _Gathering:
     def __init__(self, graph: Graph) -> None:
         self.places = Places(graph)
         self.before = readers_of(graph)
-        self.kept = for_decisions(graph)
         self.negated = {n.operands[0] for n in graph.nodes if n.op is negative}
         self.negatives: set[Value] = set()
         self.factored: set[Value] = set()
@@ -148,7 +146,7 @@ class _Gathering:
 
     def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
         """A better form of the result of `node`."""
-        if node in self.kept or not node.results[0].type.is_real:
+        if not node.results[0].type.is_real:
             return None
         is_scaled = node.op is negative or has_constant(operands)
         if is_scaled and node.op is multiply and self._is_apart(node, operands):

@@ -139,8 +139,3 @@ def readers_of(graph: Graph) -> Counter[Value]:
     """How often each value is read; an output once more."""
     read = chain.from_iterable([node.operands for node in graph.nodes])
     return Counter(chain(read, graph.outputs))
-
-
-def for_decisions(graph: Graph) -> frozenset[Node]:
-    """The nodes that nothing but a decision reads: they stay as NumPy computes them."""
-    return graph.protected

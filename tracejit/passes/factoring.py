@@ -54,7 +54,6 @@ from tracejit.passes.emission import (
     check_merged,
     check_scaled,
     emit,
-    for_decisions,
     is_real,
     made_by,
     number_of,
@@ -134,7 +133,6 @@ class _Factoring:
 
     def __init__(self, graph: Graph) -> None:
         self.readers = readers_of(graph)
-        self.kept = for_decisions(graph)
         self.ranges: dict[Value, Range] = {}
         self.has_bounds = any([may_bound(node) for node in graph.nodes])
         self.inner = inner_sums(
@@ -162,7 +160,7 @@ class _Factoring:
         return (total,) if total is not None and total.type is node.results[0].type else None
 
     def _is_sum(self, node: Node) -> bool:
-        return node.op.name in SUMS and node not in self.kept and is_real(node.results[0])
+        return node.op.name in SUMS and is_real(node.results[0])
 
     def is_inner(self, value: Value, reader: Node, times: int = 1) -> bool:
         """Tell if nothing but `reader`, so many times, reads a value."""

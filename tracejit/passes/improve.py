@@ -9,37 +9,32 @@ number.
 from __future__ import annotations
 
 from tracejit.ir.graph import Graph
-from tracejit.passes.algebra import strengthen
 from tracejit.passes.broadcasts import materialise_broadcasts
-from tracejit.passes.choices import CHOICES, choose_by_bits, step_by_sign
 from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.column_sums import sum_columns_first
+from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.contract import contract
-from tracejit.passes.diagonals import read_diagonals
+from tracejit.passes.cse import EXCHANGEABLE, share_exchanged
 from tracejit.passes.driver import Pass, run_to_fixed_point
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.flat_indices import flatten_indices
 from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
-from tracejit.passes.log_sums import LOG_SUMS, spell_log_sums
 from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
-from tracejit.passes.products import DOTS, dot_small
 from tracejit.passes.reassociate import add_apart, share_products
+from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
 from tracejit.passes.scaled_products import scale_once
-from tracejit.passes.scatters import SCATTERS, scatter_into_sums
 from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.sliding_windows import view_windows
-from tracejit.passes.softplus import LOGARITHMS, keep_logarithms
 from tracejit.passes.solves import SOLVES, solve_together
 from tracejit.passes.sum_of_products import SUMS
-from tracejit.passes.triangles import FACTORS, substitute_factors, take_factors_apart
+from tracejit.passes.triangles import FACTORS, take_factors_apart
 
 IMPROVEMENTS: tuple[Pass, ...] = (
-    Pass(spell_log_sums, needs=LOG_SUMS),
     Pass(contract, needs=("einsum",)),
-    Pass(strengthen),
-    Pass(keep_logarithms, needs=LOGARITHMS),
+    Pass(reduce_strength),
+    Pass(share_exchanged, needs=EXCHANGEABLE),
     Pass(factor_sums, needs=SUMS, along_decisions=False),
     Pass(gather_coefficients, along_decisions=False),
     Pass(share_products, needs=("multiply",), along_decisions=False),
@@ -47,22 +42,19 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(sum_columns_first, needs=("sum",), along_decisions=False),
     Pass(update_slices, needs=("concatenate", "add_slice"), along_decisions=False),
     Pass(solve_together, needs=SOLVES, along_decisions=False),
-    Pass(substitute_factors, needs=FACTORS),
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
     Pass(hoist_products, needs=BY_MATRIX, along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
     Pass(flatten_slices, needs=("getitem",), along_decisions=False),
     Pass(view_windows, needs=("concatenate",), along_decisions=False),
     Pass(flatten_indices, needs=("add_at",), along_decisions=False),
-    Pass(scatter_into_sums, needs=SCATTERS, along_decisions=False),
     Pass(assign_layouts, along_decisions=False),
     Pass(scale_once, needs=("matmul",), along_decisions=False),
-    Pass(read_diagonals, needs=("matmul",), along_decisions=False),
+    Pass(reuse_results),
     Pass(lower, needs=("sum",)),
-    Pass(dot_small, needs=DOTS),
-    Pass(step_by_sign, needs=CHOICES),
-    Pass(choose_by_bits, needs=("where",)),
+    Pass(select_calls),
     Pass(materialise_broadcasts, along_decisions=False),
+    Pass(fold_constants),
 )
 
 

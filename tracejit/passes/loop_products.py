@@ -43,8 +43,8 @@ from tracejit.ops.arithmetic import add
 from tracejit.ops.indexing import FULL, getitem
 from tracejit.ops.op import OPS
 from tracejit.passes.emission import emit, made_by, readers_of
-from tracejit.passes.products import DOTS
 from tracejit.passes.rebuild import rebuild
+from tracejit.passes.rewrites import DOTS
 from tracejit.support.cost_model import costs
 
 BY_MATRIX = frozenset(

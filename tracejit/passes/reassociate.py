@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.arithmetic import multiply
 from tracejit.ops.products import dot, dot_in_rows, vdot, vecdot
-from tracejit.passes.emission import emit, for_decisions, made_by, number_of, readers_of
+from tracejit.passes.emission import emit, made_by, number_of, readers_of
 from tracejit.passes.ranges import is_nonnegative
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sum_of_products import (
@@ -67,8 +67,8 @@ def share_products(graph: Graph) -> Graph:
       c    f8    = sum b  axis=(0,)
       e    f8[9] = multiply 2.0 b_1
     """
-    readers, kept = readers_of(graph), for_decisions(graph)
-    nodes = [one for one in graph.nodes if one.op.name in OF_PRODUCTS and one not in kept]
+    readers = readers_of(graph)
+    nodes = [one for one in graph.nodes if one.op.name in OF_PRODUCTS]
     of_squares = {one.results[0] for one in nodes if _is_square(one)}
     squares: dict[object, tuple[Node, list[Value]]] = {}
     for node, factors, numbers in _products(nodes, of_squares, readers):
@@ -170,14 +170,14 @@ def add_apart(graph: Graph) -> Graph:
       c_3  f8    = multiply 0.5 c_2
       c    f8    = add c_1 c_3
     """
-    kept, before = for_decisions(graph), readers_of(graph)
+    before = readers_of(graph)
     shared: set[Value] = set()
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         shared.update(
             [after for old, after in zip(node.operands, operands, strict=True) if before[old] > 1]
         )
-        if node in kept or not is_full(node) or not is_inner(operands[0], node):
+        if not is_full(node) or not is_inner(operands[0], node):
             return None
         (value,), params = operands, node.params
         if (inner := made_by(value, "sum")) and is_plain(inner):

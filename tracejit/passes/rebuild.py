@@ -40,9 +40,10 @@ def rebuild(
     rewrite: Rewrite,
     substitutes: Mapping[Value, Any] | None = None,
     ops: Container[str] | None = None,
+    origin: dict[Value, Value] | None = None,
 ) -> Graph:
     """`graph` with every node rewritten, of `ops` if there are any; inputs in `substitutes` become
-    constants."""
+    constants. Values of the new graph that stand for others are entered into `origin`."""
     new = Graph(graph.name)
     new.branches = graph.branches
     new.adopt(graph)
@@ -56,6 +57,8 @@ def rebuild(
                 known[value] = new.constant(substitutes[value])
             else:
                 known[value] = new.add_input(value.name, value.type)
+    if origin is not None:
+        origin.update((value, old) for old, value in known.items())
     for node in graph.nodes:
         operands = node.operands
         if known and not known.keys().isdisjoint(operands):
@@ -69,6 +72,8 @@ def rebuild(
                 result.take_name(old)
         if results is not node.results:
             known.update(zip(node.results, results, strict=True))
+            if origin is not None:
+                origin.update(zip(results, node.results, strict=True))
     if new.takes_nodes and not known and new.nodes == graph.nodes:
         return graph
     new.outputs = list(replace_values(graph.outputs, known))

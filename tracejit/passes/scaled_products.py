@@ -38,7 +38,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.passes.axes import transposed, untransposed
-from tracejit.passes.emission import emit, for_decisions, is_real, made_by, number_of, readers_of
+from tracejit.passes.emission import emit, is_real, made_by, number_of, readers_of
 from tracejit.passes.lower import is_tiled, tiled_rows
 from tracejit.passes.rebuild import rebuild
 from tracejit.passes.sum_of_products import is_beside
@@ -47,13 +47,12 @@ from tracejit.support.cost_model import costs
 
 def scale_once(graph: Graph) -> Graph:
     """`graph` with scaled rows and products with triangles as one product."""
-    kept = for_decisions(graph)
     readers = readers_of(graph)
     tiled = tiled_rows(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         result = node.results[0]
-        if node in kept or not is_real(result) or result.type.sizes is not None:
+        if not is_real(result) or result.type.sizes is not None:
             return None
         if result.type.ndim < 2 or result.type.size < costs().least_scaled_elements:
             return None

@@ -1,10 +1,11 @@
 """Algebraic simplification that changes no bit of a result.
 
-`RULES` maps an op to the rewrites tried in order, each (graph, node, operands) -> value or
-None. A rule may only replace a value by one of the same type whose every bit is the same, -0.0,
-inf and nan included: x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only
-derivatives are made of say what they may change: `_add_slice` and `_product_with_directions`.
-`SIGN_OF_NAN` holds rules that may change the sign of a nan; `simplify_exactly` leaves them out.
+The patterns are the rows `EXACT` and `SIGN_OF_NAN` of the table in `rewrites`; `RULES` maps an op
+to rewrites that are no patterns, each (graph, node, operands) -> value or None. A rule may only
+replace a value by one of the same type whose every bit is the same, -0.0, inf and nan included:
+x * 1.0 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0). Two rules for what only derivatives are made
+of say what they may change: `_add_slice` and `_product_with_directions`. `simplify_exactly` leaves
+out the patterns that may change the sign of a nan.
 
 IR in -> IR out:
 
@@ -25,30 +26,29 @@ graph f(g: f8, s: f8[8,4]) -> q_bar: f8[8,4]
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 from tracejit.ir.dims import key_of
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ops.arithmetic import add, divide, multiply, negative, subtract
-from tracejit.ops.comparison import logical_and, logical_or
 from tracejit.ops.creation import directions
-from tracejit.ops.exponential import above_minus_infinity
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.indexing import FULL, getitem, put_slice
 from tracejit.ops.op import OPS, Op
 from tracejit.ops.shapes import (
     astype,
     broadcast_to,
-    copy,
     expand_dims,
     ravel,
     reshape,
     squeeze,
     transpose,
 )
-from tracejit.passes.emission import Rule, emit, fold, made_by, number_of
+from tracejit.passes.emission import Rule, emit, fold, made_by
 from tracejit.passes.rebuild import rebuild
+from tracejit.passes.rewrites import EXACT, SIGN_OF_NAN
 from tracejit.support.cost_model import costs
 
 WITH_MATRICES = ("matrices", "matrix_vector", "vector_matrix")
@@ -57,22 +57,16 @@ PRODUCTS = tuple(name for name, op in OPS.items() if op.product in WITH_MATRICES
 
 def simplify(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
     """`graph` simplified; the inputs in `substitutes` become constants first."""
-    return rebuild(graph, _simplify, substitutes)
+    return rebuild(graph, partial(_simplify, _rules(exactly=False)), substitutes)
 
 
 def simplify_exactly(graph: Graph, substitutes: dict[Value, Any] | None = None) -> Graph:
     """As `simplify`; the signs of nan stay."""
-    return rebuild(graph, _simplify_exactly, substitutes)
-
-
-def _simplify_exactly(
-    graph: Graph, node: Node, operands: tuple[Value, ...]
-) -> Sequence[Value] | None:
-    return _simplify(graph, node, operands, SIGN_OF_NAN)
+    return rebuild(graph, partial(_simplify, _rules(exactly=True)), substitutes)
 
 
 def _simplify(
-    graph: Graph, node: Node, operands: tuple[Value, ...], without: Container[Rule] = ()
+    rules: dict[Op, tuple[Rule, ...]], graph: Graph, node: Node, operands: tuple[Value, ...]
 ) -> Sequence[Value] | None:
     if len(node.results) != 1:
         return None
@@ -80,8 +74,8 @@ def _simplify(
     folded = fold(graph, node.op, operands, node.params, node.results[0].type)
     if folded is not None:
         return (folded,)
-    for rule in RULES.get(node.op, ()):
-        value = None if rule in without else rule(graph, node, operands)
+    for rule in rules.get(node.op, ()):
+        value = rule(graph, node, operands)
         if value is not None:
             assert value.type is node.results[0].type, (node, value)
             return (value,)
@@ -141,22 +135,6 @@ def _one_number_of(graph: Graph, constant: Constant) -> Value | None:
     return graph.constant(number)
 
 
-def _identity_of_one(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """x * 1.0 and 1.0 * x are x; x / 1.0 is x."""
-    if node.results[0].type.dtype.kind == "c":  # inf * (1 + 0j) is inf + nan*j
-        return None
-    for position, other in ((1, 0), (0, 1)):
-        one = operands[position]
-        if node.op is divide and position == 0:
-            continue
-        if isinstance(one, Constant) and one.type.shape == () and one.data == 1:
-            value, result = operands[other], node.results[0].type
-            if value.type.form == "weak" and result.form == "scalar":
-                value = emit(graph, node, "as_scalar", (value,), dtype=result.dtype)
-            return _same_type(node, value)
-    return None
-
-
 def _add_slice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     """A sum with a slice placed in zeros is an addition to that slice.
 
@@ -170,16 +148,6 @@ def _add_slice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value |
             index = made.params["index"]
             return emit(graph, node, "add_slice", (rest, made.operands[0]), index=index)
     return None
-
-
-def _twice(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """x + x is 2 * x, but for complex numbers: 2 + 0j multiplies by the zero, too."""
-    if operands[0] is not operands[1] or operands[0].type.dtype.kind != "f":
-        return None
-    if operands[0].type.form == "weak":
-        return None
-    two = graph.constant(2.0)
-    return _same_type(node, emit(graph, node, "multiply", (two, operands[0])))
 
 
 def _same_type(node: Node, value: Value) -> Value | None:
@@ -223,21 +191,6 @@ def _product_with_directions(graph: Graph, node: Node, operands: tuple[Value, ..
 
 def _identity_axes(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
     return operands[0] if node.params["axes"] == tuple(range(operands[0].type.ndim)) else None
-
-
-def _double_negation(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    made = made_by(operands[0], "negative")
-    return _same_type(node, made.operands[0]) if made else None
-
-
-def _add_negative(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """a + (-b) is a - b; a - (-b) is a + b."""
-    made = made_by(operands[1], "negative")
-    if made is None or made.operands[0].type.dtype != node.results[0].type.dtype:
-        return None
-    opposite = "subtract" if node.op is add else "add"
-    value = emit(graph, node, opposite, (operands[0], made.operands[0]))
-    return _same_type(node, value)
 
 
 def _reshape_of_view(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
@@ -331,39 +284,9 @@ def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | N
     return emit(graph, node, "expand_dims", operands, axis=tuple(added)) if added else None
 
 
-def _same_again(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """x and x is x; x and y, and y, is x and y: for truth values, and for `or`."""
-    first, second = operands
-    if first is second:
-        return _same_type(node, first)
-    for whole, part in ((first, second), (second, first)):
-        made = made_by(whole, node.op.name)
-        if made is not None and part in made.operands:
-            return _same_type(node, whole)
-    return None
-
-
-def _copy_of_new(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """A copy of a stack, which nothing else has, is the stack."""
-    return _same_type(node, operands[0]) if made_by(operands[0], "stack") else None
-
-
-def _above_already(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """log(exp(c) + exp(x)) is nowhere below a number c."""
-    made = made_by(operands[0], "logaddexp")
-    numbers = [number_of(value) for value in made.operands] if made else []
-    if not any(number is not None and math.isfinite(number) for number in numbers):
-        return None
-    return _same_type(node, operands[0])
-
-
-SIGN_OF_NAN = frozenset((_add_negative,))
 RULES: dict[Op, tuple[Rule, ...]] = {
-    multiply: (_identity_of_one, _numbers_first),
-    divide: (_identity_of_one, _numbers_first),
-    negative: (_double_negation, _numbers_first),
-    add: (_twice, _add_negative, _add_slice, _numbers_first),
-    subtract: (_add_negative, _numbers_first),
+    **dict.fromkeys((multiply, divide, negative, subtract), (_numbers_first,)),
+    add: (_add_slice, _numbers_first),
     reshape: (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
     expand_dims: (_no_change, _view_of_scalar, _reshape_of_view),
     squeeze: (_no_change, _view_of_scalar, _without_kept_axes, _reshape_of_view),
@@ -374,9 +297,15 @@ RULES: dict[Op, tuple[Rule, ...]] = {
     put_slice: (_filling,),
     ravel: (_view_of_scalar,),
     directions: (_small_directions,),
-    above_minus_infinity: (_above_already,),
-    logical_and: (_same_again,),
-    logical_or: (_same_again,),
-    copy: (_copy_of_new,),
     **dict.fromkeys(map(OPS.__getitem__, PRODUCTS), (_product_with_directions,)),
 }
+
+
+@cache
+def _rules(exactly: bool) -> dict[Op, tuple[Rule, ...]]:
+    """The rules for each op: patterns first."""
+    rules = dict(RULES)
+    for pattern in (*EXACT, *(() if exactly else SIGN_OF_NAN))[::-1]:
+        op = OPS[pattern.root]
+        rules[op] = (pattern, *rules.get(op, ()))
+    return rules

@@ -29,7 +29,7 @@ import numpy as np
 
 from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.indexing import FULL
-from tracejit.passes.emission import emit, for_decisions
+from tracejit.passes.emission import emit
 from tracejit.passes.rebuild import rebuild
 
 SOLVES = ("solve", "solve_vector", "inv")
@@ -66,10 +66,9 @@ def _groups(graph: Graph) -> dict[Node, list[Node]]:
     if all(len(nodes) == 1 for nodes in together.values()):
         return {}
     numbers = {node: number for number, node in enumerate(graph.nodes)}
-    kept = for_decisions(graph)
     groups = {}
     for nodes in together.values():
-        left = [node for node in nodes if node not in kept]
+        left = list(nodes)
         while len(left) > 1:
             first = left[0]
             ready = [node for node in left if _is_ready(node, numbers[first], numbers)]
@@ -100,7 +99,7 @@ def _is_there(value: Value, number: int, numbers: Mapping[Node, int]) -> bool:
     node = value.node
     if node is None or numbers[node] < number:
         return True
-    return node.op.alias is not None and all(
+    return node.op.view_of is not None and all(
         _is_there(operand, number, numbers) for operand in node.operands
     )
 

@@ -1,28 +1,34 @@
-"""Triangles: what is known of a Cholesky factor spares most of what is computed with it.
+'''Gradients of Cholesky factors, taken apart.
 
-- `np.linalg.solve(factor, y)`, or of the transposed factor, is a substitution by blocks of rows. A
-  block of the diagonal is solved for as NumPy solves, and what is not finite is left to NumPy: the
-  error and the infinities and nan are those of `np.linalg.solve`. In float32 NumPy computes it in
-  double precision, so it stays.
-- The gradient is inverse.T @ S @ inverse, S being the symmetric matrix of the lower half of
-  factor.T @ cotangent. Where the cotangent is a sum of a diagonal d and of outer products
-  -(inverse.T @ v) u.T, as from a log-determinant and from solutions, S is diag(diag(factor) * d)
-  and -v u.T, if that is symmetric. Its product with the inverse then takes no product of matrices,
-  and nothing is multiplied by the factor that had been divided by it.
+Such a gradient is inverse.T @ S @ inverse, S being the symmetric matrix of the lower half of
+factor.T @ cotangent. Where the cotangent is a sum of a diagonal d and of outer products
+-(inverse.T @ v) u.T, as from a log-determinant and from solutions, S is diag(diag(factor) * d) and
+-v u.T, if that is symmetric. Its product with the inverse then takes no product of matrices, and
+nothing is multiplied by the factor that had been divided by it.
+
+It is no pattern: the cotangent is a sum of any number of terms, in any order and with any sign.
 
 IR in -> IR out:
 
 >>> from tracejit.ir.printer import parse_graph, print_graph
 >>> from tracejit.ops.op import OPS
->>> graph = parse_graph('''graph f(a: f8[200,200], y: f8[200]) -> x: f8[200]
-...   l  f8[200,200] = cholesky a
-...   x  f8[200]     = solve_vector l y
-... ''', OPS)
->>> print(print_graph(substitute_factors(graph)), end="")
-graph f(a: f8[200,200], y: f8[200]) -> x: f8[200]
-  l  f8[200,200] = cholesky a
-  x  f8[200]     = substitute l y  upper=False turned=False
-"""
+>>> from tracejit.passes.dce import drop_dead
+>>> graph = parse_graph("""graph f(l: f8[3,3], d: f8[3]) -> z: f8[3,3]
+...   i  f8[3,3] = lower_inverse l
+...   c  f8[3,3] = put_diagonal d  offset=0
+...   h  f8[3,3] = lower_half_product l c
+...   t  f8[3,3] = transpose h  axes=(1, 0)
+...   s  f8[3,3] = add h t
+...   z  f8[3,3] = matmul s i
+... """, OPS)
+>>> print(print_graph(drop_dead(take_factors_apart(graph))), end="")
+graph f(l: f8[3,3], d: f8[3]) -> z: f8[3,3]
+  i    f8[3,3] = lower_inverse l
+  z_1  f8[3]   = diagonal l  offset=0 axis1=0 axis2=1
+  z_2  f8[3]   = multiply z_1 d
+  z_3  f8[3,1] = expand_dims z_2  axis=(1,)
+  z    f8[3,3] = multiply z_3 i
+'''
 
 from __future__ import annotations
 
@@ -30,11 +36,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from tracejit.ir.graph import Graph, Node, Value
-from tracejit.ops.triangles import pays_in_blocks
-from tracejit.passes.emission import Rule, emit, for_decisions, is_real, made_by
+from tracejit.passes.emission import emit, is_real, made_by
 from tracejit.passes.rebuild import rebuild
 
 FACTORS = ("cholesky", "cholesky_upper")
@@ -45,24 +48,14 @@ SUMS = ("add", "subtract")
 DEEPEST = 6
 
 
-def substitute_factors(graph: Graph) -> Graph:
-    """`graph` with systems of Cholesky factors by substitution."""
-    return _rewritten(graph, SOLVES, _substitution)
-
-
 def take_factors_apart(graph: Graph) -> Graph:
     """`graph` with gradients of Cholesky factors without products that can be spared."""
-    return _rewritten(graph, ("matmul",), _product_with_inverse)
-
-
-def _rewritten(graph: Graph, names: Sequence[str], rule: Rule) -> Graph:
-    kept = for_decisions(graph)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        value = rule(new, node, operands) if node.op.name in names and node not in kept else None
+        value = _product_with_inverse(new, node, operands)
         return None if value is None or value.type is not node.results[0].type else (value,)
 
-    return rebuild(graph, rewrite)
+    return rebuild(graph, rewrite, ops=("matmul",))
 
 
 def _turned(value: Value) -> Value | None:
@@ -76,27 +69,7 @@ def _is_turned(one: Value, other: Value) -> bool:
     return _turned(one) is other or _turned(other) is one
 
 
-# Solutions
-
-
-def _substitution(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    matrix, side = operands
-    factor = _turned(matrix) or matrix
-    made = made_by(factor, *FACTORS)
-    if made is None or factor.type.ndim != 2 or side.type.ndim > 2:
-        return None
-    if any(v.type.sizes is not None or v.type.dtype != np.float64 for v in operands):
-        return None
-    if not side.type.size or not pays_in_blocks(factor.type.shape[0]):
-        return None
-    upper, turned = made.op.name == "cholesky_upper", factor is not matrix
-    return emit(graph, node, "substitute", (factor, side), upper=upper, turned=turned)
-
-
-# The gradient of a factor
-
-
-class Term(NamedTuple):
+class OuterProduct(NamedTuple):
     """A part of the symmetric matrix: the outer product of two vectors, or the product of a matrix
     with the transpose of another; a diagonal where `right` is None."""
 
@@ -128,7 +101,7 @@ class _Terms:
         self.place = node.region, node.segment
         self.factor = factor
 
-    def of(self, value: Value, sign: int = 1, turned: bool = False) -> list[Term] | None:
+    def of(self, value: Value, sign: int = 1, turned: bool = False) -> list[OuterProduct] | None:
         """The terms of S that come from `value`, or from its transpose; None where some other part
         is in it."""
         node = value.node
@@ -144,7 +117,7 @@ class _Terms:
                 first, second = self.of(one, signs[0], turned), self.of(other, signs[1], turned)
                 return None if first is None or second is None else first + second
             case "put_diagonal", (one,) if not node.params["offset"]:
-                return [Term(sign, one, None)]
+                return [OuterProduct(sign, one, None)]
             case "outer", (one, other) if one.type.ndim == other.type.ndim == 1:
                 left, right = (other, one) if turned else (one, other)
             case "matmul", (one, other) if not turned and (lying := _turned(other)):
@@ -152,7 +125,7 @@ class _Terms:
             case _:
                 return None
         solved = self._multiplied(left)
-        return None if solved is None else [Term(sign, solved, right)]
+        return None if solved is None else [OuterProduct(sign, solved, right)]
 
     def _multiplied(self, value: Value) -> Value | None:
         """The transposed factor times `value`, where that is such a solution."""
@@ -171,14 +144,14 @@ class _Terms:
         return side if is_solution else None
 
 
-def _are_symmetric(terms: Sequence[Term]) -> bool:
+def _are_symmetric(terms: Sequence[OuterProduct]) -> bool:
     """Tell if the sum of the terms is symmetric, each by itself or with another one."""
-    left: Counter[Term] = Counter()
-    right: Counter[Term] = Counter()
+    left: Counter[OuterProduct] = Counter()
+    right: Counter[OuterProduct] = Counter()
     for sign, first, second in terms:
         if second is not None and _base(first) is not _base(second):
-            left[Term(sign, first, second)] += 1
-            right[Term(sign, second, first)] += 1
+            left[OuterProduct(sign, first, second)] += 1
+            right[OuterProduct(sign, second, first)] += 1
     return left == right
 
 
@@ -193,7 +166,9 @@ def _base(value: Value, depth: int = DEEPEST) -> Value:
     return bases.pop() if is_multiple else value
 
 
-def _sum(graph: Graph, node: Node, terms: Sequence[Term], factor: Value, inverse: Value) -> Value:
+def _sum(
+    graph: Graph, node: Node, terms: Sequence[OuterProduct], factor: Value, inverse: Value
+) -> Value:
     """The sum of the products of the terms with the inverse."""
 
     def product(left: Value, right: Value | None) -> Value:

@@ -19,7 +19,7 @@ from tracejit.ops import reductions
 from tracejit.ops.arithmetic import multiply
 from tracejit.ops.op import OPS, Op
 from tracejit.ops.products import dot_in_rows, dot_vector, vecdot
-from tracejit.passes.products import DOTS
+from tracejit.passes.rewrites import DOTS
 from tracejit.schedule.tile_axes import TileAxes, Tiled
 from tracejit.support.cost_model import costs
 

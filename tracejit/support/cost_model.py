@@ -75,22 +75,30 @@ class Sums:
 
 
 class Rewrites:
-    """Cheaper operations with the same result (passes/algebra.py, passes/products.py,
-    passes/contract.py, passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
+    """Cheaper operations with the same result (passes/rewrites.py, passes/contract.py,
+    passes/column_sums.py, autodiff/shift_invariance.py). Measured by `FORMS` in
     tests/benchmarks/cost_model.py, and on `np.einsum` in docs/performance.md, "Sums of products".
-    Chosen: powers for their rounding, `column_sum_depth` and `shifted_operations` to bound a
-    search."""
+    Chosen: `column_sum_depth` and `shifted_operations` to bound a search, `most_known_index` and
+    `most_folded_elements` for the memory they take."""
 
-    most_factors_of_power: Count = 8
-    """Largest integer power that becomes a product."""
-    most_factors_of_reciprocal: Count = 4
-    """Largest negative integer power that becomes a product of reciprocals."""
     least_logaddexp_elements: Elements = 512
     """Smallest array for which `logaddexp` is spelled out."""
     most_mask_elements: Elements = 4096
     """Largest matrix for which the mask of a triangle is a constant of the module."""
     dot_operations: Count = 300_000
     """Largest product for which `dot` is faster than `@`."""
+    most_softplus_elements: Elements = 1024
+    """Largest array for which the slope of a softplus is an `expm1` rather than a quotient."""
+    least_choice_elements: Elements = 2000
+    """Smallest array that is chosen from by bits: `where` guesses each element."""
+    least_diagonal_elements: Elements = 1000
+    """Smallest array of products whose sums are read from a diagonal."""
+    most_counted_elements: Elements = 2000
+    """Largest array that `bincount` adds up in half of the time of `add.at`."""
+    most_known_index: Elements = 65_536
+    """Largest index that is a constant of the module."""
+    most_folded_elements: Elements = 1 << 20
+    """Largest array that is computed when a module is imported, and kept."""
     least_contracted_products: Count = 1000
     """Fewest products of all factors for which an `einsum` of several goes in steps, ..."""
     least_contracted_terms: Count = 4
