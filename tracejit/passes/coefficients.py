@@ -132,7 +132,7 @@ class _Gathering:
                 self.factored.add(node.results[0])
 
     def _has_factor(self, node: Node) -> bool:
-        """Tell if there may be a factor in the expression of `node`."""
+        """Return whether there may be a factor in the expression of `node`."""
         if node.op.name == "negative" or not self.factored.isdisjoint(node.operands):
             return True
         return node.op.name in SCALING and has_constant(node.operands)
@@ -212,7 +212,7 @@ class _Gathering:
     # Numbers times values
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
-        """Tell if a value is nothing but a step on the way to its only reader."""
+        """Return whether a value is only an intermediate step of its one reader."""
         node = value.node
         return (
             node is not None
@@ -409,8 +409,8 @@ class _Gathering:
 
 
 def fits(value: Value, node: Node) -> bool:
-    """Tell if a value has the dtype of the result of `node`, so that a factor of either is one of
-    the other."""
+    """Return whether a value has the dtype of the result of `node`, so that a factor of either is
+    one of the other."""
     type, result = value.type, node.results[0].type
     return type.is_real and (type is result or type.dtype == result.dtype)
 
@@ -427,7 +427,7 @@ SPLITS: dict[str, Split] = {
 
 
 def _splitting(node: Node) -> Split | None:
-    """What tells a number apart from the rest of what a node makes."""
+    """The rule that splits a number off the result of a node; None where there is none."""
     found = SPLITS.get(node.op.name)
     if found is None and is_linear(node):
         return _Gathering._split_linear

@@ -1,4 +1,4 @@
-"""Column sums: what is linear is computed of sums, not summed of all that it is computed of.
+"""Push sums through linear operations: sum the operands first, not the results.
 
 The sum of the rows of `a @ b` is the sum of the rows of `a` times `b`; of `x * s`, where all rows
 are multiplied by the same `s`, it is the sum of the rows of `x` times `s`. So a gradient that goes
@@ -111,8 +111,8 @@ def _may_change(node: Node, value: Value) -> bool:
 
 
 def _saved(made: Node) -> int:
-    """What is saved where a node is not computed for all that is summed; signs and numbers find a
-    better place anyway."""
+    """The cost that is saved where a node is not computed for all summed elements; signs and
+    numbers find a better place anyway."""
     if len(made.operands) == 1 or any(map(number_of, made.operands)):
         return 0
     cost: int = made.op.cost(*(one.type for one in made.operands), **made.params)
@@ -120,7 +120,7 @@ def _saved(made: Node) -> int:
 
 
 class _Sums:
-    """The sums that stand for the one that a node makes."""
+    """The sums that replace the sum of one node."""
 
     def __init__(self, new: Graph, node: Node, shared: set[Value]) -> None:
         self.new, self.node, self.shared = new, node, shared
@@ -138,7 +138,7 @@ class _Sums:
         return Summed(0, frozenset(((value, axes),)), False, make)
 
     def _is_inner(self, value: Value, made: Node) -> bool:
-        """Tell if nothing but the sum needs a value that is linear in others."""
+        """Return whether only the sum needs a value that is linear in others."""
         place = made.region, made.segment
         return (
             not value.label
@@ -248,7 +248,7 @@ class _Sums:
 
 
 def is_same_along(scale: Value, axes: Axes, ndim: int) -> bool:
-    """Tell if `scale`, spread over `ndim` dimensions, is the same all along `axes`."""
+    """Return whether `scale`, broadcast to `ndim` dimensions, is the same all along `axes`."""
     missing = ndim - scale.type.ndim
     return all(axis < missing or scale.type.shape[axis - missing] == 1 for axis in axes)
 
@@ -263,7 +263,7 @@ PRODUCTS = {
 
 
 def _rule_of(made: Node) -> Callable[[_Sums, Node, Axes, int], Summed | None] | None:
-    """How the sum of what a node makes is made of sums; None where it is not linear."""
+    """The rule that makes the sum of a node's result of other sums; None where it is not linear."""
     op = made.op
     if op.product == "matrices":
         return _Sums._product
