@@ -36,6 +36,10 @@ RANKS = {
 
 MAX_LINES = 450
 
+# A docstring opens with what a thing is or does, not with a question about it.
+QUESTION = re.compile(r"(What|Whether|How|Which|Where|When|Why|Who|If|Tell (if|why|what|how))\b")
+MOST_QUESTIONS = 60  # in passes that are being rewritten
+
 # Tensors are of two classes: `type(x) in TENSORS` tells if x is one.
 OF_THE_BASE_CLASS = re.compile(r"\bis (not )?Tensor\b|\bin [({][^)}]*\bTensor\b")
 
@@ -369,6 +373,17 @@ def test_modules_public_classes_and_public_functions_have_docstrings() -> None:
                 yield f"{module.at(node.lineno)} {module.name}.{node.name} has no docstring"
 
     check(rule)
+
+
+def test_docstrings_open_with_what_things_are_or_do() -> None:
+    found = [
+        f"{module.at(node.body[0].lineno)} {text.splitlines()[0]}"
+        for module in MODULES.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Module | Definition)
+        if QUESTION.match(text := ast.get_docstring(node) or "")
+    ]
+    assert len(found) <= MOST_QUESTIONS, "\n".join(found)
 
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -270,7 +270,7 @@ class _Gathering:
         return value
 
     def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Scaled | None:
-        """The result of `node` as a number times the rest; None where none can be told apart."""
+        """The result of `node` as a number times the rest; None where it has no such number."""
         split = _splitting(node)
         if split is None or not node.results[0].type.is_real:
             return None

@@ -7,8 +7,8 @@ such terms is taken apart where a product is among them, or all are of one array
 are as exact as the product is. The sums are added up in another order.
 
 The same elements are not finite as before, though of rows 2.0 and -1.0 of `a` and an infinity in
-`b` the sum is inf for nan. So it is done where nothing could tell one from the other: from there
-on nan and inf alike only spread, as what is linear in a cotangent lets them.
+`b` the sum is inf for nan. So it is done where inf and nan are not observable: from there on both
+only spread, as operations that are linear in a cotangent let them.
 
 IR in -> IR out:
 
@@ -60,14 +60,14 @@ def sum_columns_first(graph: Graph) -> Graph:
     if not any(node.op is reductions.sum and _is_linear(node.operands[0]) for node in graph.nodes):
         return graph
     before = readers_of(graph)
-    told = _told_apart(graph)
+    observable = _observable(graph)
     shared: set[Value] = set()
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         for old, value in zip(node.operands, operands, strict=True):
             if before[old] > 1:
                 shared.add(value)
-        if node.op is not reductions.sum or node.results[0] in told:
+        if node.op is not reductions.sum or node.results[0] in observable:
             return None
         if not _may_change(node, operands[0]):
             return None
@@ -84,17 +84,17 @@ def sum_columns_first(graph: Graph) -> Graph:
     return rebuild(graph, rewrite)
 
 
-def _told_apart(graph: Graph) -> set[Value]:
+def _observable(graph: Graph) -> set[Value]:
     """The values of which something depends on whether they are inf or nan: of real numbers, what
     is linear makes the same elements not finite of either."""
-    told: set[Value] = set()
+    observable: set[Value] = set()
     for node in reversed(graph.nodes):
         linear_in = node.op.linear_in if node.results[0].type.dtype.kind == "f" else ()
-        if not linear_in or not told.isdisjoint(node.results):
-            told.update(node.operands)
+        if not linear_in or not observable.isdisjoint(node.results):
+            observable.update(node.operands)
         elif type(linear_in) is tuple:  # a denominator may be infinite
-            told.update([v for k, v in enumerate(node.operands) if k not in linear_in])
-    return told
+            observable.update([v for k, v in enumerate(node.operands) if k not in linear_in])
+    return observable
 
 
 def _is_linear(value: Value) -> bool:
