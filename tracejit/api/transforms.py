@@ -1,4 +1,4 @@
-"""Forward and reverse mode as functions: jvp, linearize, vjp, and what they make of a function.
+"""Transforms in forward and reverse mode: jvp, linearize, vjp, and those made of them.
 
 Each transform is an ordinary function of Tensors, run while a function is recorded: what it returns
 is a `Function`, which records, compiles and keeps kernels as any other.

@@ -1,4 +1,4 @@
-"""Variables: which name holds a value in the generated body.
+"""Variable names: the name that holds each value in a generated body.
 
 A value is called as the user called it. Once nothing reads the earlier holder of a name any more,
 the name is free again, so `h = np.tanh(h @ w)` in a loop stays `h = tanh(h @ w)`. A buffer that

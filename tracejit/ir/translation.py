@@ -1,4 +1,5 @@
-"""Sizes of one recording in terms of another's: for two that are joined in one graph."""
+"""Translation of sizes: the sizes of one recording in terms of another's, to join both in one
+graph."""
 
 from __future__ import annotations
 

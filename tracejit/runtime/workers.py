@@ -1,4 +1,4 @@
-"""Threads that share the tiles of one kernel: what stands for `in_turn` of a generated module.
+"""Worker threads that share the tiles of one kernel: they replace `in_turn` of a generated module.
 
 A module with tiles calls `in_turn(tile, rows, step, *arrays)`, a plain loop of its own that answers
 what tile(start, stop, *arrays) answers for each `step` rows, in order. A kernel that may use

@@ -1,4 +1,4 @@
-"""Handling of floating-point errors: what NumPy does at a division by zero besides its value.
+"""Floating-point error handling: whether NumPy ignores, warns of or raises a division by zero.
 
 A kernel computes other operations than the program, in another order, so it meets other errors.
 Where they only warn, or are ignored, nobody can tell but by the text. Where they raise, or call a

@@ -1,4 +1,4 @@
-"""Namer: what the user calls the values, read off the locals of running frames."""
+"""Namer: the user's names of values, read from the locals of running frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a running frame to the user's statement: function, line within it, text; columns for errors.
+"""Source locations: the user's statement of a running frame, with its function, line and columns.
 
 Frames of tracejit and NumPy are skipped; everything else is the user's. A function's own lines are
 parsed when its first operation is recorded; of a lambda it is the whole file. Where there is no

@@ -1,4 +1,4 @@
-"""Window: what one tape sees of a recording.
+"""Window of a tape: the part of a recording that the tape sees.
 
 A window holds the values it watches and the nodes computed from them while it was open, in order.
 A recorder shows it every operation (`Recorder.windows`): a node belongs to a window if an operand
