@@ -232,7 +232,7 @@ IMPORTS = {name: imports(module) for name, module in MODULES.items()}
 
 
 def ours(target: str) -> bool:
-    """Whether an import is of tracejit itself."""
+    """Return whether an import is of tracejit itself."""
     return target.split(".")[0] == "tracejit"
 
 
@@ -350,7 +350,7 @@ def numbers_of(module: Module) -> Iterator[tuple[str, int]]:
 
 
 def is_number(value: ast.expr) -> bool:
-    """Whether an expression is arithmetic of numbers that it writes out, or several."""
+    """Return whether an expression is arithmetic of numbers that it writes out, or several."""
     match value:
         case ast.Constant():
             return type(value.value) in (int, float)
@@ -402,7 +402,7 @@ def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
 
 
 def is_overload(node: Definition) -> bool:
-    """Whether this is one of the signatures of a function, rather than the function."""
+    """Return whether this is one of the signatures of a function, rather than the function."""
     return any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
 
 
