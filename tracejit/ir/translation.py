@@ -13,7 +13,7 @@ class Translation:
     """From the free dimensions of one recording to those of another, by their numbers."""
 
     def __init__(self, sizes: Any, known: Mapping[int, int]) -> None:
-        """To those of `sizes`."""
+        """Translate to the free dimensions of `sizes`."""
         self.sizes = sizes
         self.known = known
 

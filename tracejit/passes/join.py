@@ -57,7 +57,7 @@ class Segment:
     """
 
     def __init__(self, parent: Segment | None = None, outcome: Any = None) -> None:
-        """Nothing in it yet."""
+        """Begin with no node."""
         self.parent = parent
         self.outcome = outcome
         self.nodes: list[Node] = []
@@ -79,7 +79,7 @@ class Tree:
     """The traces of one function that were recorded."""
 
     def __init__(self, name: str) -> None:
-        """None yet."""
+        """Begin without traces."""
         self.name = name
         self.paths = 0
         self.keys: list[Any] = []

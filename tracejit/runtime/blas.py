@@ -45,7 +45,7 @@ class BlasThreads:
     the calls hold that are in."""
 
     def __init__(self, blas: Blas) -> None:
-        """No call is in."""
+        """Begin with no call in."""
         self.blas = blas
         self.here: Callable[[], Hold | None] = ref(Hold())
         self._back: dict[int, Callable[[], Any]] = {}

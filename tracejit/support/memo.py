@@ -10,7 +10,7 @@ class Memo:
     """The objects derived from `owner`, by key: an attribute of it, which is not copied with it."""
 
     def __init__(self, owner: Any = None) -> None:
-        """Nothing yet; what has no owner is nobody's."""
+        """Begin with no object; a copy has no owner."""
         self.owner = owner
         self.made: dict[Any, Any] = {}
 

@@ -32,7 +32,7 @@ class Quiet:
     """`state` is the last that is known to be quiet."""
 
     def __init__(self) -> None:
-        """None is known yet."""
+        """Begin with no known state."""
         self.state: Any = None
 
 
@@ -61,7 +61,7 @@ class Handling:
     """
 
     def __init__(self) -> None:
-        """As it is now."""
+        """Take down how errors are handled now."""
         self.state: Any = STATE()
         self.filters: Any = warnings.filters
         self.problem = ""

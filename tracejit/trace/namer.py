@@ -17,7 +17,7 @@ class Namer:
     LOCALS_LIMIT = 500
 
     def __init__(self) -> None:
-        """No frame seen yet."""
+        """Begin with no frame seen."""
         self._position: dict[FrameType, tuple[int, int]] = {}
         self._rules: set[FrameType] = set()
 

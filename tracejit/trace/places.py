@@ -213,7 +213,7 @@ class _Located:
     instruction."""
 
     def __init__(self, code: CodeType) -> None:
-        """No place found yet."""
+        """Begin with no place found."""
         self.code = code
         self.source = source_of(code)
         self.places: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}
