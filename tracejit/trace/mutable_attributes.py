@@ -147,7 +147,7 @@ class Loan:
     """The attributes that one recording reads and assigns as Tensors, while it is open."""
 
     def __init__(self, lent: Mapping[Key, Attribute], recording: Any) -> None:
-        """Lend attributes to the recording `lent`, which has begun."""
+        """Lend the attributes `lent` to `recording`, which has begun."""
         self.lent = dict(lent)
         self.names = frozenset(name for _, name in lent)
         self.recording = recording
