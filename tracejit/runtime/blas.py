@@ -93,7 +93,7 @@ _of_process: list[BlasThreads | None] = []
 
 
 def blas_threads() -> BlasThreads | None:
-    """The regime of this process; None where its BLAS has no number of threads to set."""
+    """The BLAS threads of this process; None where its BLAS has no number of threads to set."""
     if not _of_process:
         blas = find()
         _of_process.append(None if blas is None else BlasThreads(blas))
