@@ -36,6 +36,10 @@ RANKS = {
 
 MAX_LINES = 450
 
+# A docstring opens with what a thing is or does, not with a question about it.
+QUESTION = re.compile(r"(What|Whether|How|Which|Where|When|Why|Who|If|Tell (if|why|what|how))\b")
+MOST_QUESTIONS = 60  # in passes that are being rewritten
+
 # Tensors are of two classes: `type(x) in TENSORS` tells if x is one.
 OF_THE_BASE_CLASS = re.compile(r"\bis (not )?Tensor\b|\bin [({][^)}]*\bTensor\b")
 
@@ -228,7 +232,7 @@ IMPORTS = {name: imports(module) for name, module in MODULES.items()}
 
 
 def ours(target: str) -> bool:
-    """Whether an import is of tracejit itself."""
+    """Return whether an import is of tracejit itself."""
     return target.split(".")[0] == "tracejit"
 
 
@@ -346,7 +350,7 @@ def numbers_of(module: Module) -> Iterator[tuple[str, int]]:
 
 
 def is_number(value: ast.expr) -> bool:
-    """Whether an expression is arithmetic of numbers that it writes out, or several."""
+    """Return whether an expression is arithmetic of numbers that it writes out, or several."""
     match value:
         case ast.Constant():
             return type(value.value) in (int, float)
@@ -371,6 +375,17 @@ def test_modules_public_classes_and_public_functions_have_docstrings() -> None:
     check(rule)
 
 
+def test_docstrings_open_with_what_things_are_or_do() -> None:
+    found = [
+        f"{module.at(node.body[0].lineno)} {text.splitlines()[0]}"
+        for module in MODULES.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Module | Definition)
+        if QUESTION.match(text := ast.get_docstring(node) or "")
+    ]
+    assert len(found) <= MOST_QUESTIONS, "\n".join(found)
+
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -387,7 +402,7 @@ def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
 
 
 def is_overload(node: Definition) -> bool:
-    """Whether this is one of the signatures of a function, rather than the function."""
+    """Return whether this is one of the signatures of a function, rather than the function."""
     return any(ast.unparse(decorator).endswith("overload") for decorator in node.decorator_list)
 
 

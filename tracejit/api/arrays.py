@@ -1,5 +1,5 @@
-"""Arrays made while something is recorded, by NumPy's own functions: what `tracejit.numpy` has in
-place of them.
+"""Array creation in `tracejit.numpy`: NumPy's own functions, which record where something is
+recorded.
 
 NumPy has no protocol for functions that make an array of numbers, or of a list. Each has a maker
 here, called with the recorder; where it answers None, the call is NumPy's.

@@ -15,7 +15,7 @@ from tracejit.ops.forms import as_scalar
 from tracejit.specialise.callee import Form
 from tracejit.specialise.function import Function
 from tracejit.support.errors import fail
-from tracejit.support.memo import Derived
+from tracejit.support.memo import Memo
 from tracejit.support.options import Options
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER
@@ -168,11 +168,11 @@ def running(transform: str) -> Recording:
 _kept: dict[Any, Any] = {}
 
 
-def kept_for(f: Any, key: Any, make: Callable[[], R]) -> R:
+def memoised_for(f: Any, key: Any, make: Callable[[], R]) -> R:
     """The object derived from `f` under `key`: made once while a Python function lives; for other
     callables the last few are kept."""
     if isinstance(f, (FunctionType, Function)):
-        kept: R = Derived.of(f).get(key, make)
+        kept: R = Memo.of(f).get(key, make)
         return kept
     of_method = isinstance(f, MethodType)
     name = (id(f.__self__), f.__func__, key) if of_method else (id(f), key)

@@ -33,7 +33,7 @@ class Primitive:
     """A function that is one operation: it is called with plain arrays, and never looked into."""
 
     def __init__(self, f: Callable[..., Any], result: Any) -> None:
-        """`result` as `primitive` takes it."""
+        """Wrap `result` in the form that `primitive` takes."""
         functools.update_wrapper(self, f, updated=())
         self.f = f
         self.result = result

@@ -1,4 +1,4 @@
-"""Forward and reverse mode as functions: jvp, linearize, vjp, and what they make of a function.
+"""Transforms in forward and reverse mode: jvp, linearize, vjp, and those made of them.
 
 Each transform is an ordinary function of Tensors, run while a function is recorded: what it returns
 is a `Function`, which records, compiles and keeps kernels as any other.
@@ -16,7 +16,7 @@ from tracejit.api.derived import (
     Sources,
     callable_of,
     derived_from,
-    kept_for,
+    memoised_for,
     name_results,
     options_of,
     parameters_of,
@@ -121,7 +121,7 @@ def _jvp(f: Any, transform: str, primals: Any, tangents: Any, has_aux: bool = Fa
         return derived_from(f, moved, [*names, *[f"{name}_dot" for name in names]])
 
     key = transform, has_aux, options_of(f), count
-    return kept_for(python, key, made)(*primals, *tangents)
+    return memoised_for(python, key, made)(*primals, *tangents)
 
 
 @places.at_the_users_line
@@ -177,7 +177,7 @@ def _split(
         return None
     count = len(primals)
     key = "halves", transform, has_aux, options_of(f), count
-    halves = kept_for(python, key, lambda: Halves(f, python, transform, has_aux, count))
+    halves = memoised_for(python, key, lambda: Halves(f, python, transform, has_aux, count))
     found = halves(primals)
     if found is None:
         return None
@@ -219,7 +219,7 @@ def _valued(f: Any, python: Any, transform: str, primals: Any, has_aux: bool = F
         return derived_from(f, valued, parameters_of(python, count))
 
     key = "value", transform, has_aux, options_of(f), count
-    return kept_for(python, key, made)(*primals)
+    return memoised_for(python, key, made)(*primals)
 
 
 @places.at_the_users_line
@@ -237,7 +237,9 @@ def _pulled(f: Any, python: Any, has_aux: bool, primals: Any, cotangents: Any) -
     def made() -> Function[..., Any]:
         return derived_from(f, pulled, [*parameters_of(python, count), "out_bar"])
 
-    return kept_for(python, ("pulled", has_aux, options_of(f), count), made)(*primals, cotangents)
+    return memoised_for(python, ("pulled", has_aux, options_of(f), count), made)(
+        *primals, cotangents
+    )
 
 
 def _seeds(
@@ -320,7 +322,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     numbers = (0,) if alone else tuple(range(len(primals)))
     request = Request("hvp", numbers, single=alone)
     key = request, options_of(f)
-    slope: Any = kept_for(python, key, lambda: Function(python, request, options_of(f)))
+    slope: Any = memoised_for(python, key, lambda: Function(python, request, options_of(f)))
     return _jvp(slope, "hvp", primals, tangents)
 
 

@@ -47,7 +47,7 @@ class Batch:
     """
 
     def __init__(self, recording: Recording, size: int) -> None:
-        """Nothing batched yet."""
+        """Begin with nothing batched."""
         self.recording = recording
         self.size = size
         self.known: dict[Value, Value] = {}

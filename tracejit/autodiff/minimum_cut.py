@@ -21,7 +21,7 @@ class Network:
     """Places and edges."""
 
     def __init__(self, places: int) -> None:
-        """So many places, no edge yet."""
+        """Begin with `places` places and no edge."""
         self._edges: list[list[int]] = [[] for _ in range(places)]
         self._ends: list[int] = []
         self._room: list[int] = []

@@ -1,5 +1,4 @@
-"""The user's gradient rules: what a rule is called with, and its answer checked against the
-inputs."""
+"""Custom gradient rules: their arguments, and their answers checked against the inputs."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Match:
     """A one-to-one match between the values of two passes, built from their ends."""
 
     def __init__(self, nodes: Sequence[Node], others: Sequence[Node]) -> None:
-        """Nothing seen yet."""
+        """Begin with no match."""
         self.pairs: dict[Value, Value] = {}
         self._back: dict[Value, Value] = {}
         self._mine = {value for node in nodes for value in node.results}

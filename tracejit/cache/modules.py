@@ -27,7 +27,7 @@ class Unusable(Exception):
     """A kernel on disk that does not run: why, and if that is because there is none."""
 
     def __init__(self, problem: str, missing: bool = False) -> None:
-        """`problem` says it of "it", the file."""
+        """`problem` is a clause about the file, without its subject."""
         super().__init__(problem)
         self.problem = problem
         self.missing = missing

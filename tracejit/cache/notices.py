@@ -1,4 +1,4 @@
-"""Warnings of the cache: each said once per process."""
+"""Warnings of the cache: each is given once per process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A node as an expression: its op's template with operands filled in, library names bound at the
-module's head.
+"""Expressions of nodes: an op's template with its operands filled in, and names from libraries.
 
 Operands are put in parentheses here; astor drops the ones that are not needed. `np.tanh` becomes
 `tanh`, `np.linalg.solve` becomes `linalg.solve`, and `scipy.special.erf` becomes `erf`; the names

@@ -1,5 +1,5 @@
-"""Free dimensions in a generated function: the names that its expressions use, and the lines at its
-head that read them off its arguments: `n = x.shape[0]`."""
+"""Free dimensions in a generated function: their names, and the lines at its head that read them
+off its arguments: `n = x.shape[0]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that fit the page: a statement longer than WIDTH columns is broken as a formatter would.
+"""Line breaking: a statement longer than WIDTH columns is broken as a formatter would.
 
 It is broken at its outermost level only: at the commas of a tuple, of a call or of a parameter
 list, before its weakest operators, or before `for`; a part that is still too long, and what stands

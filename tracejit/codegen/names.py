@@ -1,4 +1,4 @@
-"""Variables: which name holds a value in the generated body.
+"""Variable names: the name that holds each value in a generated body.
 
 A value is called as the user called it. Once nothing reads the earlier holder of a name any more,
 the name is free again, so `h = np.tanh(h @ w)` in a loop stays `h = tanh(h @ w)`. A buffer that
@@ -65,7 +65,7 @@ class Names:
     """The names in use, and until which statement."""
 
     def __init__(self, plan: Plan, reserved: set[str]) -> None:
-        """No name given yet."""
+        """Begin with no name in use."""
         self.known: dict[Value, str] = {}
         self._plan = plan
         self._reserved = reserved
@@ -134,7 +134,7 @@ class Numbers:
     """
 
     def __init__(self) -> None:
-        """Every number is free."""
+        """Begin with every number free."""
         self._fresh = 0
         self._free: list[int] = []
         self._held: list[tuple[int, int]] = []

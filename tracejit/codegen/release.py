@@ -31,7 +31,7 @@ class _Holders:
     """The names that hold arrays, the value of each, and the bytes that are held together."""
 
     def __init__(self, storages: Storages) -> None:
-        """Hold nothing yet."""
+        """Begin with nothing held."""
         self.values: dict[str, Value] = {}
         self.bytes = 0
         self._storages = storages

@@ -1,4 +1,4 @@
-"""Statements to text, through astor, in lines that fit the page.
+"""Source text of statements, made by astor, in lines of limited width.
 
 Statements come one a line, with any brackets, and go through a syntax tree of their own, unless
 `codegen/parentheses.py` knows what astor makes of them. That does not depend on names: what has the

@@ -108,7 +108,7 @@ class Held(Value):
     derived = None
 
     def __init__(self, type: ArrayType, data: Any) -> None:
-        """`data` of `type`."""
+        """Hold `data`, which has this `type`."""
         self.type = type
         self.data = data
         self.index = 0

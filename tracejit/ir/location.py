@@ -1,4 +1,4 @@
-"""Location: the user's statement that a node comes from; Origin: the function that a graph does.
+"""Location: the user's statement that a node comes from. Origin: the function of a graph.
 
 Both are part of keys and of generated text. They name no folder of a machine, no absolute line and
 no column: these differ between checkouts, edits and versions of Python. `Graph.files` knows the

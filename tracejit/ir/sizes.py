@@ -77,7 +77,7 @@ class Symbol:
     def __init__(
         self, number: int, least: int | None, definition: tuple[str, Any, Any] | None = None
     ) -> None:
-        """A symbol without a name."""
+        """Make a symbol without a name."""
         self.number = number
         self.least = least
         self.definition = definition
@@ -92,7 +92,7 @@ class Sizes:
     """
 
     def __init__(self, recording: Any = None) -> None:
-        """No free dimension yet."""
+        """Begin without free dimensions."""
         self.recording = recording
         self.symbols: list[Symbol] = []
         self.solved: dict[int, Any] = {}

@@ -1,4 +1,5 @@
-"""Sizes of one recording in terms of another's: for two that are joined in one graph."""
+"""Translation of sizes: the sizes of one recording in terms of another's, to join both in one
+graph."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ class Translation:
     """From the free dimensions of one recording to those of another, by their numbers."""
 
     def __init__(self, sizes: Any, known: Mapping[int, int]) -> None:
-        """To those of `sizes`."""
+        """Translate to the free dimensions of `sizes`."""
         self.sizes = sizes
         self.known = known
 

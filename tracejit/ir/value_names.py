@@ -11,7 +11,7 @@ class ValueNames:
     """The names given so far, and the last number of each base."""
 
     def __init__(self, taken: set[str]) -> None:
-        """So far the names `taken` are."""
+        """Begin with the names `taken` in use."""
         self.taken = taken
         self.counters: dict[str, int] = {}
 

@@ -1,4 +1,5 @@
-"""The invariants of a graph, checked after every pass in the tests and wherever TRACEJIT_VERIFY=1.
+"""Verifier: the invariants of a graph, checked after every pass in tests and with
+TRACEJIT_VERIFY=1.
 
 - every operand is an input, a constant or the result of an earlier node of the same graph;
 - every result has the type that its op infers from its operands and parameters;

@@ -1,4 +1,4 @@
-"""Every operation, declared once: what it answers for, infer, vjp, jvp, batch, source.
+"""Operations: one record for each, with its NumPy functions, types, rules, batching and text.
 
 Importing this package fills the tables of `tracejit.ops.op`.
 """

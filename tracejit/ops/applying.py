@@ -1,4 +1,4 @@
-"""The user's functions on parts of an array: along an axis, over several, and piece by piece."""
+"""Apply the user's functions to parts of an array: along an axis, over several, piece by piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on functions that tracejit does not import itself: of libraries, and numpy.polynomial.
+"""Operations on functions of libraries that tracejit does not import, and of numpy.polynomial.
 
 Their records are read when such a function is first met: then its library has been imported.
 """

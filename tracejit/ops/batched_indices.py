@@ -1,4 +1,4 @@
-"""Batching of what stands at an index: the index of one element, for all elements of a batch.
+"""Batching of indexing: from the index of one element to an index for the whole batch.
 
 Where the indices are the same for all elements, the batch is one more slice in front. Otherwise it
 is one more index array, `x[np.arange(n), i]`, if the array has the batch, too. NumPy puts the axes

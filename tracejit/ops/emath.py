@@ -1,4 +1,4 @@
-"""np.emath: of a complex number what np has; of a real one, real or complex as it turns out.
+"""np.emath: functions that answer complex numbers where real ones are out of their domain.
 
 The first is recorded, the second refused.
 """

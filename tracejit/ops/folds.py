@@ -1,4 +1,4 @@
-"""ufunc.reduce, of any ufunc of two operands: with a mask, with a first value, and in general.
+"""ufunc.reduce of any binary ufunc: with a mask, with an initial value, and in general.
 
 Plain sums, products, extrema, any and all are ops of their own (see `reductions`). All else is
 the op `reduce`: its parameter `ufunc` says of which, and its line is NumPy's own call. Its

@@ -1,4 +1,4 @@
-"""Between Python numbers, NumPy scalars and 0-d arrays: one element in another form."""
+"""Conversions between Python numbers, NumPy scalars and 0-d arrays."""
 
 from __future__ import annotations
 

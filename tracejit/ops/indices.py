@@ -1,4 +1,4 @@
-"""Numbers of places: one number for several along the axes, and back; indices of grids."""
+"""Index arithmetic: flat and multi-dimensional indices, and index grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays put together and taken apart."""
+"""Joining and splitting of arrays."""
 
 from __future__ import annotations
 

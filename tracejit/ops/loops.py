@@ -1,4 +1,4 @@
-"""The keywords of a ufunc's call: which loop NumPy runs, and what its operands are cast to.
+"""Keywords of a ufunc's call: the loop that NumPy runs, and the dtypes that operands are cast to.
 
 `dtype` and `signature` choose the loop; the operands are cast to what it takes, and then the op is
 recorded as for operands of these dtypes. Whether a cast is allowed, and what is said if not, is

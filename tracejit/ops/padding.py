@@ -1,4 +1,4 @@
-"""Arrays with margins: constant, made of the array's own elements, ramps, or statistics of them."""
+"""Padding: margins of constants, of the array's own elements, of ramps or of statistics."""
 
 from __future__ import annotations
 

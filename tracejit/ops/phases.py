@@ -1,4 +1,4 @@
-"""The phase of complex vectors: what a derivative through them has beyond that of their directions.
+"""Phase of complex vectors: its part in the derivatives of eigenvectors and singular vectors.
 
 A complex eigenvector or singular vector of norm one is any number of modulus one times another.
 LAPACK leaves one of its elements real: the first, of `eigh` with the upper triangle the last, of

@@ -1,4 +1,4 @@
-"""Membership; and the operations on sets, whose results are as long as the numbers decide."""
+"""Membership and set operations, whose results have a length that depends on data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same elements in another shape, order of axes or dtype.
+"""Reshaping: the same elements in another shape, order of axes or dtype.
 
 Ops that only look at memory in another way cost nothing and may share it with their operand
 (`view_of`). Axes are canonical: a permutation is written out, `swapaxes`, `moveaxis` and `.T` are

@@ -1,4 +1,4 @@
-"""An array with some of its elements replaced or added to: what `a[index] = v` makes of `a`.
+"""Functional updates: an array with some elements replaced or added to, as `a[index] = v` does.
 
 In the graph the result is another value; in generated code the statement writes into the array
 itself where nothing reads the old one any more. The operands are the array, the arrays in the

@@ -1,5 +1,4 @@
-"""Python's arithmetic between Python numbers: what `lr * 0.5 ** step` means when both are dynamic
-arguments.
+"""Python arithmetic between dynamic Python numbers, such as `lr * 0.5 ** step`.
 
 Results are Python numbers again (weak under NEP 50). They carry no derivative: a number that is
 differentiated is recorded as a float64 scalar, never as a weak one.

@@ -218,7 +218,7 @@ class _Gathering:
     # Numbers times values
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
-        """Tell if a value is nothing but a step on the way to its only reader."""
+        """Return whether a value is only an intermediate step of its one reader."""
         node = value.node
         return (
             node is not None
@@ -276,7 +276,7 @@ class _Gathering:
         return value
 
     def _split(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Scaled | None:
-        """The result of `node` as a number times the rest; None where none can be told apart."""
+        """The result of `node` as a number times the rest; None where it has no such number."""
         split = _splitting(node)
         if split is None or not node.results[0].type.is_real:
             return None
@@ -415,8 +415,8 @@ class _Gathering:
 
 
 def fits(value: Value, node: Node) -> bool:
-    """Tell if a value has the dtype of the result of `node`, so that a factor of either is one of
-    the other."""
+    """Return whether a value has the dtype of the result of `node`, so that a factor of either is
+    one of the other."""
     type, result = value.type, node.results[0].type
     return type.is_real and (type is result or type.dtype == result.dtype)
 

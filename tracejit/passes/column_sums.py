@@ -1,4 +1,4 @@
-"""Column sums: what is linear is computed of sums, not summed of all that it is computed of.
+"""Push sums through linear operations: sum the operands first, not the results.
 
 The sum of the rows of `a @ b` is the sum of the rows of `a` times `b`; of `x * s`, where all rows
 are multiplied by the same `s`, it is the sum of the rows of `x` times `s`. So a gradient that goes
@@ -7,8 +7,8 @@ such terms is taken apart where a product is among them, or all are of one array
 are as exact as the product is. The sums are added up in another order.
 
 The same elements are not finite as before, though of rows 2.0 and -1.0 of `a` and an infinity in
-`b` the sum is inf for nan. So it is done where nothing could tell one from the other: from there
-on nan and inf alike only spread, as what is linear in a cotangent lets them.
+`b` the sum is inf for nan. So it is done where inf and nan are not observable: from there on both
+only spread, as operations that are linear in a cotangent let them.
 
 IR in -> IR out:
 
@@ -60,14 +60,14 @@ def sum_columns_first(graph: Graph) -> Graph:
     if not any(node.op is reductions.sum and _is_linear(node.operands[0]) for node in graph.nodes):
         return graph
     before = readers_of(graph)
-    told = _told_apart(graph)
+    observable = _observable(graph)
     shared: set[Value] = set()
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         for old, value in zip(node.operands, operands, strict=True):
             if before[old] > 1:
                 shared.add(value)
-        if node.op is not reductions.sum or node.results[0] in told:
+        if node.op is not reductions.sum or node.results[0] in observable:
             return None
         if not _may_change(node, operands[0]):
             return None
@@ -84,17 +84,17 @@ def sum_columns_first(graph: Graph) -> Graph:
     return rebuild(graph, rewrite)
 
 
-def _told_apart(graph: Graph) -> set[Value]:
+def _observable(graph: Graph) -> set[Value]:
     """The values of which something depends on whether they are inf or nan: of real numbers, what
     is linear makes the same elements not finite of either."""
-    told: set[Value] = set()
+    observable: set[Value] = set()
     for node in reversed(graph.nodes):
         linear_in = node.op.linear_in if node.results[0].type.dtype.kind == "f" else ()
-        if not linear_in or not told.isdisjoint(node.results):
-            told.update(node.operands)
+        if not linear_in or not observable.isdisjoint(node.results):
+            observable.update(node.operands)
         elif type(linear_in) is tuple:  # a denominator may be infinite
-            told.update([v for k, v in enumerate(node.operands) if k not in linear_in])
-    return told
+            observable.update([v for k, v in enumerate(node.operands) if k not in linear_in])
+    return observable
 
 
 def _is_linear(value: Value) -> bool:
@@ -111,8 +111,8 @@ def _may_change(node: Node, value: Value) -> bool:
 
 
 def _saved(made: Node) -> int:
-    """What is saved where a node is not computed for all that is summed; signs and numbers find a
-    better place anyway."""
+    """The cost that is saved where a node is not computed for all summed elements; signs and
+    numbers find a better place anyway."""
     if len(made.operands) == 1 or any(map(number_of, made.operands)):
         return 0
     cost: int = made.op.cost(*(one.type for one in made.operands), **made.params)
@@ -120,7 +120,7 @@ def _saved(made: Node) -> int:
 
 
 class _Sums:
-    """The sums that stand for the one that a node makes."""
+    """The sums that replace the sum of one node."""
 
     def __init__(self, new: Graph, node: Node, shared: set[Value]) -> None:
         self.new, self.node, self.shared = new, node, shared
@@ -138,7 +138,7 @@ class _Sums:
         return Summed(0, frozenset(((value, axes),)), False, make)
 
     def _is_inner(self, value: Value, made: Node) -> bool:
-        """Tell if nothing but the sum needs a value that is linear in others."""
+        """Return whether only the sum needs a value that is linear in others."""
         place = made.region, made.segment
         return (
             not value.label
@@ -248,7 +248,7 @@ class _Sums:
 
 
 def is_same_along(scale: Value, axes: Axes, ndim: int) -> bool:
-    """Tell if `scale`, spread over `ndim` dimensions, is the same all along `axes`."""
+    """Return whether `scale`, broadcast to `ndim` dimensions, is the same all along `axes`."""
     missing = ndim - scale.type.ndim
     return all(axis < missing or scale.type.shape[axis - missing] == 1 for axis in axes)
 
@@ -263,7 +263,7 @@ PRODUCTS = {
 
 
 def _rule_of(made: Node) -> Callable[[_Sums, Node, Axes, int], Summed | None] | None:
-    """How the sum of what a node makes is made of sums; None where it is not linear."""
+    """The rule that makes the sum of a node's result of other sums; None where it is not linear."""
     op = made.op
     if op.product == "matrices":
         return _Sums._product

@@ -63,7 +63,7 @@ def contract(graph: Graph) -> Graph:
 
 
 def _is_open(node: Node, operands: Sequence[Value]) -> bool:
-    """Tell if factors are of the same floating-point dtype, and none is empty."""
+    """Return whether factors are of the same floating-point dtype, and none is empty."""
     dtype = node.results[0].type.dtype
     if dtype not in FLOATING:
         return False
@@ -74,7 +74,7 @@ def _is_open(node: Node, operands: Sequence[Value]) -> bool:
 
 
 def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | None:
-    """What stands for a node of einsum; None where it stays."""
+    """The replacement of a node of einsum; None where it stays."""
 
     def do(op: str, *values: Value, **params: Any) -> Value:
         return emit(graph, node, op, values, **params)

@@ -6,10 +6,10 @@ made more of them, so that the order of the passes decides who is first and not 
 rounds are bounded (`costs().pass_rounds`): a pass may always find something new in what others
 leave.
 
-Where decisions part a graph, a pass is legal unless it gathers along a branch: what a branch
-computes must not change when another is joined to it, and branches that end alike must stay alike.
-What nothing but a decision reads is protected from every pass that may change bits: a decision
-falls in the kernel as it would in Python.
+In a graph with decisions, a pass is legal unless it gathers along a branch: the results of a branch
+must not change when another is joined to it, and branches that end alike must stay alike. Nodes
+that only a decision reads are protected from every pass that may change bits, so that a decision
+has the same outcome in the kernel as in Python.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Pass(NamedTuple):
         return better
 
     def may_find(self, ops: Mapping[str, int], before: Mapping[str, int] | None) -> bool:
-        """Tell if there is something to do in a graph of so many `ops`, which had so many `before`,
-        when the pass had run; None if it has not."""
+        """Return whether there is something to do in a graph of so many `ops`, which had so many
+        `before`, when the pass had run; None if it has not."""
         if before is ops:
             return False
         if before is None:
@@ -92,7 +92,7 @@ def run_to_fixed_point(graph: Graph, passes: Sequence[Pass]) -> Graph:
 
 
 def ops_of(graph: Graph) -> Mapping[str, int]:
-    """How many nodes of each op a graph has."""
+    """The number of nodes of each op in a graph."""
     return Counter([node.op.name for node in graph.nodes])
 
 

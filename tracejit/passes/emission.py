@@ -27,8 +27,8 @@ Rule = Callable[[Graph, Node, tuple[Value, ...]], Value | None]
 
 
 class Places:
-    """Where nodes stand that a pass has made: each in the line of the one it was made for, whenever
-    the pass came to make it."""
+    """The places of nodes that a pass has made: each in the line of the node that it was made for,
+    whenever the pass came to make it."""
 
     def __init__(self, graph: Graph) -> None:
         """The nodes of `graph` stand as they do."""
@@ -105,7 +105,7 @@ def note_of(node: Node) -> str:
 
 
 def has_constant(values: Iterable[Value]) -> bool:
-    """Tell if one of `values` is a constant."""
+    """Return whether one of `values` is a constant."""
     for value in values:
         if isinstance(value, Constant):
             return True
@@ -125,17 +125,17 @@ def number_of(value: Value) -> float | None:
 
 
 def is_real(value: Value) -> bool:
-    """Tell if a value is a float32 or float64 scalar or an array with axes of such: arithmetic on
-    them gives the same type again."""
+    """Return whether a value is a float32 or float64 scalar or an array with axes of such:
+    arithmetic on them gives the same type again."""
     return value.type.is_real
 
 
 def is_spread(value: Value, shape: Shape) -> bool:
-    """Tell if an array of several elements is spread over one of `shape`."""
+    """Return whether an array of several elements is broadcast to `shape`."""
     return value.type.size > 1 and value.type.shape != shape
 
 
 def readers_of(graph: Graph) -> Counter[Value]:
-    """How often each value is read; an output once more."""
+    """The number of readers of each value; an output counts once more."""
     read = chain.from_iterable([node.operands for node in graph.nodes])
     return Counter(chain(read, graph.outputs))

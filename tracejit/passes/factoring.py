@@ -100,12 +100,12 @@ class Term(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """What is saved without the term."""
+        """The cost that is saved without the term."""
         return self.product.price if self.value is None else self.product.saved
 
 
 class Rest(NamedTuple):
-    """What is left of a term without a factor, and what the operations cost that it is without."""
+    """The rest of a term without a factor, and the cost of the operations that are left out."""
 
     term: Term
     saved: int
@@ -119,7 +119,7 @@ class Shared(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """What is saved in the terms."""
+        """The cost that is saved in the terms."""
         return sum([rest.saved for rest in self.rests.values()])
 
 
@@ -163,11 +163,11 @@ class _Factoring:
         return node.op.name in SUMS and is_real(node.results[0])
 
     def is_inner(self, value: Value, reader: Node, times: int = 1) -> bool:
-        """Tell if nothing but `reader`, so many times, reads a value."""
+        """Return whether nothing but `reader`, so many times, reads a value."""
         return self.readers[value] <= times and is_step(value, reader)
 
     def limit(self, factor: Factor) -> float:
-        """What no number in a factor exceeds but by rounding."""
+        """The bound of the numbers in a factor, which only rounding exceeds."""
         found = range_of(factor.value, self.ranges)
         if not factor.divides:
             return found.largest
@@ -275,13 +275,14 @@ class _Sum:
         return self._term(stays.sign * math.copysign(1.0, multiple), base)
 
     def _spent(self, term: Term, multiple: float) -> int:
-        """What it costs to multiply a term by a number, where one is in it at no cost."""
+        """The cost of multiplying a term by a number, where one is in it at no cost."""
         if multiple == 1.0 or term.product.number != 1.0:
             return 0
         return min([self._place(one.value) for one in term.product.factors if not one.divides])
 
     def _place(self, value: Value) -> int:
-        """What it costs to multiply a value by a number, or what it is a linear operation on."""
+        """The cost of multiplying a value by a number, or the operand that it is a linear function
+        of."""
         here, made = cost(value.type), value.node
         if made is None or not is_linear(made) or not self._is_inner(value):
             return here
@@ -290,7 +291,7 @@ class _Sum:
     # Common factors
 
     def _shared(self, terms: list[Term]) -> list[Shared]:
-        """What is best taken out of a sum, one factor at most of each term."""
+        """The best factors to take out of a sum, one factor at most of each term."""
         having: dict[Factor, list[int]] = {}
         for number, term in enumerate(terms):
             for factor in term.product.factors if term.saved else ():
@@ -320,7 +321,7 @@ class _Sum:
         return number_of(factor.value) is None and self.factoring.limit(factor) <= LARGEST
 
     def _rests(self, factor: Factor, terms: list[Term], having: list[int]) -> dict[int, Rest]:
-        """What is left of the terms that have a factor, or all of its factors."""
+        """The rests of the terms that have a factor, or all of its factors."""
         rests = {number: self._rest(terms[number], Counter((factor,))) for number in having}
         for number, term in enumerate(terms if _is_compared(factor, terms) else ()):
             if number not in rests:
@@ -328,7 +329,7 @@ class _Sum:
         return {n: rest for n, rest in sorted(rests.items()) if rest is not None and rest.saved > 0}
 
     def _rest(self, term: Term, factors: Counter[Factor], divisor: float = 1.0) -> Rest | None:
-        """What is left of a term without some of its factors; None where that may be large."""
+        """The rest of a term without some of its factors; None where that may be large."""
         left, number = term.product.factors - factors, term.number / divisor
         if not left:
             check_merged((1.0,), number, self.node.results[0].type.dtype)
@@ -351,8 +352,8 @@ class _Sum:
         return self._rest(spelled, within.factors, within.number)
 
     def _bounds(self, within: Product, step: Product) -> bool:
-        """Tell if a step of a term has all factors of a product, and besides these nothing that
-        makes it much larger."""
+        """Return whether a step of a term has all factors of a product, and besides these nothing
+        that makes it much larger."""
         if not within.factors <= step.factors:
             return False
         if abs(step.number) > LARGEST * abs(within.number):
@@ -361,8 +362,8 @@ class _Sum:
         return all(self.factoring.limit(one) <= LARGEST for one in others)
 
     def _is_safe(self, factors: Counter[Factor]) -> bool:
-        """Tell if no product of some of the factors is much larger than one of them, and all are
-        of the dtype of the sum. What is one over a small number is not."""
+        """Return whether no product of some of the factors is much larger than one of them, and all
+        are of the dtype of the sum. One over a small number is much larger."""
         product, unlimited = 1.0, 0
         for factor, count in factors.items():
             value, limit = factor.value, self.factoring.limit(factor)
@@ -399,7 +400,7 @@ class _Sum:
 
 
 def _is_compared(factor: Factor, terms: list[Term]) -> bool:
-    """Tell if terms are searched for the factors of a factor."""
+    """Return whether terms are searched for the factors of a factor."""
     is_product = not factor.divides and made_by(factor.value, "multiply") is not None
     return is_product and len(terms) <= costs().most_compared_terms
 

@@ -1,27 +1,27 @@
-"""Join: what several recordings of one function have in common stands once.
+"""Join traces of one function in one graph, which has their common beginning once.
 
-Each recording is one way through the function: straight, with a `decide` wherever Python looked at
-a value. A `Tree` holds the ways that were recorded so far; they part where a decision went another
-way. `Tree.graph` is all of it as one graph, segment after segment, where every segment follows the
-one that it parts from, and every way ends in a `leave`.
+A trace is straight-line code, with a `decide` wherever Python looked at a value. A `Tree` holds the
+traces recorded so far; they branch where a decision had another outcome. `Tree.graph` is the whole
+tree as one graph, segment after segment: every segment stands after the one that it branches from,
+and every trace ends in a `leave`.
 
-What is true of the nodes in this order is true on every way, which is some of them in the same
-order: what is not read again here is not read again there. So the other passes, and all that plans
-a function body, need not know of ways; only that a node is there for another where the segment of
-one precedes that of the other (`Branches.precedes`).
+The nodes of one trace are a subsequence of this order, so whatever holds for the order holds on
+every trace: a value that is not read again here is not read again there. So the other passes and
+the schedule need not know of branches. They only ask whether one segment dominates another before
+a node of one reads from the other (`Branches.precedes`).
 
-IR in -> IR out, for two recordings of `y = x if x[0] > 0 else -x`:
+IR in -> IR out, for two traces of `y = x if x[0] > 0 else -x`:
 
 >>> from tracejit.ir.printer import parse_graph, print_graph
 >>> from tracejit.ops.op import OPS
->>> way = '''graph f(x: f8[3]) -> {0}: f8[3]
+>>> trace = '''graph f(x: f8[3]) -> {0}: f8[3]
 ...   a  f8  = getitem x  index=(0,)    # f:1  if x[0] > 0:
 ...   b  b1  = greater a 0.0
 ...   c  ~b1 = decide b  outcome={1}
 ... {2}'''
 >>> other = "  y  f8[3] = negative x  # f:3  return -x\\n"
 >>> tree = Tree("f")
->>> for text in (way.format("x", True, ""), way.format("y", False, other)):
+>>> for text in (trace.format("x", True, ""), trace.format("y", False, other)):
 ...     graph = parse_graph(text, OPS)
 ...     tree.join(graph, ["x"])
 0
@@ -51,13 +51,13 @@ class Misfit(Exception):
 
 
 class Segment:
-    """Nodes that nothing parts: up to a decision, or to the end of a way.
+    """A straight run of nodes, up to a decision or to the end of a trace.
 
     `outcome` of the decision at the end of `parent` leads here.
     """
 
     def __init__(self, parent: Segment | None = None, outcome: Any = None) -> None:
-        """Nothing in it yet."""
+        """Begin with no node."""
         self.parent = parent
         self.outcome = outcome
         self.nodes: list[Node] = []
@@ -66,7 +66,7 @@ class Segment:
         self.outputs: tuple[Value, ...] = ()
 
     def outcomes(self) -> list[Any]:
-        """What was decided on the way here."""
+        """The outcomes of the decisions that lead here."""
         found = []
         segment = self
         while segment.parent is not None:
@@ -76,10 +76,10 @@ class Segment:
 
 
 class Tree:
-    """The ways through one function that were recorded."""
+    """The traces of one function that were recorded."""
 
     def __init__(self, name: str) -> None:
-        """None yet."""
+        """Begin without traces."""
         self.name = name
         self.paths = 0
         self.keys: list[Any] = []
@@ -90,14 +90,14 @@ class Tree:
 
     @property
     def inputs(self) -> list[Value]:
-        """The inputs of all ways, in the order of `keys`."""
+        """The inputs of all traces, in the order of `keys`."""
         return [self._inputs[key] for key in self.keys]
 
     def join(self, graph: Graph, keys: Sequence[Any]) -> int:
-        """Add the way that `graph` is, whose inputs are known by `keys`; its number, also where it
-        is one that is there already.
+        """Add the trace `graph`, whose inputs are known by `keys`, and return its number. A trace
+        that is in the tree already keeps its number.
 
-        Raises Misfit where it is not the same as others up to a decision that went another way.
+        Raises Misfit where it differs from others before a decision with another outcome.
         """
         known: dict[Value, Value] = {}
         new: dict[Any, Value] = {}
@@ -159,12 +159,13 @@ class Tree:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return sum(len(segment.nodes) for segment in _segments(self._root))
 
     def graph(self, numbered: Sequence[int] = ()) -> Graph:
-        """All ways in one graph; what is longer stands last, so that it need not be indented.
-        Each way answers its number after so many of its outputs as `numbered` says."""
+        """All traces in one graph; the longer side of a decision stands last, so that it need not
+        be indented. Each trace returns its number after so many of its outputs as `numbered` says.
+        """
         graph = Graph(self.name)
         graph.adopt(self._graph)
         known: dict[Value, Value] = {}
@@ -202,7 +203,7 @@ class Tree:
 
 
 def _same(node: Node, operands: tuple[Value, ...], other: Node) -> bool:
-    """Tell if a node applied to these operands is the other one, but for the outcome."""
+    """Return whether a node applied to these operands is the other one, but for the outcome."""
     if node.op is not other.op or operands != other.operands or node.region != other.region:
         return False
     if node.op is DECIDE or node.params is other.params:

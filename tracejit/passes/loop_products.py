@@ -1,10 +1,11 @@
-"""Loops: what unrolled steps compute one by one, done for all of them at once.
+"""Loop fission: compute products and sums of the steps of an unrolled loop for all steps at once.
 
 `hoist_products`: the products of `x[0]`, `x[1]`, ... with one matrix are rows of the product of `x`
-with it. `join_sums`: a sum over steps of products `a.T @ b` is one product of the `a` and the `b`
-of all steps, put on top of each other, and one of products `a @ b.T` of those side by side; a sum
-over steps of column sums is the sums of the columns of all. Both are made of steps so small that
-calls cost more than arithmetic, never of so large ones that keeping all at once would cost memory.
+with it, which is computed before the loop. `join_sums`: a sum over steps of products `a.T @ b` is
+one product of the `a` and the `b` of all steps, concatenated by rows, and a sum of products
+`a @ b.T` is one of those side by side; a sum over steps of column sums is the sums of the columns
+of all. Both apply to steps so small that calls cost more than arithmetic, never to steps so large
+that holding all at once would cost memory.
 
 IR in -> IR out:
 
@@ -106,7 +107,8 @@ def bytes_of(*values: Value) -> int:
 
 
 def _is_small(node: Node) -> bool:
-    """Tell if calls weigh more than arithmetic in a product or sum of floating-point arrays."""
+    """Return whether calls weigh more than arithmetic in a product or sum of floating-point
+    arrays."""
     types = [value.type for value in (*node.operands, *node.results)]
     if any(type.sizes is not None or type.dtype.kind != "f" for type in types):
         return False
@@ -148,7 +150,7 @@ def hoist_products(graph: Graph) -> Graph:
 
 
 def _product_group(node: Node) -> Hashable:
-    """What products of steps have in common that are made at once."""
+    """The key under which products of steps are computed together."""
     if node.op.name not in BY_MATRIX or not _is_small(node):
         return None
     matrix = node.operands[1]
@@ -159,7 +161,8 @@ def _product_group(node: Node) -> Hashable:
 
 
 def _is_worth_it(node: Node, count: int) -> bool:
-    """Tell if at least half of the steps are used, and all products together are no burden."""
+    """Return whether at least half of the steps are used, and all products together fit in
+    memory."""
     step = step_of(node.operands[0])
     assert step is not None
     length = step.whole.type.shape[step.axis]
@@ -182,8 +185,8 @@ def _all_products(graph: Graph, like: Node, whole: Value, matrix: Value) -> Valu
 
 
 class LoopTerm(NamedTuple):
-    """What one step adds to a sum: `left.T @ right`, or along axis 1 `left @ right.T`; without
-    `left` the column sums of `right`."""
+    """The term that one step adds to a sum: `left.T @ right`, or along axis 1 `left @ right.T`;
+    without `left` the column sums of `right`."""
 
     left: Value | None
     right: Value

@@ -67,7 +67,7 @@ def tiled_rows(graph: Graph) -> set[Any]:
 
 
 def is_tiled(value: Value) -> bool:
-    """Tell if a value is an array so large that tiles go through its rows."""
+    """Return whether a value is an array so large that it is tiled along its rows."""
     type = value.type
     if type.sizes is not None or not type.shape:
         return False
@@ -263,14 +263,15 @@ class _Sum:
         )
 
     def _is_small_stack(self) -> bool:
-        """Tell if what is summed are matrices for one thread of the BLAS, without tiles."""
+        """Return whether the summed values are matrices for one thread of the BLAS, without
+        tiles."""
         type = self.x.type
         if type.size > self.model.summed_stack_elements or type.shape[0] in self.tiled:
             return False
         return type.shape[-2] * type.shape[-1] <= self.model.blas_elements
 
     def _reach(self, axis: int, length: int) -> bool:
-        """Tell if both factors have so many elements along an axis."""
+        """Return whether both factors have so many elements along an axis."""
         assert self.spread is not None
         shapes = [factor.type.shape for factor in self.spread]
         return all(len(shape) >= -axis and shape[axis] == length for shape in shapes)

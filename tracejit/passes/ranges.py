@@ -86,7 +86,7 @@ def range_of(value: Value, known: Known | None = None, steps: int | None = None)
 
 
 def is_nonnegative(value: Value) -> bool:
-    """Tell if a value is known to have no element below zero, nor -0.0; it may have nan."""
+    """Return whether a value is known to have no element below zero, nor -0.0; it may have nan."""
     return not range_of(value).has_sign
 
 
@@ -109,7 +109,7 @@ def _representable(found: Range, dtype: np.dtype[Any]) -> Range:
 
 
 def _declared(node: Node, *operands: Range) -> Range:
-    """What an operation declares of its results."""
+    """The range that an operation declares of its results."""
     if len(node.results) > 1:
         return ANYTHING
     if node.op.elements is not None:

@@ -203,8 +203,8 @@ def add_apart(graph: Graph) -> Graph:
 
 
 def _squares(value: Value, node: Node, enters: Callable[[Value], bool]) -> list[Signed]:
-    """What is nowhere below zero, and how often, of which a value is the sum; nothing where it is
-    none."""
+    """The nonnegative terms of which a value is the sum, each with its number; empty where it is no
+    such sum."""
     made = made_by(value, *SUMS)
     parts = []
     for number, part in addends_of(made, made.operands, enters) if made else ():

@@ -80,7 +80,7 @@ def computed_before(
     places: Mapping[Node, int],
     reads: Callable[[Node], Sequence[Value]] = attrgetter("operands"),
 ) -> dict[Node, list[Node]]:
-    """What is computed again just before each reader, in the order of `places`, where each node
+    """The nodes to compute again just before each reader, in the order of `places`, where each node
     `reads` these values."""
     made: set[Node] = set()
     found: dict[Node, list[Node]] = {}

@@ -99,7 +99,8 @@ def _folded(graph: Graph, node: Node, scaled: Value, product: Value) -> Value | 
 
 
 def _is_scale(scale: Value, triangle: Value, is_left: bool) -> bool:
-    """Tell if `scale` has one number for each row, or column, of each of the square triangles."""
+    """Return whether `scale` has one number for each row, or column, of each of the square
+    triangles."""
     if not scale.type.ndim:
         return False
     *several, rows, columns = (1, *scale.type.shape) if scale.type.ndim == 1 else scale.type.shape
@@ -112,7 +113,7 @@ def _is_scale(scale: Value, triangle: Value, is_left: bool) -> bool:
 
 
 def _is_strict(value: Value) -> bool:
-    """Tell if a matrix is zero on its diagonal, by a mask of those that are not."""
+    """Return whether a matrix is zero on its diagonal, by a mask of those that are not."""
     made = made_by(value, "where")
     if made is None or not isinstance(made.operands[0], Constant):
         return False

@@ -79,7 +79,7 @@ def _groups(graph: Graph) -> dict[Node, list[Node]]:
 
 
 def _is_plain(node: Node) -> bool:
-    """Tell if a node solves for one matrix, and columns of its dtype."""
+    """Return whether a node solves for one matrix, and columns of its dtype."""
     matrix = node.operands[0].type
     return matrix.ndim == 2 and all(
         value.type.ndim <= 2
@@ -91,7 +91,8 @@ def _is_plain(node: Node) -> bool:
 
 
 def _is_ready(node: Node, number: int, numbers: Mapping[Node, int]) -> bool:
-    """Tell if the right side is there before node `number`, or a view of what is."""
+    """Return whether the right side is computed before node `number`, or is a view of such a
+    value."""
     return all(_is_there(value, number, numbers) for value in node.operands[1:])
 
 
@@ -105,7 +106,7 @@ def _is_there(value: Value, number: int, numbers: Mapping[Node, int]) -> bool:
 
 
 def _solved(graph: Graph, nodes: Sequence[Node], known: Mapping[Value, Value]) -> dict[Node, Value]:
-    """What each of `nodes` solves for, taken from one solution."""
+    """The solution of each of `nodes`, a part of one joint solution."""
     first = nodes[0]
     matrix = known[first.operands[0]]
     sides = [_side(graph, first, node, known) for node in nodes]

@@ -61,12 +61,12 @@ class Product(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """What the operations cost that were taken apart."""
+        """The cost of the operations that were taken apart."""
         return sum([cost(step.type) for step in self.steps])
 
     @property
     def price(self) -> int:
-        """What it costs to write the product."""
+        """The cost of writing the product."""
         sizes = sorted([one.value.type.estimated_size for one in self.factors.elements()])
         divides_first = all(one.divides for one in self.factors)
         numbers = abs(self.number) != 1.0 or (divides_first and bool(self.factors))
@@ -88,7 +88,7 @@ class Scaled(NamedTuple):
 
     @property
     def gain(self) -> int:
-        """What is saved where the number is applied in the cheapest place."""
+        """The cost that is saved where the number is applied in the cheapest place."""
         return self.saved - (0 if self.number == 1.0 else self.place)
 
     def whole(self) -> Value:
@@ -110,7 +110,7 @@ class Scaled(NamedTuple):
 
 
 def cost(type: ArrayType) -> int:
-    """What an elementwise operation costs that makes this type."""
+    """The cost of an elementwise operation with a result of this type."""
     return costs().call_elements + type.estimated_size
 
 
@@ -159,12 +159,12 @@ def _is_made(factor: Factor) -> bool:
 
 
 def _is_number(before: float, after: float) -> bool:
-    """Tell if a number in a product may become another: none that is lost in between."""
+    """Return whether a number in a product may become another: none that is lost in between."""
     return math.isfinite(after) and (abs(before) == 1.0 or _TINY < abs(after) < _HUGE)
 
 
 def _enters(made: Node, enters: Enters) -> bool:
-    """Tell if a product is to be taken apart: all it is made of is of its dtype, or a number."""
+    """Return whether a product is taken apart: all its operands are of its dtype, or numbers."""
     result = made.results[0]
     return enters(result) and all(
         [one.type.dtype == result.type.dtype or number_of(one) is not None for one in made.operands]
@@ -172,8 +172,7 @@ def _enters(made: Node, enters: Enters) -> bool:
 
 
 def addends_of(last: Node, operands: tuple[Value, ...], enters: Enters) -> list[Signed]:
-    """What the sum of which `last` is the last step adds and subtracts, in order, each with its
-    sign."""
+    """The terms of the sum of which `last` is the last step, in order, each with its sign."""
     addends: list[Signed] = []
     pending = _signed(last, operands, 1.0)[::-1]
     while pending:
@@ -203,7 +202,8 @@ def inner_sums(sums: Iterable[Node], enters: Callable[[Value, Node], bool]) -> s
 
 
 def is_linear(node: Node) -> bool:
-    """Tell if what a node makes is linear in its first operand, and the others say where."""
+    """Return whether the result of a node is linear in its first operand, and the others say
+    where."""
     if not node.op.linear_in or "dtype" in node.params:
         return False
     return [one.type.is_inexact for one in node.operands].count(True) == 1 and (
@@ -226,12 +226,12 @@ def multiple_of(value: Value) -> Signed | None:
 
 
 def is_step(value: Value, reader: Node) -> bool:
-    """Tell if a value without a name is computed beside its reader."""
+    """Return whether a value without a name is computed beside its reader."""
     return not value.label and is_beside(value, reader)
 
 
 def is_beside(value: Value, reader: Node) -> bool:
-    """Tell if a value is computed in the same part of the function as its reader."""
+    """Return whether a value is computed in the same part of the function as its reader."""
     node = value.node
     return (
         node is not None
@@ -250,7 +250,7 @@ def is_full(node: Node) -> bool:
 
 
 def is_plain(node: Node) -> bool:
-    """Tell if a sum is one of an array of the same dtype, without more ado."""
+    """Return whether a sum is one of an array of the same dtype, with no initial value or mask."""
     return is_real(node.operands[0]) and node.params.keys() <= {"axis", "keepdims"}
 
 

@@ -1,4 +1,4 @@
-"""The process's allocator, told once to keep the memory that kernels free and ask for again.
+"""Tune the process's allocator once, so that it keeps memory that kernels free and ask for again.
 
 glibc returns freed memory above a threshold to the system, and every page of it is faulted in anew
 by the next call: four fresh temporaries of 1 MiB then cost ten times what they hold. The thresholds

@@ -45,7 +45,7 @@ class BlasThreads:
     the calls hold that are in."""
 
     def __init__(self, blas: Blas) -> None:
-        """No call is in."""
+        """Begin with no call in."""
         self.blas = blas
         self.here: Callable[[], Hold | None] = ref(Hold())
         self._back: dict[int, Callable[[], Any]] = {}
@@ -93,7 +93,7 @@ _of_process: list[BlasThreads | None] = []
 
 
 def blas_threads() -> BlasThreads | None:
-    """The regime of this process; None where its BLAS has no number of threads to set."""
+    """The BLAS threads of this process; None where its BLAS has no number of threads to set."""
     if not _of_process:
         blas = find()
         _of_process.append(None if blas is None else BlasThreads(blas))

@@ -139,7 +139,7 @@ class Space:
     """
 
     def __init__(self, parameters: Iterable[str] = ()) -> None:
-        """Nothing bound yet; `parameters` are the user's."""
+        """Begin with nothing bound; `parameters` are the user's."""
         self.names: dict[str, Any] = {}
         self.prefix = "_tj_"
         while any(name.startswith(self.prefix) for name in parameters):

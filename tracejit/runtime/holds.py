@@ -1,4 +1,4 @@
-"""Holds: objects whose end does something, whatever ends them.
+"""Holds: objects that run a function when they are released, by whatever means.
 
 A `with` or `finally` that undoes what was done can itself be interrupted: by a signal handler that
 raises, or by MemoryError, between any two instructions. A hold cannot. What is to be done stands in

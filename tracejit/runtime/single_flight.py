@@ -47,7 +47,7 @@ class SingleFlight:
     """
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begin with no call being recorded."""
         self.flights: list[Flight] = []
 
     @contextmanager
@@ -73,7 +73,7 @@ class Mutex:
     end by themselves. It is free in a forked child: the thread that held it is not there."""
 
     def __init__(self) -> None:
-        """Free."""
+        """Make a mutex that nobody holds."""
         self._locks: dict[int, Any] = {}
 
     def here(self) -> Any:

@@ -1,4 +1,4 @@
-"""Threads that share the tiles of one kernel: what stands for `in_turn` of a generated module.
+"""Worker threads that share the tiles of one kernel: they replace `in_turn` of a generated module.
 
 A module with tiles calls `in_turn(tile, rows, step, *arrays)`, a plain loop of its own that answers
 what tile(start, stop, *arrays) answers for each `step` rows, in order. A kernel that may use
@@ -126,7 +126,7 @@ class Worker(threading.Thread):
     """A thread that helps with one job after the other, of those that are offered."""
 
     def __init__(self, pool: Pool) -> None:
-        """One for `pool`; it registers itself when it has started."""
+        """Start a worker of `pool`, which registers itself when it runs."""
         super().__init__(name="tracejit worker", daemon=True)
         self.is_idle = False
         self._pool = pool
@@ -159,7 +159,7 @@ class Pool:
     offered once for each; None ends a worker."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begin without workers."""
         self.offers: SimpleQueue[Tickets | None] = SimpleQueue()
         self.crew: dict[Worker, None] = {}
         self.most = 0

@@ -28,7 +28,7 @@ class Distribution:
     """A distribution of SciPy's, whose methods are recordable."""
 
     def __init__(self, distribution: Any) -> None:
-        """The proxy of one."""
+        """Stand for one distribution."""
         self.distribution = distribution
         self.__doc__ = distribution.__doc__
 

@@ -72,7 +72,7 @@ class Findings:
     """
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Begin with no call seen."""
         self.effects: set[str] = set()
         self.keeps_apart = False
         self.takes_gradients: bool | None = None

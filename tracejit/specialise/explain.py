@@ -90,7 +90,7 @@ class History:
     """
 
     def __init__(self, name: str, table: KernelTable, is_held: bool = True) -> None:
-        """Nothing recorded yet, of the function `name`."""
+        """Begin with no recording of the function `name`."""
         self.name = name
         self.table = table
         self.is_held = is_held

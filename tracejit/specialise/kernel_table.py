@@ -32,7 +32,7 @@ class KernelTable:
     """
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Begin without kernels."""
         self.compiled: tuple[CompiledCall, ...] = ()
         self.calls: tuple[Callable[..., Any], ...] = ()
         self.kernels: list[Kernel] = []

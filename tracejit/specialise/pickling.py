@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
-from tracejit.support.memo import Derived
+from tracejit.support.memo import Memo
 
 F = TypeVar("F", bound=Callable[..., Any])
 PARTS = "_parts"
@@ -97,7 +97,7 @@ def parts_of(function: Any) -> Callable[[], tuple[Any, ...]]:
         parts.__name__, parts.__qualname__ = PARTS, f"{vars(function)['__qualname__']}.{PARTS}"
         return parts
 
-    known: Callable[[], tuple[Any, ...]] = Derived.of(function).get(PARTS, make)
+    known: Callable[[], tuple[Any, ...]] = Memo.of(function).get(PARTS, make)
     return known
 
 
@@ -128,7 +128,7 @@ def restored(cls: Any, source: Any, undecorated: bool, request: Any, options: An
     if not isinstance(source, (FunctionType, cls)):
         return cls(python, request, options)
     key = "restored", undecorated, request, options
-    return Derived.of(source).get(key, lambda: cls(python, request, options))
+    return Memo.of(source).get(key, lambda: cls(python, request, options))
 
 
 def remade(cls: Any, transform: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -137,4 +137,4 @@ def remade(cls: Any, transform: Any, args: tuple[Any, ...], kwargs: dict[str, An
     if not isinstance(source, (FunctionType, cls)):
         return transform(*args, **kwargs)
     key = "remade", transform, repr(args[1:]), repr(sorted(kwargs.items()))
-    return Derived.of(source).get(key, lambda: transform(*args, **kwargs))
+    return Memo.of(source).get(key, lambda: transform(*args, **kwargs))

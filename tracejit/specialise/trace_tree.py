@@ -156,7 +156,7 @@ class TraceTree:
     until the kernel of all is entered."""
 
     def __init__(self, trace: Trace) -> None:
-        """One trace, which others may join."""
+        """Begin with one trace, which others may join."""
         self.tree = Tree(trace.one.recording.graph.name)
         self.traces: list[Trace] = []
         self.mutex = Mutex()

@@ -130,7 +130,7 @@ class UncompiledCalls:
     `is_held` for them."""
 
     def __init__(self, name: str, is_held: bool = True) -> None:
-        """None yet, of the function `name`."""
+        """Begin with no such call of the function `name`."""
         self.name = name
         self.is_held = is_held
         self._counts: dict[str, Count] = {}

@@ -1,5 +1,5 @@
-"""The exceptions of tracejit: each is also the exception of Python's that a NumPy or TensorFlow
-user would catch. Their texts are in `errors.py`.
+"""Exception classes: each is also the Python exception that a NumPy or TensorFlow user would catch.
+Their texts are in `errors.py`.
 """
 
 from __future__ import annotations

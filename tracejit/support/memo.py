@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Derived:
+class Memo:
     """The objects derived from `owner`, by key: an attribute of it, which is not copied with it."""
 
     def __init__(self, owner: Any = None) -> None:
-        """Nothing yet; what has no owner is nobody's."""
+        """Begin with no object; a copy has no owner."""
         self.owner = owner
         self.made: dict[Any, Any] = {}
 
     @classmethod
-    def of(cls, owner: Any) -> Derived:
+    def of(cls, owner: Any) -> Memo:
         """The memo of a function, which has a `__dict__`."""
-        derived: Derived = owner.__dict__.setdefault("__tracejit_derived__", cls(owner))
+        derived: Memo = owner.__dict__.setdefault("__tracejit_derived__", cls(owner))
         if derived.owner is not owner:  # functools.wraps has copied it from another function
             derived = owner.__dict__["__tracejit_derived__"] = cls(owner)
         return derived
@@ -28,4 +28,4 @@ class Derived:
         return self.made.setdefault(key, make()) if known is None else known
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Derived, ()
+        return Memo, ()

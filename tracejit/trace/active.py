@@ -12,7 +12,7 @@ class Active(threading.local):
     """The recordings that run on this thread, the innermost last."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begin with no recording."""
         self.stack: list[Any] = []
 
 

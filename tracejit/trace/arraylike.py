@@ -1,4 +1,4 @@
-"""ArrayMethods: what every array of tracejit's offers, as ndarray does, by NumPy's own functions.
+"""ArrayMethods: the attributes and methods of ndarray for every array type of tracejit.
 
 Operators and methods say which NumPy callable they are and hand over to `_handle`; what is done
 with it is for the class: a Tensor records it, a Variable is read first.

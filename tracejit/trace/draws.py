@@ -1,5 +1,4 @@
-"""Random generators that cannot be recorded: their states before and after say whether a function
-drew from them."""
+"""Detect draws from random generators that cannot be recorded, by their states before and after."""
 
 from __future__ import annotations
 

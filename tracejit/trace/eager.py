@@ -51,7 +51,7 @@ class Eager(threading.local, Recorder):
     """The recorder of all that is computed outside recorded functions; per thread its windows."""
 
     def __init__(self) -> None:
-        """No window open."""
+        """Begin with no window open."""
         Recorder.__init__(self, Graph("eager"))
         self.runs: tuple[RegionRun, ...] = ()
         self.replay: Replay | None = None

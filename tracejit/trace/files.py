@@ -1,4 +1,4 @@
-"""Files of the user's, as generated code names them: without the folders of a machine.
+"""File names in generated code: the user's files, without the folders of a machine.
 
 A module's file is named from its package on, `package/module.py`, any other by its last part. Cells
 of a notebook and lines at a prompt have a number that changes each time they are run again: it

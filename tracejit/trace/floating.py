@@ -1,4 +1,4 @@
-"""Handling of floating-point errors: what NumPy does at a division by zero besides its value.
+"""Floating-point error handling: whether NumPy ignores, warns of or raises a division by zero.
 
 A kernel computes other operations than the program, in another order, so it meets other errors.
 Where they only warn, or are ignored, nobody can tell but by the text. Where they raise, or call a
@@ -32,7 +32,7 @@ class Quiet:
     """`state` is the last that is known to be quiet."""
 
     def __init__(self) -> None:
-        """None is known yet."""
+        """Begin with no known state."""
         self.state: Any = None
 
 
@@ -61,7 +61,7 @@ class Handling:
     """
 
     def __init__(self) -> None:
-        """As it is now."""
+        """Take down how errors are handled now."""
         self.state: Any = STATE()
         self.filters: Any = warnings.filters
         self.problem = ""

@@ -1,5 +1,4 @@
-"""Threads and processes that a recording outlives: going on after its end on another thread, and
-what a forked child makes of what other threads were in the middle of.
+"""Threads and forks: resume a recording on another thread, and reset state in a forked child.
 
 A worker of `multiprocessing` never returns to where it was forked, so there everything that was
 running is over. Any other child of `os.fork` is a copy, in which it goes on.

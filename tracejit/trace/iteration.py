@@ -38,7 +38,7 @@ class FlatIterator:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, base: Any) -> None:
-        """At the first element."""
+        """Begin at the first element."""
         self.base = base
         self.index = 0
 
@@ -159,7 +159,7 @@ class ElementIterator:
         order: str = "K",
         **options: Any,
     ) -> None:
-        """Before the first element."""
+        """Begin before the first element."""
         given = op if type(op) in (list, tuple) else (op,)
         self._flags = frozenset(flags or ())
         modes = list(op_flags or ["readonly"])

@@ -85,7 +85,7 @@ class Attributes:
     """The attributes that a function reads, and which of them are lent to its recordings."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Begin with no attribute read."""
         self._first: dict[Key, Any] = {}
         self._lent: dict[Key, Attribute] = {}
         self._kept: set[Key] = set()
@@ -147,7 +147,7 @@ class Loan:
     """The attributes that one recording reads and assigns as Tensors, while it is open."""
 
     def __init__(self, lent: Mapping[Key, Attribute], recording: Any) -> None:
-        """`lent` to a recording, which has begun."""
+        """Lend the attributes `lent` to `recording`, which has begun."""
         self.lent = dict(lent)
         self.names = frozenset(name for _, name in lent)
         self.recording = recording

@@ -1,4 +1,4 @@
-"""Namer: what the user calls the values, read off the locals of running frames."""
+"""Namer: the user's names of values, read from the locals of running frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Namer:
     LOCALS_LIMIT = 500
 
     def __init__(self) -> None:
-        """No frame seen yet."""
+        """Begin with no frame seen."""
         self._position: dict[FrameType, tuple[int, int]] = {}
         self._rules: set[FrameType] = set()
 

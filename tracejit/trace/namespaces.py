@@ -1,4 +1,4 @@
-"""Namespaces that are a library's own, but for what that library cannot dispatch.
+"""Namespaces of NumPy and SciPy, with replacements for functions that the library cannot dispatch.
 
 NumPy hands its functions to a Tensor by its protocols. Functions of other libraries, and those of
 NumPy that make an array of anything, know no such protocol: called by the name they have here,

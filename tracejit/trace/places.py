@@ -1,4 +1,4 @@
-"""From a running frame to the user's statement: function, line within it, text; columns for errors.
+"""Source locations: the user's statement of a running frame, with its function, line and columns.
 
 Frames of tracejit and NumPy are skipped; everything else is the user's. A function's own lines are
 parsed when its first operation is recorded; of a lambda it is the whole file. Where there is no
@@ -213,7 +213,7 @@ class _Located:
     instruction."""
 
     def __init__(self, code: CodeType) -> None:
-        """No place found yet."""
+        """Begin with no place found."""
         self.code = code
         self.source = source_of(code)
         self.places: dict[tuple[Any, ...], tuple[Location, tuple[str, int]]] = {}

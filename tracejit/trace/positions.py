@@ -1,4 +1,4 @@
-"""Position: the place in a file, line and column of its UTF-8 bytes, that an instruction is at.
+"""Source position of an instruction: line, and column in UTF-8 bytes.
 
 From Python 3.11 on code knows the expression of each instruction. Python 3.10 knows lines alone: to
 tell statements on one line from each other, the file is compiled once more, each statement as if on

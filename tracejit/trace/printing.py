@@ -1,4 +1,4 @@
-"""Text of an array that is being recorded: it may be looked at, and never computed with.
+"""Text of a recorded array: allowed for display, refused as data.
 
 An array that is recorded has no numbers, so its text says only what it is: `<Tensor h f8[2,3]>`.
 A program that compares such text, keeps it or formats it would be recorded with text that plain

@@ -1,4 +1,4 @@
-"""Probe: a user's rule run on placeholders, to see what it does to every cotangent at once.
+"""Probe: run a user's rule on placeholders, to see its effect on every cotangent at once.
 
 Forward mode transposes a rule. It records it on cotangents that are not there, and what holds for
 one cotangent must hold for all: Python may not look at what is computed from them (`if`, `while`,

@@ -1,4 +1,4 @@
-"""A recording: the graph that Tensors of one run of a user's function write themselves into.
+"""A recording: the graph that the Tensors of one run of a user's function append to.
 
 Nothing is computed while recording: `Recording.record` infers types and emits a node. What Python
 may read without freezing anything is the value of a weak number (`Recording.read`); a read

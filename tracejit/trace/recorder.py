@@ -1,4 +1,4 @@
-"""Recorder: what operations on Tensors are handed to.
+"""Recorder: the base of everything that takes operations on Tensors.
 
 There are two: a Recording writes a graph and computes nothing, the eager one computes at once and
 keeps what an open tape sees. What they share is here: the windows that are open, where the user's

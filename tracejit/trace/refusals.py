@@ -1,4 +1,4 @@
-"""Errors of tracejit that the user's program has caught, as plain Python never would have.
+"""Refusals that the user's program has caught: raise them again when the call ends.
 
 `try: s = float(x) except Exception: s = 0.0` goes on with s in NumPy. While it is recorded, float
 refuses, and the program would go on without: what is recorded then is another program. A function

@@ -13,7 +13,7 @@ class RegionRun:
     `name` is the function."""
 
     def __init__(self, name: str, generators: Any) -> None:
-        """Nothing met yet."""
+        """Begin with no Variable met."""
         self.name = name
         self.generators = generators
         self.versions: dict[int, tuple[Any, list[Value]]] = {}
@@ -32,7 +32,7 @@ class Replay:
     """A second run of a recompute region: how far it has come."""
 
     def __init__(self, run: RegionRun) -> None:
-        """At the beginning of `run`."""
+        """Begin at the start of `run`."""
         self.run = run
         self.steps: dict[int, int] = {}
         self.answers = iter(run.answers)

@@ -1,4 +1,4 @@
-"""Window: what one tape sees of a recording.
+"""Window of a tape: the part of a recording that the tape sees.
 
 A window holds the values it watches and the nodes computed from them while it was open, in order.
 A recorder shows it every operation (`Recorder.windows`): a node belongs to a window if an operand
@@ -43,7 +43,7 @@ class Window:
     )
 
     def __init__(self, accessed: bool = True) -> None:
-        """A window onto nothing yet."""
+        """Begin with no watched value."""
         self.accessed = accessed
         self.clear()
 
@@ -181,7 +181,7 @@ class Sight:
     """
 
     def __init__(self) -> None:
-        """Seen by nobody yet."""
+        """Begin with no tape that holds it."""
         self._windows: list[weakref.ref[Window]] = []
 
     def note(self, node: Node, windows: Sequence[Window]) -> None:
@@ -248,7 +248,7 @@ class Sieve(Window):
     __slots__ = ("inputs", "windows")
 
     def __init__(self, windows: Sequence[Window]) -> None:
-        """In place of `windows`."""
+        """Stand in for the open `windows`."""
         super().__init__()
         self.windows = windows
         self.inputs: dict[Value, None] = {}

@@ -1,4 +1,4 @@
-"""`type(x)` of what is being recorded: refused, for it answers Tensor and not `np.ndarray`.
+"""Refuse `type(x)` of a recorded array, which would answer Tensor and not `np.ndarray`.
 
 `isinstance(x, np.ndarray)` holds while recording. `type(x)` cannot be answered for the array, and a
 program that compares it would be recorded on its other branch. Nothing in Python intercepts the

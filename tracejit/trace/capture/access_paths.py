@@ -142,7 +142,7 @@ class Labels:
     def __init__(
         self, names: Mapping[int, str], places: Mapping[int, AccessPath] | None = None
     ) -> None:
-        """Nothing is spelled before it is asked for."""
+        """Begin with no word; each is made when it is asked for."""
         self._names = names
         self._places = dict(places or {})
 

@@ -103,7 +103,7 @@ class ConditionSet:
     """The conditions of a recording, as they are found."""
 
     def __init__(self) -> None:
-        """No condition yet."""
+        """Begin with no condition."""
         self._found: list[Condition] = []
         self._absent: dict[int, tuple[AccessPath, set[str]]] = {}
         self._things: dict[int, tuple[AccessPath, Any]] = {}

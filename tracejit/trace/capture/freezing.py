@@ -30,7 +30,7 @@ class FrozenArrays:
     """A holder of arrays, which are read-only until it is collected."""
 
     def __init__(self) -> None:
-        """Nothing is frozen yet."""
+        """Begin with no array frozen."""
         self._held: list[np.ndarray] = []
         weakref.finalize(self, _thaw, self._held).atexit = False
 
