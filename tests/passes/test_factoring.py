@@ -499,3 +499,24 @@ def arithmetic(graph: Graph) -> int:
     """How many operations over arrays a graph has that sums of products are made of."""
     nodes = [node for node in graph.nodes if node.op.name in (*PRODUCTS, *SUMS)]
     return sum([node.results[0].type.size > 1 for node in nodes])
+
+
+def test_a_sign_within_a_factor_that_stays_is_not_counted_twice() -> None:
+    """`p + s + p` where `p` is `q * y` and `q`, which something else reads, is `v * -v`."""
+    graph = graph_of(
+        "v: f8[3], c: f8[3], s: f8[3]",
+        "n f8[3] = negative v; q f8[3] = multiply v n; p f8[3] = multiply q c; "
+        "a f8[3] = add p s; b f8[3] = add a p; y f8[3] = add b q",
+    )
+    inputs = [np.array([0.5, -2.0, 3.0]), np.array([1.0, 0.25, -7.0]), np.array([2.0, 3.0, 5.0])]
+    expected = interpret(graph, *inputs)[0]
+    found = interpret(verify(factor_sums(graph)), *inputs)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    bounded = graph_of(
+        "v: f8[3], x: f8[3], s: f8[3]",
+        "c f8[3] = cos x; n f8[3] = negative v; q f8[3] = multiply v n; p f8[3] = multiply q c; "
+        "t f8[3] = multiply s x; a f8[3] = add p t; b f8[3] = add a p; y f8[3] = multiply b q",
+    )
+    expected = interpret(bounded, *inputs)[0]
+    found = interpret(verify(factor_sums(bounded)), *inputs)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)

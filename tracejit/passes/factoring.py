@@ -252,6 +252,9 @@ class _Sum:
         """One term for terms that are these numbers times the same; None where nothing is saved."""
         at, stays = min(enumerate(terms), key=lambda term: term[1].product.price)
         if stays.value is None or not stays.product.factors:
+            # The numbers are those of factors spelled out; the factors that stay have another.
+            ratio = stays.number / numbers[at] if numbers[at] else 1.0
+            numbers = tuple([one * ratio for one in numbers])
             number = sum(numbers)
             if number:  # else they cancel
                 check_merged(filter(None, numbers), number, self.node.results[0].type.dtype)
