@@ -126,7 +126,7 @@ class Constants:
 
 
 def is_view(constant: Constant) -> bool:
-    """Tell if a constant is a view of another."""
+    """Return whether a constant is a view of another."""
     made = constant.made
     if made is None or made.op.view_of is None:
         return False
@@ -145,7 +145,7 @@ def is_identity(data: Any) -> bool:
 
 
 def is_table(data: Any) -> bool:
-    """Tell if an array of several axes numbers its elements.
+    """Return whether an array of several axes numbers its elements.
 
     >>> is_table(np.arange(6).reshape(2, 3)), is_table(np.arange(6))
     (True, False)

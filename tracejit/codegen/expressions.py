@@ -157,7 +157,7 @@ class Expressions:
         return self.bind(f"np.array({text}{dtype}){shape}")
 
     def is_regular(self, constant: Constant) -> bool:
-        """Tell if an array is made by one call without others."""
+        """Return whether an array is made by one call without others."""
         return self._regular(constant.data) is not None
 
     def _regular(self, data: Any) -> str | None:

@@ -59,7 +59,7 @@ class AxisRule(NamedTuple):
 
 
 def axis_maps(node: Node) -> tuple[AxisMap, ...] | None:
-    """Which axes belong together; None where a node cannot be made in another order."""
+    """The axes that belong together in a node; None where it cannot be made in another order."""
     rule = _rule(node)
     return None if rule is None else rule.maps(node)
 
@@ -100,8 +100,8 @@ def own_order(value: Value) -> Order:
 
 
 def is_alike(shape: Shape, order: Order, other: Order) -> bool:
-    """Tell if arrays with their axes in two orders have their elements in the same order: no axes
-    of several elements change places.
+    """Return whether arrays with their axes in two orders have their elements in the same order: no
+    axes of several elements change places.
 
     >>> is_alike((5, 1), (0, 1), (1, 0)), is_alike((5, 2), (0, 1), (1, 0))
     (True, False)
@@ -140,7 +140,7 @@ def transposed(graph: Graph, like: Node, value: Value) -> Value:
 
 
 def untransposed(value: Value) -> Value:
-    """What `value` is of which the last two axes are swapped; itself where it is no such view."""
+    """The value of which `value` is the transpose of the last two axes; itself where it is none."""
     made = made_by(value, "transpose")
     if made is None or made.params["axes"] != swapped(value.type.ndim):
         return value
@@ -186,7 +186,7 @@ def _moved_index(index: Sequence[Any], order: Order) -> tuple[Any, ...]:
 
 
 def _entries(index: Sequence[Any], ndim: int) -> list[Any] | None:
-    """What a basic index says of each axis; None for an index of other things than numbers and
+    """The entry of a basic index for each axis; None for an index of other things than numbers and
     slices."""
     entries = list(index)
     if "..." in entries:
@@ -248,7 +248,8 @@ def _update_maps(node: Node) -> tuple[AxisMap, ...] | None:
 
 
 def _rows_maps(node: Node) -> tuple[AxisMap, ...] | None:
-    """What is gathered along the first axis at one array of places, whose axis stands for it."""
+    """The axis maps of a gather along the first axis at one array of places, whose axis stands for
+    it."""
     x, places = node.operands[0].type, node.operands[-1].type
     if node.params["index"] != ("{1}",) or places.ndim != 1:
         return None

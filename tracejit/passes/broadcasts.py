@@ -99,7 +99,7 @@ def _axes(node: Node) -> int:
 
 
 def _is_short(value: Value, shape: Shape, axes: int) -> bool:
-    """Tell if an operand has not the last `axes` of `shape` itself."""
+    """Return whether an operand has not the last `axes` of `shape` itself."""
     return value.type.size > 1 and value.type.shape[-axes:] != shape[-axes:]
 
 

@@ -166,7 +166,7 @@ class _Gathering:
         return None
 
     def _is_apart(self, node: Node, operands: tuple[Value, ...]) -> bool:
-        """Tell if `node` multiplies by a number what others read, too: nothing is cheaper."""
+        """Return whether `node` multiplies by a number what others read, too: nothing is cheaper."""
         number, value = number_of(operands[0]), operands[1]
         if number is None:
             number, value = number_of(operands[1]), operands[0]
@@ -433,7 +433,7 @@ SPLITS: dict[Op, Split] = {
 
 
 def _splitting(node: Node) -> Split | None:
-    """What tells a number apart from the rest of what a node makes."""
+    """The rule that splits a number off the result of a node; None where there is none."""
     found = SPLITS.get(node.op)
     if found is None and is_linear(node):
         return _Gathering._split_linear

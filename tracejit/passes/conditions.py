@@ -316,7 +316,7 @@ def has_bits(match: Match) -> bool:
 
 
 def _is_truth(value: Value, depth: int = 6) -> bool:
-    """Tell if all of an array is known to have the bits of 0 or 1."""
+    """Return whether all of an array is known to have the bits of 0 or 1."""
     node = value.node
     if node is None or node.op.name in TRUTHS:
         return node is not None

@@ -55,7 +55,7 @@ def fold_constants(graph: Graph) -> Graph:
 
 
 def _is_constant(node: Node, operands: Sequence[Value]) -> bool:
-    """Tell if a node makes an array of constants, in one expression."""
+    """Return whether a node makes an array of constants, in one expression."""
     if node.op.effect or node.op.statements is not None or len(node.results) != 1:
         return False
     type = node.results[0].type

@@ -97,8 +97,8 @@ def _contracted(graph: Graph, node: Node, operands: Sequence[Value]) -> Value | 
 
 
 def _is_along_rows(x: Factor, y: Factor, output: str) -> bool:
-    """Tell if `einsum` adds up small products along long rows, as for stacks of small matrices
-    whose long axis is the last."""
+    """Return whether `einsum` adds up small products along long rows, as for stacks of small
+    matrices whose long axis is the last."""
     last = x.letters[-1:]
     if not last or {y.letters[-1:], output[-1:]} != {last}:
         return False

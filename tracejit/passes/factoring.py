@@ -320,7 +320,7 @@ class _Sum:
         return chosen
 
     def _may_leave(self, factor: Factor) -> bool:
-        """Tell if a factor is bounded, and no number."""
+        """Return whether a factor is bounded, and no number."""
         return number_of(factor.value) is None and self.factoring.limit(factor) <= LARGEST
 
     def _rests(self, factor: Factor, terms: list[Term], having: list[int]) -> dict[int, Rest]:

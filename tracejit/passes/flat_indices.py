@@ -62,13 +62,13 @@ def _shape(node: Node) -> Shape:
 
 
 def _key(node: Node) -> tuple[Any, ...]:
-    """What makes index arrays name the same places."""
+    """The key of index arrays that name the same places."""
     indices = node.operands[1:]
     return _shape(node)[: len(indices)], indices
 
 
 def _names_places(node: Node) -> bool:
-    """Tell if several index arrays name places along the first axes of an array."""
+    """Return whether several index arrays name places along the first axes of an array."""
     count, index = len(node.operands) - 1, node.params["index"]
     return count > 1 and index[:count] == _named(count) and set(index[count:]) <= {FULL}
 
@@ -78,7 +78,7 @@ def _named(count: int) -> tuple[str, ...]:
 
 
 def _pays(node: Node) -> bool:
-    """Tell if a table of all places is small next to how many are read of it."""
+    """Return whether a table of all places is small next to the number of those read from it."""
     value, *indices = node.operands
     shape, count = _shape(node), len(indices)
     if not _names_places(node):

@@ -88,7 +88,7 @@ class _Flattener:
                 self.left.update(node.operands)
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Any:
-        """What stands for a node: where nothing reads it but flat slices, the node itself, which is
+        """The replacement of a node: where only flat slices read it, the node itself, which is
         dropped."""
         self.known.update(zip(node.operands, operands, strict=True))
         result = node.results[0] if len(node.results) == 1 else None
@@ -124,7 +124,7 @@ class _Flattener:
         return (_taken_out(new, node, value, self.layout.rows[result]),)
 
     def _home(self, new: Graph, node: Node, value: Value) -> Value:
-        """What the parts of an array lie in: the array as a flat slice, or made flat."""
+        """The array that the parts of an array lie in: the array as a flat slice, or made flat."""
         if self.layout.is_flat(value):
             return self.flat_slices[value]
         return self._whole(new, node, value)
@@ -255,7 +255,7 @@ def _with_gaps(new: Graph, node: Node, value: Value, rows: SliceRows) -> Value:
 
 
 def _taken_out(new: Graph, node: Node, value: Value, rows: SliceRows) -> Value:
-    """What a flat slice holds, without its gaps."""
+    """The elements of a flat slice without its gaps."""
     shape = (rows.extents[0], *rows.lengths)
     size, index = math.prod(shape), FlatSlice(0, rows).selection
     whole = emit(new, node, "put_slice", (value,), shape=(size,), index=index)

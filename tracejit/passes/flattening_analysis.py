@@ -31,7 +31,7 @@ GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 
 
 
 class Flattening:
-    """What of a graph can be done on flat slices."""
+    """The nodes of a graph that can be computed on flat slices."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -101,7 +101,8 @@ class Flattening:
             self.rows[value] = flat_slice.rows
 
     def _flat_slice_of(self, area: Area, value: Value) -> FlatSlice | None:
-        """Where a part of an array lies: in the array made flat, or in the rows that it lies in."""
+        """The place of a part of an array: in the array made flat, or in the rows that it lies
+        in."""
         shape = value.type.shape
         if value not in self._groups:
             return flat_slice_of(area, shape)
@@ -147,7 +148,7 @@ class Flattening:
             self._enter_placed(node, area, rows)
 
     def _enter_placed(self, node: Node, area: Area, rows: SliceRows) -> None:
-        """What is put in zeros that are no longer than the rows that it lies in."""
+        """Enter a part placed in zeros that are no longer than the rows that it lies in."""
         shape = node.results[0].type.shape
         if rows.extents != node.operands[0].type.shape:
             return
@@ -159,7 +160,7 @@ class Flattening:
             self._enter_result(node, SliceRows(shape, rows.lengths))
 
     def is_flat(self, value: Value) -> bool:
-        """Tell if a value is computed of parts, rather than a part or a whole array."""
+        """Return whether a value is computed of parts, rather than a part or a whole array."""
         return value in self._groups
 
     def _group(self, value: Value) -> Value:
@@ -169,8 +170,8 @@ class Flattening:
         return value
 
     def _is_strided(self, node: Node) -> bool:
-        """Tell if NumPy goes through arrays row by row; what is multiplied by the cotangent of the
-        result may be multiplied by the number 1."""
+        """Return whether NumPy goes through arrays row by row; a product with the cotangent of the
+        result may become one with the number 1."""
         if node.op.name not in ARITHMETIC:
             return False
         numbers = [value for value in node.operands if not value.type.shape]

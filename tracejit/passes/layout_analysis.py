@@ -45,12 +45,12 @@ Axis = tuple[Value, int]
 
 
 def is_tall(type: ArrayType) -> bool:
-    """Tell if an array is of many short rows, or of stacks of them."""
+    """Return whether an array has many short rows, or stacks of them."""
     return long_axis(type) is not None
 
 
 def is_narrow(type: ArrayType) -> bool:
-    """Tell if an array is of many rows of one element."""
+    """Return whether an array has many rows of one element."""
     return _kind_of(type, costs())[1]
 
 
@@ -99,8 +99,8 @@ def only_read_transposed(graph: Graph) -> list[Node]:
 
 
 class Making(NamedTuple):
-    """How a node is made: of operands in these orders, as views where it `reads_views`, and the
-    order that its result has then."""
+    """The way to make a node in another order of axes: of operands in these orders, as views where
+    it `reads_views`, and the order that its result has then."""
 
     wanted: tuple[Order, ...]
     made: Order
@@ -160,8 +160,8 @@ class Layouts:
                 self._enter_swapped(node.results[0], node)
 
     def time(self, nodes: Iterable[Node], last: Collection[Axis]) -> float:
-        """What loops, products and copies take with these classes of axes last, of what depends
-        on the order of axes."""
+        """The time of loops, products and copies with these classes of axes last, as far as it
+        depends on the order of axes."""
         self._set_orders(last)
         time = 0.0
         copied: dict[tuple[Value, Order], None] = {}
@@ -178,11 +178,12 @@ class Layouts:
         )
 
     def order(self, value: Value) -> Order:
-        """How a value is kept."""
+        """The order of axes in which a value is kept."""
         return self.orders.get(value) or own_order(value)
 
     def making(self, node: Node) -> Making | None:
-        """How a node is made of values as they are kept; None where it is made as ever."""
+        """The making of a node of values as they are kept; None where it is made as in the
+        program."""
         if node not in self.maps:
             return None
         (result,), maps = node.results, self.maps[node]
@@ -203,7 +204,8 @@ class Layouts:
         return Making(wanted, kept, is_reversed and node.op.name in PRODUCTS)
 
     def reads_view(self, node: Node, place: int) -> bool:
-        """Tell if a node that is made as ever can read an operand as a view of how it is kept."""
+        """Return whether a node that is made as in the program can read an operand as a view of the
+        kept one."""
         name, value = node.op.name, node.operands[place]
         if name in SCATTERS:
             return place == 0
@@ -216,7 +218,8 @@ class Layouts:
         return node.operands[1 - place].type.ndim == 1
 
     def _copies(self, node: Node) -> Iterator[tuple[Value, Order]]:
-        """What is copied with its axes in another order, for a node to read or as its result."""
+        """The values that are copied with their axes in another order, for a node to read or as its
+        result."""
         making = self.making(node)
         if making is None:
             for place, value in enumerate(node.operands):
@@ -228,7 +231,7 @@ class Layouts:
         yield node.results[0], making.made
 
     def _enter(self, node: Node) -> None:
-        """What a node can make with its axes in another order, and which axes belong together."""
+        """Note the orders that a node can be made in, and the axes that belong together."""
         if len(node.results) != 1:
             return
         (result,) = node.results
@@ -250,8 +253,8 @@ class Layouts:
                     self._parents[self._class((operand, axis))] = self._class((result, other))
 
     def _is_source(self, node: Node) -> bool:
-        """Tell if a node finds the largest of each row of what comes from elsewhere, or adds up
-        what elementwise operations read, too."""
+        """Return whether a node finds the largest of each row of an outer array, or adds up a value
+        that elementwise operations read, too."""
         if node.op.name not in REDUCTIONS or not is_tall(node.operands[0].type):
             return False
         return node.op.name != "sum" or node.operands[0] in self.copied
@@ -294,7 +297,7 @@ class Layouts:
 
 
 def _operations(node: Node) -> int:
-    """How many operations a node is, as far as is known."""
+    """The number of operations of a node, as far as is known."""
     types = [value.type for value in node.operands]
     if any(type.sizes is not None for type in types):
         return 0
@@ -302,7 +305,8 @@ def _operations(node: Node) -> int:
 
 
 def _time_of(node: Node, layouts: Layouts) -> float:
-    """What a node takes that depends on the order of axes, in nanoseconds, without copies."""
+    """The part of a node's time that depends on the order of axes, in nanoseconds, without
+    copies."""
     types = [value.type for value in (*node.results, *node.operands)]
     if not node.results or any(type.sizes is not None for type in types):
         return 0.0
@@ -335,7 +339,7 @@ def _time_of(node: Node, layouts: Layouts) -> float:
 
 
 def _product_time(node: Node, layouts: Layouts) -> float:
-    """What a product takes: of rows that are short it is faster along long ones."""
+    """The time of a product: with short rows it is faster along long ones."""
     (result,), (first, second), model = node.results, node.operands, layouts.model
     order = layouts.order(result)
     length, shape = first.type.shape[-1], result.type.shape
@@ -355,8 +359,8 @@ def _product_time(node: Node, layouts: Layouts) -> float:
 
 
 def loop_time(shape: Shape, order: Order, operands: Iterable[Value]) -> float:
-    """What an elementwise operation takes besides its elements: it is done in rows along the last
-    axes, as far as each operand has all of their elements, or one."""
+    """The overhead of the loops of an elementwise operation: it runs in rows along the last axes,
+    as far as each operand has all of their elements, or one."""
     own = [_aligned(value, len(shape)) for value in operands if value.type.size > 1]
     if all(one == shape for one in own):
         return 0.0

@@ -185,7 +185,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def is_number(value: Value, wanted: float) -> bool:
-    """Tell if a value is a constant of this value and sign."""
+    """Return whether a value is a constant of this value and sign."""
     number = number_of(value)
     return number == wanted and math.copysign(1.0, number) == math.copysign(1.0, wanted)
 

@@ -151,13 +151,14 @@ class Pattern:
 
     @property
     def asks(self) -> bool:
-        """Tell if it depends on more than its parts."""
+        """True if it depends on more than its parts."""
         return self.closed or bool(self.there)
 
     def __call__(
         self, graph: Graph, node: Node, operands: tuple[Value, ...], around: Around | None = None
     ) -> Value | None:
-        """What stands for the result of `node`, as a rule of any pass; None where that stays."""
+        """The replacement for the result of `node`, as a rule of any pass; None where that
+        stays."""
         if not self._may_fit(operands):
             return None
         for found in Matching({}).with_call(self.pattern, node, operands):
@@ -178,7 +179,7 @@ class Pattern:
 
     @cached_property
     def _heads(self) -> list[tuple[slice, tuple[str, ...], float]]:
-        """Where an operand is made by one of some operations, or is a number."""
+        """The operands that must be made by one of some operations, or be a number."""
         heads: list[tuple[slice, tuple[str, ...], float]] = []
         for place, part in enumerate(self.pattern.operands):
             where = slice(None) if mirrored(self.root) else slice(place, place + 1)
@@ -190,7 +191,7 @@ class Pattern:
 
     @cached_property
     def _is_of_one(self) -> bool:
-        """Tell if both operands are the same."""
+        """True if both operands are the same."""
         parts = self.pattern.operands
         return len(parts) == 2 and parts[0] == parts[1]
 
@@ -218,7 +219,7 @@ class Around:
         self._readers: Counter[Value] = Counter()
 
     def may_fit(self, pattern: Pattern) -> bool:
-        """Tell if there is anything of what a pattern asks for."""
+        """Return whether a graph has anything that a pattern asks for."""
         if not pattern.asks:
             return True
         if self.graph.branches.decisions:
@@ -237,13 +238,13 @@ class Around:
                     yield self._key(pattern, found.bound, node)
 
     def allows(self, pattern: Pattern, match: Match, nodes: Sequence[Node]) -> bool:
-        """Tell if there is what a pattern asks for. Its parts are made by `nodes`."""
+        """Return whether all that a pattern asks for is there. Its parts are made by `nodes`."""
         if pattern.there and self._key(pattern, match.bound, match.node) not in self._there:
             return False
         return not pattern.closed or self._is_closed(pattern, match, {*nodes})
 
     def _is_closed(self, pattern: Pattern, match: Match, nodes: set[Node]) -> bool:
-        """Tell if the parts are in one place, and read by each other and what is there alone."""
+        """Return whether the parts are in one place, and only read by each other and the match."""
         node = match.node
         if any(
             (one.region, one.segment, one.tapes) != (node.region, node.segment, node.tapes)

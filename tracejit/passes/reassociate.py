@@ -115,7 +115,7 @@ def _is_square(node: Node) -> bool:
 
 
 def _key(node: Node, factors: Counter[Value]) -> object:
-    """What a node's place and its factors have in common with others."""
+    """The key that nodes share whose place and factors are the same."""
     return node.region, node.segment, node.tapes, frozenset(factors)
 
 

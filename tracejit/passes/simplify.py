@@ -104,14 +104,15 @@ def _without_broadcasts(graph: Graph, node: Node, operands: tuple[Value, ...]) -
 
 
 def _may_be_spread(value: Value) -> bool:
-    """Tell if a value may be made of another by broadcasting or by a cast."""
+    """Return whether a value may be made of another by broadcasting or by a cast."""
     if value.node is None:
         return value.data is not None and value.type.form == "array"
     return value.node.op in (broadcast_to, as_scalar)
 
 
 def _unbroadcast(graph: Graph, node: Node, value: Value) -> Value | None:
-    """What `value` is made of by broadcasting, or by the cast that `node` makes anyway."""
+    """The value of which `value` is made by broadcasting, or by the cast that `node` makes
+    anyway."""
     if isinstance(value, Constant):
         return _one_number_of(graph, value)
     if value.node is None or not _may_be_spread(value):
@@ -272,7 +273,7 @@ def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
 
 
 def _filling(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-    """What is put where there is no more room is all there is, with axes of one element."""
+    """The value that fills all of an array where it is put; axes of one element are added."""
     shape, index = node.params["shape"], node.params["index"]
     if len(operands) > 1 or operands[0].type.form != "array":
         return None

@@ -88,7 +88,7 @@ def _updated(
 
 
 def _change(update: SliceUpdate) -> tuple[str, Value] | None:
-    """What the inside adds to or subtracts from the part that was there before."""
+    """The value that the inside adds to or subtracts from the old part."""
     inside = update.inside
     made = None if inside is None else made_by(inside, "add", "subtract")
     if inside is None or made is None:
@@ -127,7 +127,7 @@ class _Search:
         return found
 
     def _joined(self, node: Node, number: int) -> SliceUpdate | None:
-        """What is put together by joining."""
+        """The slice update that a concatenation is; None where it is none."""
         parts = list(self._pieces(node, node, tuple(0 for _ in node.results[0].type.shape)))
         if not 1 < len(parts) <= costs().most_joined_parts or not all(
             has_area(part) for part in parts
@@ -157,8 +157,8 @@ class _Search:
             offset[axis] += shape[axis]
 
     def _added(self, node: Node, inner: set[Node]) -> SliceUpdate | None:
-        """What is added up in zeros, of which the edges are those of another array; `inner` has
-        the nodes that are part of a longer sum."""
+        """The slice update that is added up in zeros, of which the edges are those of another
+        array; `inner` has the nodes that are part of a longer sum."""
         parts = []
         chain = node
         while chain.op.name == "add_slice":
@@ -189,7 +189,7 @@ class _Search:
         return SliceUpdate(base, area, None if inside is None else inside.value, others)
 
     def _is_inner(self, value: Value, reader: Node) -> bool:
-        """Tell if nothing but `reader`, in the same part of the function, needs `value`."""
+        """Return whether nothing but `reader`, in the same part of the function, needs `value`."""
         node = value.node
         if node is None or self.uses[value] > 1:
             return False
@@ -209,7 +209,7 @@ def _owner(parts: Sequence[Part], whole: Value) -> tuple[Value | None, list[Part
 
 
 def _uncovered(areas: Sequence[Area], shape: Sequence[int]) -> Area | None:
-    """What areas that do not overlap leave of an array, if it is one area."""
+    """The part of an array that areas which do not overlap leave, if it is one area."""
     bounds = [
         sorted({0, n, *(bound for area in areas for bound in area[axis])})
         for axis, n in enumerate(shape)

@@ -53,7 +53,7 @@ def area_of(index: Iterable[Any], shape: Sequence[Any]) -> Area | None:
 
 
 def has_area(part: Part) -> bool:
-    """Tell if a value fills its area, and is not spread over it."""
+    """Return whether a value fills its area, and is not broadcast over it."""
     shape = tuple(last - first for first, last in part.area)
     return part.value.type.sizes is None and part.value.type.shape == shape
 
@@ -82,7 +82,7 @@ class SliceRows(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return math.prod(self.extents[:-1])
 
     @property

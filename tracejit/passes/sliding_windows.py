@@ -82,7 +82,7 @@ def _slice(value: Value) -> Part | None:
 
 
 def _follows(before: Part | None, after: Part | None) -> bool:
-    """Tell if a part lies one place after another along the last axis but one."""
+    """Return whether a part lies one place after another along the last axis but one."""
     if before is None or after is None or before.value is not after.value:
         return False
     *others, (first, last), channels = before.area

@@ -151,7 +151,7 @@ def expanded(product: Product, enters: Enters) -> Product:
 
 
 def _is_made(factor: Factor) -> bool:
-    """Tell if a factor is a number, or may be a product."""
+    """Return whether a factor is a number, or may be a product."""
     value, divides = factor
     if value.node is None:
         return not divides and isinstance(value, Constant)
@@ -243,7 +243,7 @@ def is_beside(value: Value, reader: Node) -> bool:
 
 
 def is_full(node: Node) -> bool:
-    """Tell if a sum is one number of all elements."""
+    """Return whether a sum is one number of all elements."""
     if node.op is not reductions.sum or node.results[0].type.shape:
         return False
     return is_real(node.results[0]) and is_plain(node)

@@ -65,7 +65,7 @@ def _turned(value: Value) -> Value | None:
 
 
 def _is_turned(one: Value, other: Value) -> bool:
-    """Tell if two values are each other's transpose."""
+    """Return whether two values are each other's transpose."""
     return _turned(one) is other or _turned(other) is one
 
 
@@ -95,7 +95,7 @@ def _product_with_inverse(graph: Graph, node: Node, operands: tuple[Value, ...])
 
 
 class _Terms:
-    """What the cotangent of a factor is the sum of, in the place of `node`."""
+    """The terms of which the cotangent of a factor is the sum, in the place of `node`."""
 
     def __init__(self, node: Node, factor: Value) -> None:
         self.place = node.region, node.segment
@@ -145,7 +145,7 @@ class _Terms:
 
 
 def _are_symmetric(terms: Sequence[OuterProduct]) -> bool:
-    """Tell if the sum of the terms is symmetric, each by itself or with another one."""
+    """Return whether the sum of the terms is symmetric, each by itself or with another one."""
     left: Counter[OuterProduct] = Counter()
     right: Counter[OuterProduct] = Counter()
     for sign, first, second in terms:

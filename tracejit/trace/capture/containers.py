@@ -90,7 +90,7 @@ def visit_buffer(walk: Walk, value: Any, held: AccessPath, name: str) -> None:
 
 
 def _is_of_ctypes(value: Any) -> bool:
-    """Tell if a value is one of C's, made by ctypes."""
+    """Return whether a value is one of C's, made by ctypes."""
     module = sys.modules.get("_ctypes")
     return module is not None and isinstance(value, module._SimpleCData.__base__)
 

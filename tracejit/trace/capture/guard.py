@@ -97,7 +97,7 @@ class Guard(_Record):
         return type(self.wanted)
 
     def check(self, value: Any) -> bool:
-        """Tell if a value passes. A test that raises is one that fails."""
+        """Return whether a value passes. A test that raises is one that fails."""
         return bool(_compiled(self.text()).check(self, value))
 
     def spelling(self, value: str, bind: Bind, again: str = "") -> str:
