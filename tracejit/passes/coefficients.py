@@ -166,7 +166,7 @@ class _Gathering:
         return None
 
     def _is_apart(self, node: Node, operands: tuple[Value, ...]) -> bool:
-        """Return whether `node` multiplies by a number what others read, too: nothing is cheaper."""
+        """Return whether `node` multiplies by a number what others read, too."""
         number, value = number_of(operands[0]), operands[1]
         if number is None:
             number, value = number_of(operands[1]), operands[0]

@@ -91,7 +91,8 @@ def is_nonnegative(value: Value) -> bool:
 
 
 def may_bound(node: Node) -> bool:
-    """Return whether a node may bound what is not bounded, or what it divides by is bounded from below."""
+    """Return whether a node may bound what is not bounded; or what it divides by is bounded
+    from below."""
     if node.op is divide:
         return node.operands[1].node is not None or number_of(node.operands[0]) is not None
     return node.op.bound is not None or node.op in (exp, minimum, where)
