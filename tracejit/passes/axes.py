@@ -77,7 +77,7 @@ def in_order(moved: Moved) -> Value:
     operands = moved.operands
     if rule.maps is _aligned_maps:
         operands = tuple([_aligned(moved, place) for place in range(len(operands))])
-    return emit(moved.graph, node, node.op.name, operands, **params)
+    return emit(moved.graph, node, node.op, operands, **params)
 
 
 def _rule(node: Node) -> AxisRule | None:
@@ -312,7 +312,7 @@ def _product(moved: Moved) -> Value:
             rearranged(graph, node, one, own, swapped(len(own)))
             for one, own in zip(moved.operands, moved.orders, strict=True)
         ]
-        return emit(graph, node, node.op.name, tuple(factors[::-1]))
+        return emit(graph, node, node.op, tuple(factors[::-1]))
     letters = string.ascii_lowercase[: ndim + 1]
     stack, row, column, summed = letters[:-3], letters[-3], letters[-2], letters[-1]
     first, second, result = (

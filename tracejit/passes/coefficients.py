@@ -118,7 +118,7 @@ class _Gathering:
         return results
 
     def _emit(
-        self, new: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any
+        self, new: Graph, like: Node, op: str | Op, operands: tuple[Value, ...], **params: Any
     ) -> Value:
         """The value of a node in the line of `like`."""
         value = emit(new, like, op, operands, **params)
@@ -306,7 +306,7 @@ class _Gathering:
             if make is not None:
                 value = make(*values)
             else:
-                value = self._emit(new, node, node.op.name, tuple(values), **node.params)
+                value = self._emit(new, node, node.op, tuple(values), **node.params)
             return value if goes_in else self._times(new, node, number, value)
 
         saved, depth = sum([part.saved for part in parts]), 1 + max(part.depth for part in parts)
@@ -370,7 +370,7 @@ class _Gathering:
         inner = self._scaled(new, first, node)
 
         def make(value: Value) -> Value:
-            return self._emit(new, node, node.op.name, (value, *others), **node.params)
+            return self._emit(new, node, node.op, (value, *others), **node.params)
 
         at_most = cost(node.results[0].type) - 1
         return self._applied(new, node, inner.number, (inner,), (True,), at_most, make)

@@ -44,14 +44,17 @@ class Places:
         nodes.sort(key=self._places.__getitem__)
 
 
-def emit(graph: Graph, like: Node, op: str, operands: tuple[Value, ...], **params: Any) -> Value:
+def emit(
+    graph: Graph, like: Node, op: str | Op, operands: tuple[Value, ...], **params: Any
+) -> Value:
     """The value of a new single-result node at the place of `like`, folded where it is constant."""
-    types = OPS[op].result_types([value.type for value in operands], params)
-    folded = fold(graph, OPS[op], operands, params, types[0])
+    record = OPS[op] if isinstance(op, str) else op
+    types = record.result_types([value.type for value in operands], params)
+    folded = fold(graph, record, operands, params, types[0])
     if folded is not None:
         return folded
     place = like.where, like.region, like.tapes, like.segment
-    node = graph.emit(OPS[op], operands, params, types, *place)
+    node = graph.emit(record, operands, params, types, *place)
     value = node.results[0]
     value.base = value.base or like.results[0].base
     return value

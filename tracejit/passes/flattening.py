@@ -111,7 +111,7 @@ class _Flattener:
                 self._filled(new, node, value, 0.0)
         rows = self.layout.rows[result]
         flat_slices = tuple(self._flat_slice(new, node, value, rows) for value in node.operands)
-        value = emit(new, node, node.op.name, flat_slices, **node.params)
+        value = emit(new, node, node.op, flat_slices, **node.params)
         return self._known_slice(new, node, value)
 
     def _known_slice(self, new: Graph, node: Node, value: Value) -> Sequence[Value] | None:
@@ -160,7 +160,7 @@ class _Flattener:
             added = self._filled(new, node, value, GAPS[node.op.name])
         else:
             added = self._replacing(new, node, flat_slice, wholes)
-        flat = emit(new, node, node.op.name, (*wholes, added), **params)
+        flat = emit(new, node, node.op, (*wholes, added), **params)
         if is_flat_slice:
             return self._known_slice(new, node, flat)
         return (self._known_flat(new, node, flat),)
@@ -228,7 +228,7 @@ class _Flattener:
         )
         if is_sum:
             return (emit(new, node, "sum", operands, **{**node.params, "axis": (0,)}),)
-        flat = emit(new, node, node.op.name, operands, **node.params)
+        flat = emit(new, node, node.op, operands, **node.params)
         return (self._known_flat(new, node, flat),)
 
 

@@ -93,7 +93,7 @@ def share_products(graph: Graph) -> Graph:
         weight, value = (known[one] for one in pair)
         product = emit(new, node, "multiply", (weight, value))
         if node in squared:
-            return (emit(new, node, node.op.name, (product, value), **node.params),)
+            return (emit(new, node, node.op, (product, value), **node.params),)
         for number in numbers:
             product = emit(new, node, "multiply", (number, product))
         return (product,)

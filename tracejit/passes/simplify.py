@@ -266,7 +266,7 @@ def _numbers_first(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Val
         return None
     if all(number.type.form == "weak" for number in numbers):
         return None
-    number = emit(graph, node, node.op.name, numbers)
+    number = emit(graph, node, node.op, numbers)
     if number.type.dtype != result.dtype:
         return None
     return emit(graph, node, "broadcast_to", (number,), shape=result.shape)

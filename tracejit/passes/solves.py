@@ -143,4 +143,4 @@ def _moved(graph: Graph, first: Node, value: Value, known: Mapping[Value, Value]
         return known.get(value, value)
     node = value.node
     operands = tuple([_moved(graph, first, operand, known) for operand in node.operands])
-    return emit(graph, first, node.op.name, operands, **node.params)
+    return emit(graph, first, node.op, operands, **node.params)
