@@ -318,8 +318,8 @@ def _walk(path: Path, make: bool) -> int:
                 behind.append(name)
             elif len(behind) > 1:
                 behind.pop()
-            os.close(descriptor)
-            descriptor = below
+            above, descriptor = descriptor, below  # before a signal comes: what is closed is left
+            os.close(above)
         problem = distrust(os.fstat(descriptor), descriptor)
         if problem is not None:
             raise OSError(problem)
