@@ -74,7 +74,7 @@ def works_before_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def check(found: Any, expected: Any) -> None:
-    """The same value and gradient, to the rounding of the largest: some calls are made by Python."""
+    """The same value and gradient, to rounding of the largest: Python makes some of the calls."""
     pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
     for one, other in pairs:
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15 * np.max(np.abs(other)))
