@@ -30,8 +30,7 @@ class Pass(NamedTuple):
     """One rewrite of graphs.
 
     `run` answers the graph that it is given where it finds nothing to do. Without any of the ops
-    `needs` it never finds anything, and it is asked again where there are more of them. One that
-    names none is asked about every graph, once. A pass that is not legal
+    `needs` it never finds anything; an empty collection says nothing. A pass that is not legal
     `along_decisions` leaves graphs alone that decide. One that `is_exact` changes no bit.
     """
 
@@ -60,7 +59,7 @@ class Pass(NamedTuple):
         if before is None:
             return not self.needs or not ops.keys().isdisjoint(self.needs)
         known = before
-        return any(ops.get(name, 0) > known.get(name, 0) for name in self.needs)
+        return any(ops.get(name, 0) > known.get(name, 0) for name in self.needs or ops)
 
 
 def run_in_turn(graph: Graph, passes: Iterable[Pass]) -> Graph:

@@ -23,7 +23,7 @@ from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
 from tracejit.passes.reassociate import add_apart, share_products
-from tracejit.passes.rewrites import DOTS, reduce_strength, reuse_results, select_calls
+from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
 from tracejit.passes.scaled_products import scale_once
 from tracejit.passes.slice_updates import update_slices
 from tracejit.passes.sliding_windows import view_windows
@@ -36,7 +36,7 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(reduce_strength),
     Pass(share_exchanged, needs=EXCHANGEABLE),
     Pass(factor_sums, needs=SUMS, along_decisions=False),
-    Pass(gather_coefficients, needs=("multiply", "divide", "negative"), along_decisions=False),
+    Pass(gather_coefficients, along_decisions=False),
     Pass(share_products, needs=("multiply",), along_decisions=False),
     Pass(add_apart, needs=("sum",), along_decisions=False),
     Pass(sum_columns_first, needs=("sum",), along_decisions=False),
@@ -52,7 +52,7 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(scale_once, needs=("matmul",), along_decisions=False),
     Pass(reuse_results),
     Pass(lower, needs=("sum",)),
-    Pass(select_calls, needs=(*DOTS, "where", "or_zero")),
+    Pass(select_calls),
     Pass(materialise_broadcasts, along_decisions=False),
     Pass(fold_constants),
 )
