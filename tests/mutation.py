@@ -1,4 +1,4 @@
-"""What the suite finds: seeded faults, one after the other in a copy of the tree, and the test that
+"""Mutation: seeded faults, one after the other in a copy of the tree, and the test that
 fails first.
 
     python -m tests.mutation                     every fault, with the tests chosen for it

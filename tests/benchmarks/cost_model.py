@@ -51,7 +51,7 @@ def element() -> float:
 
 
 def work() -> Iterator[tuple[str, float]]:
-    """What products, rows and elements take, to an element of an addition."""
+    """Costs of products, rows and elements, in elements of an addition."""
     one = element()
     yield "addition", one
     a, row = numbers(256, 256), numbers(256)
@@ -97,7 +97,7 @@ def scalars() -> Iterator[tuple[str, float]]:
 
 
 def operations() -> Iterator[tuple[str, float]]:
-    """What is not arithmetic in products of stacks."""
+    """Costs in products of stacks besides arithmetic."""
     x, cube = numbers(8, 8), numbers(50, 40, 30)
     stack, matrix = numbers(1000, 4, 4), numbers(4, 4)
     view, copy, lying, turned, many = nanoseconds(
@@ -233,7 +233,7 @@ TIMES = (work, scalars, operations)
 
 
 def measured() -> dict[str, str]:
-    """What this machine says, by figure."""
+    """The measurements of this machine, by figure."""
     found = {name: f"{value:.3g}" for group in TIMES for name, value in group()}
     for name, forms in FORMS.items():
         times = [nanoseconds(*forms(size)) for size in around(getattr(DEFAULT, name))]

@@ -86,7 +86,7 @@ def values_of(call: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any
 
 
 def bounds(exact: Any, tolerance: float) -> dict[str, float]:
-    """What a value may differ from the exact one."""
+    """The bound by which a value may differ from the exact one."""
     return {"rtol": tolerance, "atol": tolerance * np.max(np.abs(exact), initial=0.0)}
 
 

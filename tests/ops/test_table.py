@@ -71,7 +71,7 @@ def test_samples_record_the_op_they_are_named_after() -> None:
 
 
 def records_its_op(case: Case) -> bool:
-    """Whether the op of a sample is in the graph of its value or of a derivative."""
+    """Tell if the op of a sample is in the graph of its value or of a derivative."""
     program = case.program
     makers = [lambda: program.recorded, lambda: program.first, lambda: program.second]
     graphs = (make()[0] for make in makers[: case.order + 1])

@@ -1,4 +1,4 @@
-"""What is computed from constants alone: once, when the module is imported, and the same."""
+"""Constant folding: once, when the module is imported, with the same numbers."""
 
 from __future__ import annotations
 

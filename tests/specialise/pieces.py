@@ -18,7 +18,7 @@ from tracejit.support.options import Options
 
 
 class Pieces(NamedTuple):
-    """What serves one function."""
+    """The collaborators of one function."""
 
     callee: Callee
     table: KernelTable
@@ -49,7 +49,7 @@ def pieces(
 
 
 def trace_request(callee: Callee, *args: Any, **rest: Any) -> SpecialisationRequest:
-    """What to record of a call: no number is static, unless `rest` says so."""
+    """A request for a call: no number is static, unless `rest` says so."""
     request = callee.note(callee.bind(args, {}))
     return request._replace(**{"fixed": {}} | rest)
 

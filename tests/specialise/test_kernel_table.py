@@ -15,7 +15,7 @@ A, B = (Call([], {name: None}) for name in "ab")  # type: ignore[dict-item]
 def compiled(
     key: str, call: Call = A, numbers: int = 0, sizes: Any = None, holds: bool = True
 ) -> CompiledCall:
-    """What serves `call`, with a kernel of this key."""
+    """An entry that serves `call`, with a kernel of this key."""
     entry: Any = SimpleNamespace(
         call=call,
         sizes=sizes,

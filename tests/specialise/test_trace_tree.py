@@ -32,7 +32,7 @@ def trace(one: RecordedCall) -> Trace:
 
 
 def called(one: RecordedCall, *leaves: Any) -> Any:
-    """What the call of its kernel as one operation answers."""
+    """The answer of its kernel, called as one operation."""
     answer, outcomes = trace(one).attempt(leaves)
     assert outcomes is None
     return answer

@@ -35,7 +35,7 @@ REVERSED_PRODUCTS = {
     "dot_vector": "vector_dot",
     "vector_dot": "dot_vector",
 }
-"""What a product is of transposed factors in reverse."""
+"""Products by those of transposed factors in reverse."""
 
 
 class Moved(NamedTuple):

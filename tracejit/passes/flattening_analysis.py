@@ -27,7 +27,7 @@ from tracejit.support.cost_model import costs
 
 ARITHMETIC = ("add", "subtract", "multiply", "negative", "copy")
 GAPS = {"add_slice": -0.0, "add_item": -0.0, "subtract_item": 0.0, "put_slice": 0.0}
-"""What changes nothing in the gaps of a flat slice that is added to an array, or put in zeros."""
+"""Ops that change nothing in the gaps of a flat slice that is added or put in zeros."""
 
 
 class Flattening:

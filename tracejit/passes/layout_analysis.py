@@ -35,9 +35,9 @@ from tracejit.passes.lower import FLOATING, is_tiled
 from tracejit.support.cost_model import CostModel, costs
 
 READERS = (*REDUCTIONS, "expand_dims", "squeeze", "transpose", "getitem")
-"""What reads an operand as it is kept, and makes its result accordingly."""
+"""Ops that read an operand as it is kept, and make their result accordingly."""
 ANY_ORDER = ("expand_dims", "transpose")
-"""What of these can make it in any order."""
+"""Those of them that can make it in any order."""
 MAKERS = (*PRODUCTS, "broadcast_to", "put_slice", "take_at")
 SCATTERS = ("add_at", "put_at")
 

@@ -34,7 +34,7 @@ from tracejit.passes.sum_of_products import (
 from tracejit.support.cost_model import costs
 
 OF_PRODUCTS = {multiply.name, dot.name, vdot.name, vecdot.name, dot_in_rows.name}
-"""What is computed of the products of two arrays of one type."""
+"""Operations on the products of two arrays of one type."""
 
 
 # Products in the order of others

@@ -222,7 +222,7 @@ class Layout:
     product_call: Nanoseconds = 2000.0
     """... which takes this besides."""
     least_moved_gain: Nanoseconds = 1500.0
-    """What another order of axes is to save at least, ..."""
+    """Least gain of another order of axes, ..."""
     moved_operation: Nanoseconds = 0.0004
     """... and for each operation of the whole."""
     tried_axes: Count = 12

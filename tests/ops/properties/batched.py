@@ -33,7 +33,7 @@ SIZE = 3
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether a leaf is an array or a NumPy scalar."""
+    """Return whether a leaf is an array or a NumPy scalar."""
     kind = type_of(leaf)
     return kind is not None and kind.form != "weak" and is_input(leaf)
 
@@ -50,7 +50,7 @@ def _flipped(leaf: Any, number: int) -> Any:
 
 
 def is_result(leaf: Any) -> bool:
-    """Whether a leaf of a result is an array or a number."""
+    """Tell if a leaf of a result is an array or a number."""
     return isinstance(leaf, Tensor) or type_of(leaf) is not None
 
 

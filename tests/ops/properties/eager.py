@@ -18,13 +18,13 @@ from tracejit.trace.trees import flatten, unflatten
 
 
 def is_strong(leaf: Any) -> bool:
-    """Whether a leaf is an array or a NumPy scalar."""
+    """Return whether a leaf is an array or a NumPy scalar."""
     kind = type_of(leaf)
     return kind is not None and kind.form != "weak"
 
 
 def is_eager(case: Case) -> bool:
-    """Whether a sample has an array or NumPy scalar among its arguments."""
+    """Tell if a sample has an array or NumPy scalar among its arguments."""
     return any(map(is_strong, flatten(case.sample.args)[0]))
 
 

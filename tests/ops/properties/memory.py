@@ -19,7 +19,7 @@ from tracejit.trace.trees import flatten, unflatten
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether a leaf is an array."""
+    """Tell if a leaf is an array."""
     return type(leaf) is np.ndarray
 
 
@@ -29,7 +29,7 @@ KNOWN = ("round", "rint") if np.round(INTEGERS) is INTEGERS else ()
 
 
 def with_arrays(case: Case) -> bool:
-    """Whether a sample has an array among its arguments."""
+    """Tell if a sample has an array among its arguments."""
     return any(map(is_array, flatten(case.sample.args)[0])) and case.sample.op not in KNOWN
 
 

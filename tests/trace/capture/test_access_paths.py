@@ -57,7 +57,7 @@ PATHS: dict[str, tuple[AccessPath, Any, str]] = {
 
 
 def binder(names: dict[str, Any]) -> Callable[[Any], str]:
-    """What gives objects names in `names`."""
+    """A function that gives objects names in `names`."""
 
     def bind(thing: Any) -> str:
         names[f"_{len(names)}"] = thing

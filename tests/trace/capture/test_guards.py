@@ -246,7 +246,7 @@ def compiled(guard: Guard, text: str, again: str = "") -> Callable[[Any], bool]:
 
 
 def answer(test: Callable[[Any], Any], value: Any) -> bool:
-    """What a test says of a value; an error is a no."""
+    """The answer of a test about a value; an error is a no."""
     try:
         return bool(test(value))
     except Exception:
