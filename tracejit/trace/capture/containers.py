@@ -30,7 +30,8 @@ def visit_container(walk: Walk, value: Any, held: AccessPath, name: str) -> None
         _visit_elements(walk, value, value, name)
         return
     keyed = isinstance(value, (dict, MappingProxyType))
-    keys: Any = list(value) if keyed else range(len(value))
+    elements = dict(value) if type(value) is dict else value  # whatever other threads change now
+    keys: Any = list(elements) if keyed else range(len(value))
     if not walk.count(len(keys), value, name):
         return
     fixed = type(value) is tuple
@@ -43,7 +44,7 @@ def visit_container(walk: Walk, value: Any, held: AccessPath, name: str) -> None
         walk.add(held, Length(len(keys)))
     fields = getattr(type(value), "_fields", None)
     for key in keys:
-        element = value[key]
+        element = elements[key]
         place = AccessPath(element) if fixed else held.item(key)
         word = "" if type(element) in ATOMS else word_of(fields[key] if fields else key)
         walk.visit(element, place, word if word.isidentifier() else f"{name}_{word}")
