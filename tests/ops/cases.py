@@ -68,7 +68,7 @@ class Case:
 
     @property
     def has_doubles(self) -> bool:
-        """Whether an argument is in double precision."""
+        """Tell if an argument is in double precision."""
         return any(cast(leaf, SINGLE) is not leaf for leaf in flatten(self.sample.args)[0])
 
 

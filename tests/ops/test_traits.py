@@ -376,7 +376,7 @@ def not_a_product(op: Op) -> Iterator[str]:
 
 
 def not_an_update(op: Op) -> Iterator[str]:
-    """What is written changes the result where it is written, and as the trait says."""
+    """A write changes the result where it is written, and as the trait says."""
     for call in calls_of(op):
         whole = np.shape(call.result) == np.shape(call.operands[0])
         values = call.operands[-1 if whole else 0]

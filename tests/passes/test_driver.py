@@ -47,9 +47,9 @@ def deciding() -> Graph:
 
 def test_what_only_decisions_read() -> None:
     graph = deciding()
-    assert only_decided(graph.nodes, graph) == set(graph.nodes[:2]) | {graph.nodes[-1]}
+    assert only_decided(graph) == set(graph.nodes[:2]) | {graph.nodes[-1]}
     plain = graph_of("x: f8[3]", "a f8[3] = exp x; y f8[3] = multiply a x")
-    assert only_decided(plain.nodes, plain) == frozenset()
+    assert only_decided(plain) == frozenset()
 
 
 def test_a_pass_without_its_ops_is_not_asked() -> None:

@@ -496,7 +496,7 @@ def test_programs_take_fewer_operations(program: Any, shapes: Any, counts: Any) 
 
 
 def arithmetic(graph: Graph) -> int:
-    """How many operations over arrays a graph has that sums of products are made of."""
+    """The number of operations over arrays that sums of products are made of."""
     nodes = [node for node in graph.nodes if node.op.name in (*PRODUCTS, *SUMS)]
     return sum([node.results[0].type.size > 1 for node in nodes])
 

@@ -422,7 +422,7 @@ LARGER: dict[str, tuple[Any, list[Any]]] = {
 
 
 def loops(graph: Graph, args: list[Any]) -> int:
-    """How many inner loops NumPy goes through in elementwise operations, and how many small
+    """The number of inner loops of NumPy in elementwise operations, and of small
     matrices it multiplies."""
     count = 0
 

@@ -24,7 +24,7 @@ def call(x: Any = 1.0) -> Call:
 
 
 def elsewhere(work: Callable[[], Any]) -> Any:
-    """What `work` answers on another thread."""
+    """The answer of `work` on another thread."""
     answers: list[Any] = []
     thread = threading.Thread(target=lambda: answers.append(work()))
     thread.start()

@@ -28,7 +28,7 @@ class Pieces(NamedTuple):
     slow_path: SlowPath
 
     def request(self, *args: Any) -> SpecialisationRequest:
-        """What to specialise for, of a call that is taken note of."""
+        """The request of a call, which is taken note of."""
         return self.callee.note(self.callee.bind(args, {}))
 
 

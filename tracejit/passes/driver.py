@@ -44,7 +44,7 @@ class Pass(NamedTuple):
         if graph.branches.decisions:
             if not self.along_decisions:
                 return graph
-            graph.protected = frozenset() if self.is_exact else only_decided(graph.nodes, graph)
+            graph.protected = frozenset() if self.is_exact else only_decided(graph)
         better = self.run(graph)
         graph.protected = frozenset()
         if os.environ.get("TRACEJIT_VERIFY") == "1":
@@ -58,8 +58,7 @@ class Pass(NamedTuple):
             return False
         if before is None:
             return not self.needs or not ops.keys().isdisjoint(self.needs)
-        known = before
-        return any(ops.get(name, 0) > known.get(name, 0) for name in self.needs or ops)
+        return any(ops.get(name, 0) > before.get(name, 0) for name in self.needs or ops)
 
 
 def run_in_turn(graph: Graph, passes: Iterable[Pass]) -> Graph:
@@ -96,11 +95,11 @@ def ops_of(graph: Graph) -> Mapping[str, int]:
     return Counter([node.op.name for node in graph.nodes])
 
 
-def only_decided(nodes: Sequence[Node], graph: Graph) -> frozenset[Node]:
+def only_decided(graph: Graph) -> frozenset[Node]:
     """The nodes that nothing but a decision reads."""
     wanted = {output.node for output in graph.outputs}
-    for node in reversed(nodes):
+    for node in reversed(graph.nodes):
         if node in wanted or (node.op.effect and node.op is not DECIDE):
             wanted.add(node)
             wanted.update(value.node for value in node.operands)
-    return frozenset(nodes) - wanted
+    return frozenset(graph.nodes) - wanted

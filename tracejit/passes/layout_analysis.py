@@ -116,13 +116,13 @@ class Layouts:
         self.model = costs()
         self.maps: dict[Node, tuple[AxisMap, ...]] = {}
         self.members: dict[Value, None] = {}
-        """What may be kept in another order than C."""
+        """Values that may be kept in another order than C."""
         self.last: Collection[Axis] = ()
         self.orders: dict[Value, Order] = {}
-        """What is kept so, and how."""
+        """Values that are kept so, each with its order."""
         elementwise = [node for node in graph.nodes if node.op.elementwise]
         self.copied = {one for node in elementwise for one in node.operands if is_tall(one.type)}
-        """What elementwise operations may have copied."""
+        """Operands that elementwise operations may have copied."""
         self._parents: dict[Axis, Axis] = {}
         self._nodes: dict[Axis, list[int]] = defaultdict(list)
         for node in graph.nodes:

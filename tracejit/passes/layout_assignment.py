@@ -81,7 +81,7 @@ class _Assignment:
     def __init__(self, layouts: Layouts) -> None:
         self.layouts = layouts
         self.moved: dict[Value, Value] = {}
-        """What is kept in another order, as it is kept."""
+        """Values in another order, as they are kept."""
         self.known: dict[Value, Value] = {}
         self.read_as_they_are = set(layouts.graph.outputs)
         for node in layouts.graph.nodes:

@@ -260,7 +260,7 @@ class Layout:
     flat_statement: Nanoseconds = 700.0
     """... and a statement that fills gaps, or moves elements into or out of flat slices."""
     least_windows: Elements = 16_384
-    """What is put together of slices from which on they are windows, ..."""
+    """Fewest slices put together that become windows, ..."""
     most_window_channels: Elements = 16
     """... of rows up to which NumPy copies a few elements at a time."""
     most_joined_parts: Count = 32

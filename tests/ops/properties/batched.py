@@ -84,7 +84,7 @@ class Batched:
         return list(zip(leaves, self.there, strict=True))
 
     def _is_alike(self, leaves: list[Any], outputs: list[Any]) -> bool:
-        """Whether results are numbers, and of the same types, as for the sample."""
+        """Tell if results are numbers, and of the same types, as for the sample."""
         try:
             found = flatten(self.call(*unflatten(self.structure, leaves)))[0]
         except (ValueError, IndexError, np.linalg.LinAlgError):
@@ -219,7 +219,7 @@ class BatchedProgram(Program):
         return self._derived(derive, self.directions)
 
     def _derived(self, derive: Callable[..., list[Any]], given: Sequence[Any]) -> list[Any]:
-        """What `derive` makes of the results and floating inputs of one element, for each."""
+        """The answer of `derive` for the results and floating inputs of each element."""
         batched = self.batched
 
         def call(args: Any, given: list[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What shares memory is what shares memory in NumPy: a result is an argument, or a view of one,
+"""Aliasing: what shares memory is what does in NumPy: a result is an argument, or a view of one,
 exactly where NumPy's result lies in the argument's memory."""
 
 from __future__ import annotations

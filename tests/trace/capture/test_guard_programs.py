@@ -44,7 +44,7 @@ def weight(value: Any) -> Any:
 
 
 class World:
-    """What a function reads, and the function."""
+    """The captures of a function, and the function."""
 
     def __init__(self) -> None:
         self.table: dict[Any, Any] = {"a": 1.0, "b": 2}
