@@ -66,7 +66,7 @@ NOTHING = residuals.Rematerialisation(frozenset(), 0, 0)
 
 
 class Optimisation(NamedTuple):
-    """One optimisation: its stand-ins where it is off, the limits where it is on, the figures of the
+    """One optimisation: what stands in where it is off, the limits where it is on, figures of the
     cost model where it is on and where it is off, options of `function`, and the programs that it
     is for: operations, arguments, how many operations.
 
