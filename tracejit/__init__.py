@@ -17,6 +17,7 @@ from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
 from tracejit.api.gradients import grad, value_and_grad
 from tracejit.api.jacobian import hessian, jacfwd, jacobian, jacrev
+from tracejit.api.loops import fori_loop, scan
 from tracejit.api.markers import custom_gradient, grad_pass_through, recompute_grad, stop_gradient
 from tracejit.api.registry import no_gradient, primitive, register_gradient
 from tracejit.api.transforms import deriv, elementwise_grad, hvp, jvp, linearize, vjp
@@ -75,6 +76,7 @@ __all__ = [
     "random",
     "recompute_grad",
     "register_gradient",
+    "scan",
     "stop_gradient",
     "value_and_grad",
     "vjp",

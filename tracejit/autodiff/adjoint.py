@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.loops import LoopDerivative
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
-from tracejit.ir.location import Location
+from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
+from tracejit.ops.control_flow import LOOP
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
@@ -148,6 +150,9 @@ class ReversePass:
         if node.op is OVERRIDE:
             self._override(node, cotangents, active)
             return
+        if node.op is LOOP:
+            self._loop(node, cotangents, active)
+            return
         if isinstance(node.op.vjp, Joint):
             self._joint(node, cotangents, active)
             return
@@ -229,6 +234,17 @@ class ReversePass:
         if not node.op.elementwise and node.op.elements != "same":
             return None
         return self.choices.get(g._value)
+
+    def _loop(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
+        """A loop: its cotangents are those of the user's convention, as those of its body are."""
+        with self.recording.at(self._noted(node.where)):
+            wanted = [operand in active for operand in node.operands]
+            loop = LoopDerivative(self.recording, node, self._tensors(node.operands), wanted)
+            with self.recording.at(NOWHERE):  # but for what rules record
+                answers = loop.pulled_back([_conjugated(g) for g in gs], gradients)
+            for operand, answer in zip(node.operands, answers, strict=True):
+                if answer is not None and operand in active:
+                    self._add(operand, fit(conjugate(answer), operand.type, self.recording))
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from tracejit.autodiff.adjoint import gradients
+from tracejit.autodiff.fitting import like as like
 from tracejit.autodiff.tangent import tangents
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
@@ -230,22 +231,6 @@ def _seed(type: ArrayType, recording: Recorder, top: bool) -> Tensor:
         recording.decisions.seeds.add(seed._value)
         return seed
     return Tensor(recording.lift(type.dtype.type(1.0)), recording)
-
-
-def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
-    """The gradient, or tangent, in the form of its source, and called after it: zeros where
-    unconnected, 0-d array for 0-d array."""
-    if gradient is None:
-        primal: Any = source
-        gradient = np.zeros_like(primal)
-    forms = gradient.type.form, source.type.form
-    convert = {("scalar", "array"): as_array, ("array", "scalar"): as_element}.get(forms)
-    if convert is not None:
-        gradient = convert(gradient)
-    value = gradient._value
-    if value.node is not None and not value.is_named:
-        value.derived = source._value, suffix
-    return gradient
 
 
 def cotangents_of(

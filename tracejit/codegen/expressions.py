@@ -38,11 +38,13 @@ class Expressions:
         number_name: Callable[[Node, int], str | None] = lambda node, position: None,
     ) -> None:
         """Nodes in `inlined` are spelled inside their users; `number_name` gives the name of a
-        constant that a node reads, where it has one at the module's head."""
+        constant that a node reads, where it has one at the module's head. In a loop, `rows` are
+        the places that a step stacks its results in."""
         self.name_of = name_of
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
+        self.rows: tuple[str, ...] = ()
         self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:

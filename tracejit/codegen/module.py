@@ -24,6 +24,7 @@ from tracejit.codegen.floats import FloatExpressions, pays
 from tracejit.codegen.free_sizes import free_names, size_lines, size_names, words_of
 from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
+from tracejit.codegen.loop_text import loop_lines
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
 from tracejit.codegen.source import to_source
@@ -33,6 +34,7 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
+from tracejit.ops.control_flow import LOOP, STACK_ROW
 from tracejit.ops.helpers import TEXTS
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tile_loops import TILES
@@ -112,9 +114,10 @@ def render(
     the `tiles` stand before it. It may ask for `one_blas_thread`. With `numbers` those that meet
     small arrays have names at the head."""
     imports: dict[str, str] = {}
-    constants = Constants([body.plan for body in (*tiles, *bodies)], numbers)
+    plans = [plan for body in (*tiles, *bodies) for plan in body.plan.all]
+    constants = Constants(plans, numbers)
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
-    reserved |= _library_names([*tiles, *bodies]).keys() | _loop_names([*tiles, *bodies])
+    reserved |= _library_names(plans).keys() | _loop_names(plans)
     if composed:
         reserved |= STAGED | {body.name for body in bodies}
     in_floats = [body for body in bodies if numbers and _runs_on_floats(body, len(bodies))]
@@ -215,12 +218,14 @@ def _either(body: Body, twin: _Text) -> _Text:
     return _Text("\n".join(lines) + "\n", twin.names)
 
 
-def _library_names(bodies: Sequence[Body]) -> dict[str, str]:
-    """Every name the bodies will import, so that no variable hides it."""
+def _library_names(plans: Sequence[Plan]) -> dict[str, str]:
+    """Every name that bodies will import, so that no variable hides it."""
     spell = Expressions(lambda value: "_", set())
     seen: set[tuple[Any, ...]] = set()
-    for body in bodies:
-        for node in (*body.plan.statements, *body.plan.inlined):
+    for plan in plans:
+        if plan.loops:
+            spell.bind("np.empty")
+        for node in (*plan.statements, *plan.inlined):
             used = [v if isinstance(v, Constant) else v.type for v in node.operands]
             made = [value.type for value in node.results]
             spelled = node.op.name, _named(node) if node.params else (), *used, *made
@@ -247,11 +252,11 @@ def _named(node: Node) -> tuple[str, ...]:
     return tuple(map(spelled, params))
 
 
-def _loop_names(bodies: Sequence[Body]) -> set[str]:
+def _loop_names(plans: Sequence[Plan]) -> set[str]:
     """The names that loops in the statements of ops assign to."""
     found: set[str] = set()
-    for body in bodies:
-        for node in body.plan.statements:
+    for plan in plans:
+        for node in plan.statements:
             if node.op.statements is not None:
                 types = [value.type for value in node.operands]
                 for line in node.op.statement_lines(types, node.params):
@@ -325,7 +330,8 @@ def _written(
     plan = body.plan
     free = free_names(sizes)
     given = {**given, **size_names(plan)}
-    names = {**given, **variables(plan, reserved | constants.names | free, given)}
+    reserved = reserved | constants.names | free
+    names = {**given, **variables(plan, reserved, given)}
     kind = FloatExpressions if body.in_floats else Expressions
     spell = kind(names.__getitem__, plan.inlined, constants.name_of)
     parameters = [
@@ -372,7 +378,7 @@ def _written(
         elif node.op is TILES:
             statement += sweep_lines(node, names, spell)
         else:
-            statement += _statement(node, plan, names, spell)
+            statement += _statement(node, plan, names, spell, reserved)
         lines += [f"{'    ' * flow.depth}{line}" for line in statement]
     flow.leave()
     lines += filling_lines(body.late, names.__getitem__)
@@ -389,7 +395,33 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
-def _statement(node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions) -> list[str]:
+def _straight(
+    plan: Plan, names: Mapping[Value, str], spell: Expressions, reserved: set[str]
+) -> list[str]:
+    """The statements of a step of a loop."""
+    lines = []
+    previous = None
+    for node in plan.statements:
+        if node.where is not None and node.where != previous:
+            lines.append(f"# {location_text(node.where).rstrip()}")
+            previous = node.where
+        lines += _statement(node, plan, names, spell, reserved)
+    return lines
+
+
+def _statement(
+    node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions, reserved: set[str]
+) -> list[str]:
+    if node.op is LOOP:
+
+        def write(
+            plan: Plan, known: Mapping[Value, str], inner: Expressions
+        ) -> list[str]:
+            return _straight(plan, known, inner, reserved | set(names.values()))
+
+        return [*loop_lines(node, plan.loops[node], names, reserved, spell, write)]
+    if node.op is STACK_ROW:
+        return [f"{spell.rows[node.params['number']]} = {spell.operand(node.operands[0])}"]
     used = [names[value] if plan.readers[value] else "_" for value in node.results]
     if node.op.effect and set(used) == {"_"}:
         return [spell.expression(node)]

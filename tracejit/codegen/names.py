@@ -27,13 +27,17 @@ ELEMENT = re.compile(r"each\d+")  # what comprehensions call an element
 
 
 def variables(
-    plan: Plan, reserved: Iterable[str], given: Mapping[Value, str] | None = None
+    plan: Plan,
+    reserved: Iterable[str],
+    given: Mapping[Value, str] | None = None,
+    wanted: Mapping[Value, str] | None = None,
 ) -> dict[Value, str]:
     """The name of every input and of every statement's results; none is in `reserved`.
 
-    Inputs that are in `given` keep the names they have there: residuals those of forward.
+    Inputs that are in `given` keep the names they have there: residuals those of forward. Results
+    that are in `wanted` have the names they have there where these are free.
     """
-    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS, UNUSED})
+    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS, UNUSED}, wanted or {})
     for value in plan.inputs:
         names.give(value, -1, (given or {}).get(value))
     for number, node in enumerate(plan.statements):
@@ -64,9 +68,10 @@ def check_text(text: str) -> None:
 class Names:
     """The names in use, and until which statement."""
 
-    def __init__(self, plan: Plan, reserved: set[str]) -> None:
+    def __init__(self, plan: Plan, reserved: set[str], wanted: Mapping[Value, str]) -> None:
         """Begin with no name in use."""
         self.known: dict[Value, str] = {}
+        self._wanted = wanted
         self._plan = plan
         self._reserved = reserved
         self._busy_until: dict[str, int] = {}
@@ -88,6 +93,8 @@ class Names:
         else:
             # Statements of several lines read operands after the first has named the result.
             self.give(value, number - 1 if updates else number)
+            name = self.known[value]
+            self._busy_until[name] = max(self._busy_until[name], number)
 
     def give(self, value: Value, number: int, name: str | None = None) -> None:
         """Name `value`: after the end of its chain, with a number where that name is taken."""
@@ -96,6 +103,9 @@ class Names:
 
     def _chosen(self, value: Value, number: int) -> str:
         end = self._end.get(value, value)
+        wanted = self._wanted.get(end, "")
+        if wanted and self._busy_until.get(wanted, number) <= number:
+            return wanted
         base = end.base or end.name or (end.node.op.name if end.node else "a")
         is_temporary = not end.label and not end.derived and end.name != end.base
         return self._free_name(base, number, int(is_temporary))

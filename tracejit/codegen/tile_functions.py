@@ -34,7 +34,7 @@ def sweep_lines(node: Node, names: Mapping[Value, str], spell: Expressions) -> I
     arrays = [spell.operand(value) for value in node.operands[: loop.sliced]]
     for value, place in zip(stored, loop.places, strict=True):
         name = names[value]
-        yield f"{name} = {spell.bind(_empty(value.type))}"
+        yield f"{name} = {spell.bind(empty_text(value.type))}"
         if place is None:
             arrays.append(name)
             continue
@@ -57,8 +57,8 @@ def sweep_lines(node: Node, names: Mapping[Value, str], spell: Expressions) -> I
             yield f"{name} = {ufunc}(parts[{number}])"
 
 
-def _empty(type: ArrayType) -> str:
-    """The array that tiles fill."""
+def empty_text(type: ArrayType) -> str:
+    """The expression that makes an array without values."""
     shape = type.shape[0] if type.ndim == 1 else type.shape
     dtype = "" if type.dtype == float else f", {literal(type.dtype)}"
     return f"np.empty({literal(shape)}{dtype})"

@@ -39,6 +39,13 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loops import (
+    has_loops,
+    hoist_invariants,
+    in_bodies,
+    merge_loops,
+    prune_loops,
+)
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
@@ -132,9 +139,22 @@ def one_of(type: ArrayType) -> Any:
 def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
-    graph = run_in_turn(graph, EXACT_PASSES if exact else PASSES)
+    passes = EXACT_PASSES if exact else PASSES
+    if has_loops(graph):
+        graph = optimise_loops(graph)
+    graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
+
+
+def optimise_loops(graph: Graph) -> Graph:
+    """`graph` with its loops as small as they can be."""
+
+    def simplified(graph: Graph) -> Graph:
+        return run_in_turn(graph, EXACT_PASSES)
+
+    graph = in_bodies(simplified(merge_loops(graph)), simplified)
+    return drop_dead(hoist_invariants(prune_loops(graph)))
 
 
 def generate(

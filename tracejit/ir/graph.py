@@ -12,7 +12,7 @@ have no node either. Operations are known here by `Operation` alone; their recor
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
@@ -306,6 +306,18 @@ class Graph:
         self.nodes.append(node)
         self._consed[key] = node
         return node
+
+    def remove(self, nodes: Collection[Node]) -> None:
+        """Take nodes out, of which nothing that stays reads a result."""
+        if not nodes:
+            return
+        gone = set(nodes)
+        self._give_keys()
+        for node in nodes:
+            key = self._key_of(node)
+            if self._consed.get(key) is node:
+                del self._consed[key]
+        self.nodes[:] = [node for node in self.nodes if node not in gone]
 
     def _give_keys(self) -> None:
         """Make keys for the nodes that have none yet."""

@@ -9,14 +9,16 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
 from tracejit.ops.branches import ENSURE, LEAVE, may_raise
+from tracejit.ops.control_flow import LOOP
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
+from tracejit.schedule.loop_plan import LoopPlan, updated_inputs, with_rows
 from tracejit.schedule.tile_loops import TileLoop
 
 
@@ -44,6 +46,13 @@ class Plan(NamedTuple):
     storages: Storages
     leaves: dict[Node, set[int]]
     branches: Branches
+    loops: dict[Node, LoopPlan]
+
+    @property
+    def all(self) -> list[Plan]:
+        """This plan and those of the loops in it."""
+        inner = [plan for loop in self.loops.values() for plan in loop.plan.all]
+        return [self, *inner]
 
 
 def plan_body(
@@ -53,14 +62,16 @@ def plan_body(
     kept: Sequence[Value] = (),
     in_place: bool = True,
     branches: Branches = STRAIGHT,
+    owned: Collection[Value] = (),
 ) -> Plan:
     """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
 
-    The body owns none of its inputs. A result shares no memory with an input, another result or
+    The body owns none of its inputs but those `owned`. A result shares no memory with an input, another result or
     a residual. With `in_place` False no statement overwrites a buffer: every array has the memory
     layout that NumPy gives it, which later sums may show in the last bit.
     """
     returned = [*results, *kept]
+    foreign = [value for value in inputs if value not in owned]
     if any([node.op is ENSURE for node in nodes]):
         nodes = _without_ensure(nodes, returned)
     ends = [node for node in nodes if node.op is LEAVE]
@@ -69,11 +80,11 @@ def plan_body(
         statements = [node for node in nodes if node not in inlined]
         last_use = last_uses(statements, inlined, returned)
         overwrites = (
-            overwritten_operands(inputs, nodes, statements, inlined, last_use) if in_place else {}
+            overwritten_operands(foreign, nodes, statements, inlined, last_use) if in_place else {}
         )
         if not last_round:
             inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
-    storages = Storages(inputs, nodes)
+    storages = Storages(foreign, nodes)
     copies = shared_results(storages, results, kept)
     leaves = {
         end: shared_results(storages, *split(end.operands, end.params["results"])) for end in ends
@@ -95,7 +106,24 @@ def plan_body(
         storages,
         leaves,
         branches,
+        {node: plan_loop(node, in_place) for node in nodes if node.op is LOOP},
     )
+
+
+def plan_loop(node: Node, in_place: bool) -> LoopPlan:
+    """Plan a step of a loop."""
+    graph, count = node.params["body"].graph, node.params["carried"]
+    first = node.params["invariants"]
+    carried = graph.inputs[first : first + count]
+    results = graph.outputs[:count]
+    nodes = with_rows(graph.nodes, graph.outputs[count:])
+    plan = plan_body(graph.inputs, nodes, results, in_place=in_place, owned=carried)
+    updated = updated_inputs(plan, carried)
+    owned = [carried[number] for number in updated]
+    if len(owned) < count:
+        plan = plan_body(graph.inputs, nodes, results, in_place=in_place, owned=owned)
+    shared = {number for number in plan.copies if results[number].type.form == "array"}
+    return LoopPlan(plan, updated, frozenset(shared & updated), frozenset(shared - updated))
 
 
 def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[Node]:

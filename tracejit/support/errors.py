@@ -125,6 +125,12 @@ ERRORS: dict[str, Row] = {
         "every mapped argument has the batch along the axis that in_axes names, of one size.",
         "pass in_axes=(...), None for arguments that are the same for all elements.",
     ),
+    "loop": Row(
+        ArgumentError,
+        "the loop over {function} cannot be run: {problem}.",
+        "the body is one for all steps: each takes what the one before has returned.",
+        "return what the body takes, in the same containers, shapes and dtypes.",
+    ),
     "update": Row(
         InPlaceError,
         "{call}: {problem}.",

@@ -6,6 +6,8 @@ from inspect import CO_GENERATOR
 from types import FrameType
 
 from tracejit.ir.dims import Dim
+from tracejit.ir.graph import Value
+from tracejit.ir.subgraph import Placeholder
 from tracejit.trace import places
 from tracejit.trace.tensor import TENSORS
 
@@ -30,6 +32,7 @@ class Namer:
         before = self._position.get(frame)
         if before is None:
             self._visit_callers(frame)
+            self._read(frame, (Placeholder,))
         elif before[0] != line or instruction <= before[1]:
             self._read(frame)
         self._position[frame] = (line, instruction)
@@ -68,13 +71,18 @@ class Namer:
         for one in reversed(found):
             self._position[one] = (one.f_lineno, one.f_lasti)
 
-    def _read(self, frame: FrameType) -> None:
+    def _read(self, frame: FrameType, kinds: tuple[type, ...] = (Value, Placeholder)) -> None:
+        """Name what the locals of a frame hold, of these classes."""
         if len(frame.f_code.co_varnames) > self.LOCALS_LIMIT:
             return
         for name, local in frame.f_locals.items():
             if type(local) is Dim and local.symbol is not None:
                 local.symbol.label = local.symbol.label or name
-            if type(local) not in TENSORS or local._held.label or local._held.node is None:
+            if type(local) not in TENSORS or local._held.label:
+                continue
+            if type(local._held) not in kinds:
+                continue
+            if local._held.node is None and type(local._held) is not Placeholder:
                 continue
             if not name.isidentifier():  # pytest keeps the parts of an assertion in such names
                 continue

@@ -22,6 +22,7 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import HANDLE, ArrayType, type_of
+from tracejit.ops.control_flow import LOOP
 from tracejit.ops.creation import as_array
 from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
@@ -123,7 +124,7 @@ class Recording(Recorder):
             raise
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
-        if types[0].form == "weak" and op is not SIZE and self._knows(op, values):
+        if types[0].form == "weak" and op not in (SIZE, LOOP) and self._knows(op, values):
             try:
                 number = op.evaluate(*map(self.known_value, values), **params)
             except (ArithmeticError, ValueError):

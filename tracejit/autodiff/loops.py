@@ -1,0 +1,253 @@
+"""Derivatives of loops: each is another loop.
+
+The recorded body of a loop is differentiated as any nodes of the recording are, on placeholders for
+the cotangents or tangents of what it returns or takes. What this records is the body of the new
+loop:
+
+- the reverse pass runs the steps the other way round. It carries the cotangents of the carried
+  values, adds up those of the invariants, and stacks those of the elements of sliced arrays;
+- forward mode runs the steps in their order, and carries tangents.
+
+Either computes a step anew from the carried values that the step began with. These are stacked by a
+loop that extends the first: it has the same body and returns more. What has an effect, such as a
+draw, is not computed twice: its results are stacked, too. `passes/loops.py` makes one loop of the
+first and its extension, and stacks more where that is cheaper than computing it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tracejit.autodiff.fitting import like
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import Subgraph, needed_for
+from tracejit.ir.types import ArrayType
+from tracejit.ops.control_flow import LOOP, loop_inputs
+from tracejit.ops.creation import full
+from tracejit.ops.marker_ops import inputs_of
+from tracejit.trace.loops import (
+    LoopInputs,
+    LoopRange,
+    emit_loop,
+    loop_params,
+    placeholder,
+    results_of,
+    take_out,
+)
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+Derive = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor], Sequence[Node]], Any]
+
+
+class LoopDerivative:
+    """The derivative of one loop, which is applied to `operands`: what moves of its body."""
+
+    def __init__(
+        self, recording: Recording, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+    ) -> None:
+        """The operands that are `wanted` move, and all that depends on them."""
+        self.recording = recording
+        self.where = recording.where
+        self.node = node
+        self.operands = operands
+        self.body: Subgraph = node.params["body"]
+        self.inputs = loop_inputs(node)
+        self.count = node.params["carried"]
+        self.carried_out = self.body.outputs[: self.count]
+        self.stacked_out = self.body.outputs[self.count :]
+        moving = {
+            value
+            for value, is_wanted in zip(self.body.inputs[:-1], wanted, strict=True)
+            if is_wanted and value.type.is_inexact
+        }
+        self.moving = self._spread(moving)
+
+    def _spread(self, moving: set[Value]) -> set[Value]:
+        """`moving` and all that depends on it, in whatever step."""
+        while True:
+            for node in self.body.nodes:
+                if node.op.vjp != () and not moving.isdisjoint(inputs_of(node)):
+                    moving.update(v for v in node.results if v.type.is_inexact)
+            pairs = zip(self.inputs.carried, self.carried_out, strict=True)
+            new = {one for one, out in pairs if out in moving} - moving
+            if not new:
+                return moving
+            moving |= new
+
+    def reached(self, outputs: Iterable[Value]) -> set[Value]:
+        """The values that `outputs` of some step depend on."""
+        found = set(outputs)
+        while True:
+            for node in reversed(self.body.nodes):
+                if not found.isdisjoint(node.results):
+                    found.update(inputs_of(node))
+            pairs = zip(self.inputs.carried, self.carried_out, strict=True)
+            new = {out for one, out in pairs if one in found} - found
+            if not new:
+                return found
+            found |= new
+
+    def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
+        """The cotangent of each operand for those of the results, None where there is none."""
+        recording, inputs = self.recording, self.inputs
+        finals, stacks = cotangents[: self.count], cotangents[self.count :]
+        reached = self.reached(
+            [out for out, g in zip(self.body.outputs, cotangents, strict=True) if g is not None]
+        )
+        live = self.moving & reached
+        carried = [k for k, value in enumerate(inputs.carried) if value in live]
+        given = [
+            k for k, g in enumerate(stacks) if g is not None and self.stacked_out[k] in live
+        ]
+        start = len(recording.graph.nodes)
+        bars = [self._variable(inputs.carried[k], "_bar") for k in carried]
+        rows = [self._variable(self.stacked_out[k], "_bar") for k in given]
+        outs = [self.carried_out[k] for k in carried] + [self.stacked_out[k] for k in given]
+        xs = [value for value in self.body.inputs[:-1] if value in live]
+        answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
+        found = dict(zip(xs, answers, strict=True))
+        outputs = [
+            like(found[inputs.carried[k]], bar)
+            for k, bar in zip(carried, bars, strict=True)
+        ]
+        sums = [v for v in inputs.invariants if found.get(v) is not None]
+        totals = [self._total(found[value]) for value in sums]
+        outputs += [self._sum(total, found[v], v) for total, v in zip(totals, sums, strict=True)]
+        parts = [value for value in inputs.sliced if found.get(value) is not None]
+        outputs += [found[value] for value in parts]
+        initial = [
+            self._zeros(bar.type) if finals[k] is None else like(finals[k], bar)
+            for k, bar in zip(carried, bars, strict=True)
+        ]
+        initial += [self._zeros(total.type) for total in totals]
+        made = self._emitted(
+            start,
+            [*bars, *totals],
+            rows,
+            outputs,
+            initial,
+            [stacks[k] for k in given],
+            not self.node.params["reverse"],
+            "_bar",
+        )
+        keys = [*[inputs.carried[k] for k in carried], *sums, *parts]
+        known = dict(zip(keys, made, strict=True))
+        return [known.get(value) for value in self.body.inputs[:-1]]
+
+    def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
+        """The tangent of each result for those of the operands, None where there is none."""
+        recording, inputs = self.recording, self.inputs
+        known = dict(zip(self.body.inputs[:-1], dots, strict=True))
+        carried = [k for k, value in enumerate(inputs.carried) if value in self.moving]
+        sliced = [v for v in inputs.sliced if v in self.moving]
+        fixed = [v for v in inputs.invariants if v in self.moving]
+        start = len(recording.graph.nodes)
+        moved = [self._variable(inputs.carried[k], "_dot") for k in carried]
+        rows = [self._variable(value, "_dot") for value in sliced]
+        xs = [*[inputs.carried[k] for k in carried], *sliced, *fixed]
+        outs = [value for value in self.body.outputs if value in self.moving]
+        xs_dot = [*moved, *rows, *[known[value] for value in fixed]]
+        answers = tangents(*self._tensors(outs, xs), xs_dot, self.body.nodes)
+        found = dict(zip(outs, answers, strict=True))
+        stacked = [k for k, v in enumerate(self.stacked_out) if found.get(v) is not None]
+        outputs = [
+            like(found.get(self.carried_out[k]), dot, "_dot")
+            for k, dot in zip(carried, moved, strict=True)
+        ]
+        outputs += [found[self.stacked_out[k]] for k in stacked]
+        initial = [
+            self._zeros(dot.type)
+            if known[inputs.carried[k]] is None
+            else like(known[inputs.carried[k]], dot, "_dot")
+            for k, dot in zip(carried, moved, strict=True)
+        ]
+        whole = [known[value] for value in sliced]
+        reverse = self.node.params["reverse"]
+        made = self._emitted(start, moved, rows, outputs, initial, whole, reverse, "_dot")
+        places = [*carried, *[self.count + k for k in stacked]]
+        by_place = dict(zip(places, made, strict=True))
+        return [by_place.get(number) for number in range(len(self.node.results))]
+
+    def _emitted(
+        self,
+        start: int,
+        carried: Sequence[Tensor],
+        rows: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        initial: Sequence[Any],
+        sliced: Sequence[Any],
+        reverse: bool,
+        suffix: str,
+    ) -> list[Tensor]:
+        """The results of the loop that computes `outputs`, recorded from node `start` on."""
+        recording, mine = self.recording, self.inputs
+        new = [tensor._value for tensor in (*carried, *rows)]
+        returned = [tensor._value for tensor in outputs]
+        step = self.body.inputs[-1]
+        effects = [v for n in self.body.nodes if n.op.effect for v in n.results]
+        given = [*new, *mine.carried, *mine.sliced, step, *effects]
+        inside = [value for node in self.body.nodes for value in node.results]
+        made = take_out(recording, start, [*given, *inside])
+        nodes = needed_for(returned, [*self.body.nodes, *made], given)
+        read = {value for node in nodes for value in node.operands}.union(returned)
+        stacked = [value for value in (*mine.carried, *effects) if value in read]
+        elements = [value for value in mine.sliced if value in read]
+        around = dict(zip(self.body.inputs, self.operands, strict=False))
+        inputs = LoopInputs(
+            [tensor._value for tensor in carried],
+            [*[tensor._value for tensor in rows], *stacked, *elements],
+            step,
+        )
+        whole = [*sliced, *self._stacks(stacked), *[around[value] for value in elements]]
+        steps = LoopRange(self.node.params["length"], reverse)
+        name = self.body.name + suffix
+        with recording.at(self.where):
+            return emit_loop(
+                recording, name, steps, inputs, nodes, returned, initial, whole, around
+            )
+
+    def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
+        """The values of the body at each step, from a loop that extends this one."""
+        if not values:
+            return []
+        body, params = self.body, self.node.params
+        outputs = [*body.outputs, *values]
+        graph = self.recording.graph
+        extended = Subgraph(graph, body.name, body.inputs, body.nodes, outputs, body)
+        steps = LoopRange(params["length"], params["reverse"])
+        wider = loop_params(extended, params["invariants"], params["carried"], steps)
+        with self.recording.at(self.where):
+            found = results_of(LOOP(*self.operands, **wider))[len(body.outputs) :]
+        for tensor, value in zip(found, values, strict=True):
+            if tensor._value.node is not None and not tensor._value.is_named:
+                tensor._value.derived = value, "_all"
+        return found
+
+    def _tensors(self, *groups: Sequence[Value]) -> list[list[Tensor]]:
+        return [[Tensor(value, self.recording) for value in group] for group in groups]
+
+    def _variable(self, value: Value, suffix: str) -> Tensor:
+        """A placeholder for the cotangent or tangent of a value, called after it."""
+        type = value.type.with_form("scalar") if value.type.form == "weak" else value.type
+        found = placeholder(self.recording, type)
+        found._value.derived = value, suffix
+        return found
+
+    def _total(self, term: Tensor) -> Tensor:
+        """A placeholder for a sum of such terms."""
+        type = term.type
+        return placeholder(self.recording, type if type.shape else type.with_form("scalar"))
+
+    def _sum(self, total: Any, term: Any, value: Value) -> Tensor:
+        """A total and one more term of the cotangent of `value`."""
+        found: Tensor = total + term
+        total._value.derived = found._value.derived = (value, "_bar")
+        return found
+
+    def _zeros(self, type: ArrayType) -> Any:
+        if type.form == "array":
+            params = {"shape": type.shape, "fill": 0, "dtype": type.dtype}
+            return self.recording.record(full, (), params)
+        return type.dtype.type(0)

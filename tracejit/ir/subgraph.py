@@ -1,0 +1,170 @@
+"""Subgraph: the body of a loop, or one side of a condition, as a graph that a node owns.
+
+While a function is recorded, a body is recorded in the open, on placeholders: its nodes read values
+of the graph around it directly. They are taken out of that graph, and the node that owns the body
+stands in their place. So the rules of differentiation run on the body as they do on any other nodes
+of the recording. After the recording, `graph` is the body by itself: a graph whose inputs stand for
+all that it reads. That graph is printed, rewritten by passes and written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.types import ArrayType
+
+_serial = count()
+
+
+class Placeholder(Value):
+    """A value that a body is recorded on: what it stands for differs from step to step."""
+
+    __slots__ = ()
+
+
+class Subgraph:
+    """A body: `inputs`, `nodes` and `outputs` of the recording, or a graph of its own.
+
+    `base` is the body that this one extends by further outputs.
+    """
+
+    __slots__ = ("_graph", "_parent", "base", "inputs", "name", "nodes", "outputs", "serial")
+
+    def __init__(
+        self,
+        parent: Graph,
+        name: str,
+        inputs: Sequence[Value],
+        nodes: Sequence[Node],
+        outputs: Sequence[Value],
+        base: Subgraph | None = None,
+    ) -> None:
+        """A body that was recorded among the nodes of `parent`."""
+        self.name = name
+        self.inputs = list(inputs)
+        self.nodes = list(nodes)
+        self.outputs = list(outputs)
+        self.base = base
+        self.serial = next(_serial)
+        self._parent: Graph | None = parent
+        self._graph: Graph | None = None
+
+    @classmethod
+    def of(cls, graph: Graph) -> Subgraph:
+        """The body that is `graph`."""
+        made = cls(graph, graph.name, graph.inputs, graph.nodes, graph.outputs)
+        made._graph, made._parent = graph, None
+        return made
+
+    @property
+    def parent(self) -> Graph:
+        """The graph among whose nodes the body was recorded."""
+        assert self._parent is not None
+        return self._parent
+
+    @property
+    def output_types(self) -> list[ArrayType]:
+        """The types of the outputs."""
+        return [value.type for value in self.outputs]
+
+    @property
+    def graph(self) -> Graph:
+        """The body as a graph of its own; made when it is first asked for, after the recording."""
+        if self._graph is None:
+            self._graph = _isolated(self)
+        return self._graph
+
+    def __repr__(self) -> str:
+        """A name that no other body of the process has: no two are taken for equal."""
+        return f"{self.name}.{self.serial}"
+
+    @property
+    def __name__(self) -> str:
+        """The printed name, which does not differ from run to run."""
+        return self.name
+
+
+def _isolated(body: Subgraph) -> Graph:
+    """A copy of a recorded body whose inputs stand for all that it reads."""
+    graph = Graph(body.name)
+    graph.adopt(body.parent)
+    known: dict[Value, Value] = {}
+    for number, value in enumerate(body.inputs):
+        known[value] = graph.add_input(_called(value) or f"x{number}", value.type)
+    for node in body.nodes:
+        made = graph.copy_node(node, replace_values(node.operands, known), tapes=())
+        known.update(zip(node.results, made.results, strict=True))
+        for old, new in zip(node.results, made.results, strict=True):
+            if new.derived is not None and new.derived[0] in known:
+                new.derived = known[new.derived[0]], new.derived[1]
+            if old.data is not None:
+                new.data = old.data
+    graph.outputs = list(replace_values(body.outputs, known))
+    graph.assign_names()
+    return graph
+
+
+def _called(value: Value) -> str:
+    """The name of a value, or the one that it is derived from."""
+    if value.label or value.derived is None:
+        return value.label or value.base or (value.node.op.name if value.node is not None else "")
+    primal, suffix = value.derived
+    name = _called(primal)
+    return name and name + suffix
+
+
+def bodies_of(node: Node) -> list[Subgraph]:
+    """The bodies that a node owns, if any."""
+    return [value for value in _parts(node.params) if type(value) is Subgraph]
+
+
+def _parts(params: dict[str, Any]) -> Iterator[Any]:
+    for value in params.values():
+        if type(value) is tuple:
+            yield from value
+        else:
+            yield value
+
+
+def dependents(nodes: Sequence[Node], inputs: Collection[Value]) -> list[Node]:
+    """The nodes that depend on `inputs`, and those with an effect that is no decision."""
+    inside = set(inputs)
+    found = []
+    for node in nodes:
+        if not inside.isdisjoint(node.operands) or (node.op.effect and node.op.vjp != ()):
+            found.append(node)
+            inside.update(node.results)
+    return found
+
+
+def needed_for(
+    outputs: Sequence[Value], nodes: Sequence[Node], given: Collection[Value]
+) -> list[Node]:
+    """The nodes that compute `outputs` when the values `given` are there, and every effect whose
+    result is not."""
+    there = set(given)
+    wanted = set(outputs) - there
+    kept: list[Node] = []
+    for node in reversed(nodes):
+        if not wanted.isdisjoint(node.results) or (
+            node.op.effect and not there.issuperset(node.results)
+        ):
+            kept.append(node)
+            wanted.update([value for value in node.operands if value not in there])
+    return kept[::-1]
+
+
+def values_around(
+    nodes: Sequence[Node], outputs: Sequence[Value], inputs: Collection[Value]
+) -> list[Value]:
+    """The values from outside that a body reads or returns, in order of first use."""
+    inside = set(inputs).union(value for node in nodes for value in node.results)
+    read = [*(value for node in nodes for value in node.operands), *outputs]
+    return [
+        value
+        for value in dict.fromkeys(read)
+        if value not in inside and not isinstance(value, Constant)
+    ]

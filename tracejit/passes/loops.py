@@ -1,0 +1,236 @@
+"""Loops: what a loop need not compute, carry, stack or read is dropped, and what is the same at
+each step is computed before it.
+
+- `merge_loops` makes one loop of a loop and those that extend it by further stacks;
+- `prune_loops` drops results that nothing reads with all that only they need, takes a carried value
+  that never changes for an invariant, and puts constants in the place of inputs;
+- `hoist_invariants` computes before the loop what depends on invariants alone.
+
+`in_bodies` applies a pass to the bodies. All of them are exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.subgraph import Subgraph, needed_for
+from tracejit.ops.branches import may_raise
+from tracejit.ops.control_flow import LOOP
+from tracejit.passes.rebuild import rebuild
+
+
+def has_loops(graph: Graph) -> bool:
+    """Return whether there is a loop in a graph."""
+    return any(node.op is LOOP for node in graph.nodes)
+
+
+def in_bodies(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
+    """`graph` with `run` applied to the body of each loop, the innermost first."""
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        body = node.params["body"].graph
+        better = run(in_bodies(body, run))
+        return None if better is body else emit_like(new, node, operands, better).results
+
+    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+
+
+def emit_like(
+    graph: Graph,
+    node: Node,
+    operands: Sequence[Value],
+    body: Graph,
+    invariants: int | None = None,
+    carried: int | None = None,
+) -> Node:
+    """A loop like `node` with another body, at its place."""
+    params = {**node.params, "body": Subgraph.of(body)}
+    if invariants is not None:
+        params["invariants"] = invariants
+    if carried is not None:
+        params["carried"] = carried
+    types = LOOP.result_types([value.type for value in operands], params)
+    place = node.where, node.region, node.tapes, node.segment
+    return graph.emit(LOOP, tuple(operands), params, types, *place)
+
+
+# Loops that extend others
+
+
+def merge_loops(graph: Graph) -> Graph:
+    """`graph` with each loop and those that extend it as one, which stands where the first does."""
+    if not any(n.op is LOOP and n.params["body"].base is not None for n in graph.nodes):
+        return graph
+    firsts: dict[tuple[Subgraph, tuple[Value, ...]], Node] = {}
+    groups: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        if node.op is LOOP:
+            key = _first(node.params["body"]), node.operands
+            first = firsts.setdefault(key, node)
+            if not graph.branches.precedes(first.segment, node.segment):
+                first = firsts[key] = node
+            groups.setdefault(first, []).append(node)
+    widest = {n: (first, group) for first, group in groups.items() for n in group if group[1:]}
+    made: dict[Node, dict[Value, Value]] = {}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node not in widest:
+            return None
+        first, group = widest[node]
+        if node is first:
+            made[first] = _merged(new, group, operands)
+        return [made[first][value] for value in node.results]
+
+    return rebuild(graph, rewrite, ops=("loop",))
+
+
+def _first(body: Subgraph) -> Subgraph:
+    while body.base is not None:
+        body = body.base
+    return body
+
+
+def _merged(graph: Graph, group: Sequence[Node], operands: tuple[Value, ...]) -> dict[Value, Value]:
+    """What the results of loops with one body are in one loop that returns all of them."""
+    first = group[0]
+    carried = first.params["carried"]
+    body = _first(first.params["body"])
+    outputs = dict.fromkeys(v for n in group for v in n.params["body"].outputs[carried:])
+    whole = Subgraph(
+        body.parent, body.name, body.inputs, body.nodes, [*body.outputs[:carried], *outputs]
+    )
+    made = emit_like(graph, first, operands, whole.graph).results
+    places = {value: carried + number for number, value in enumerate(outputs)}
+    known: dict[Value, Value] = {}
+    for node in group:
+        rows = [made[places[value]] for value in node.params["body"].outputs[carried:]]
+        for old, new in zip(node.results, (*made[:carried], *rows), strict=True):
+            known[old] = new
+            new.take_name(old)
+    return known
+
+
+# What is not needed
+
+
+def prune_loops(graph: Graph) -> Graph:
+    """`graph` with no more in its loops than what is read needs."""
+    if not has_loops(graph):
+        return graph
+    reads = Counter(value for node in graph.nodes for value in node.operands)
+    reads.update(graph.outputs)
+    for node in reversed(graph.nodes):
+        if node.op is LOOP and not any(reads[value] for value in node.results):
+            if not any(inner.op.effect for inner in node.params["body"].graph.nodes):
+                reads.subtract(node.operands)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return _pruned(new, node, operands, [bool(reads[value]) for value in node.results])
+
+    return rebuild(graph, rewrite, ops=("loop",))
+
+
+def _pruned(
+    graph: Graph, node: Node, operands: tuple[Value, ...], is_read: Sequence[bool]
+) -> Sequence[Value]:
+    """The results of a loop without what nothing reads; the initial value stands for a result that
+    is dropped."""
+    body = node.params["body"].graph
+    first, count = node.params["invariants"], node.params["carried"]
+    carried = body.inputs[first : first + count]
+    known: dict[Value, Value] = {}
+    for value, operand in zip(body.inputs[:first], operands, strict=False):
+        if isinstance(operand, Constant):
+            known[value] = operand
+    fixed = [k for k in range(count) if body.outputs[k] is carried[k]]
+    needed = {k for k, read in enumerate(is_read) if read and k not in fixed}
+    while True:
+        outputs = [body.outputs[k] for k in sorted(needed)]
+        nodes = needed_for(outputs, body.nodes, body.inputs)
+        read = {value for inner in nodes for value in inner.operands}.union(outputs)
+        new = {k for k, value in enumerate(carried) if value in read and k not in fixed} - needed
+        if not new:
+            break
+        needed |= new
+    kept = [k for k in range(count) if k in needed]
+    rows = sorted(k for k in needed if k >= count)
+    invariant = [k for k in range(first) if body.inputs[k] in read and body.inputs[k] not in known]
+    invariant += [first + k for k in fixed if carried[k] in read]
+    sliced = [
+        k for k in range(first + count, len(operands)) if body.inputs[k] in read
+    ]
+    places = [*invariant, *[first + k for k in kept], *sliced]
+    results = [*operands[first : first + count], *node.results[count:]]
+    if not kept and not rows and not any(inner.op.effect for inner in nodes):
+        return results
+    unchanged = len(places) == len(operands) and len(needed) == len(node.results) and not known
+    if unchanged and len(nodes) == len(body.nodes):
+        return graph.take(node, operands).results
+    inputs = [*[body.inputs[k] for k in places], body.inputs[-1]]
+    shrunk = _rebuilt(body, inputs, nodes, [body.outputs[k] for k in (*kept, *rows)], known)
+    made = emit_like(
+        graph, node, [operands[k] for k in places], shrunk, len(invariant), len(kept)
+    ).results
+    for place, value in zip((*kept, *rows), made, strict=True):
+        results[place] = value
+        value.take_name(node.results[place])
+    return results
+
+
+def _rebuilt(
+    body: Graph,
+    inputs: Sequence[Value],
+    nodes: Sequence[Node],
+    outputs: Sequence[Value],
+    known: dict[Value, Value],
+) -> Graph:
+    """A body with these inputs, nodes and outputs; values are replaced by what is `known`."""
+    new = Graph(body.name)
+    new.adopt(body)
+    known = dict(known)
+    known.update((value, new.add_input(value.name, value.type)) for value in inputs)
+    for node in nodes:
+        made = new.copy_node(node, replace_values(node.operands, known))
+        known.update(zip(node.results, made.results, strict=True))
+    new.outputs = list(replace_values(outputs, known))
+    new.complete_names()
+    return new
+
+
+# What does not depend on the step
+
+
+def hoist_invariants(graph: Graph) -> Graph:
+    """`graph` with what depends on invariants alone computed before each loop."""
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return _hoisted(new, node, operands)
+
+    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+
+
+def _hoisted(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    body = node.params["body"].graph
+    first = node.params["invariants"]
+    known = dict(zip(body.inputs[:first], operands, strict=False))
+    moved: list[Node] = []
+    for inner in body.nodes:
+        if inner.op.effect or inner.op is LOOP or may_raise(inner):
+            continue
+        if all(value in known or isinstance(value, Constant) for value in inner.operands):
+            place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
+            made = graph.copy_node(inner, replace_values(inner.operands, known), **place)
+            known.update(zip(inner.results, made.results, strict=True))
+            moved.append(inner)
+    if not moved:
+        return None
+    gone = set(moved)
+    nodes = [inner for inner in body.nodes if inner not in gone]
+    read = dict.fromkeys([*(v for n in nodes for v in n.operands), *body.outputs])
+    new = [value for inner in moved for value in inner.results if value in read]
+    inputs = [*body.inputs[:first], *new, *body.inputs[first:]]
+    shrunk = _rebuilt(body, inputs, nodes, body.outputs, {})
+    places = [*operands[:first], *[known[value] for value in new], *operands[first:]]
+    return emit_like(graph, node, places, shrunk, first + len(new)).results

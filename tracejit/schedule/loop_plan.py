@@ -1,0 +1,61 @@
+"""Plan of the body of a loop: that of one step.
+
+A step owns what it allocates, as every body does. It owns a carried array, too, where a statement
+updates it in place: the loop then begins with a copy, and every step hands on an array that nothing
+else shares. Rows are stacked as soon as they are computed, so that what they hold may be updated
+after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tracejit.ir.graph import Node, Value
+from tracejit.ops.control_flow import STACK_ROW
+
+
+class LoopPlan(NamedTuple):
+    """The `plan` of a step, whose results are the next carried values.
+
+    `updated` are the numbers of the carried arrays that steps update in place: they begin as
+    copies. `copied` are those that each step copies before it hands them on, `detached` those that
+    are copied at the end, as they may share memory with what is not the loop's.
+    """
+
+    plan: Any
+    updated: frozenset[int]
+    copied: frozenset[int]
+    detached: frozenset[int]
+
+
+def with_rows(nodes: Sequence[Node], stacked: Sequence[Value]) -> list[Node]:
+    """`nodes` with a node after each that makes a row, which writes the row."""
+    rows: dict[Value, list[Node]] = {}
+    for number, value in enumerate(stacked):
+        params = {"number": number}
+        types = STACK_ROW.result_types([value.type], params)
+        where = value.node.where if value.node is not None else None
+        row = Node(STACK_ROW, (value,), params, types, where, 0, ())
+        rows.setdefault(value, []).append(row)
+    made = {value for node in nodes for value in node.results}
+    found = [row for value, group in rows.items() if value not in made for row in group]
+    for node in nodes:
+        found.append(node)
+        for value in node.results:
+            found += rows.get(value, ())
+    return found
+
+
+def updated_inputs(plan: Any, carried: Sequence[Value]) -> frozenset[int]:
+    """The numbers of the carried values whose memory a statement updates, or hands on as another
+    carried value that is."""
+    places = {value: number for number, value in enumerate(carried)}
+    roots = [plan.storages.root(value) for value in plan.overwrites.values()]
+    found = {places[root] for root in roots if root in places}
+    while True:
+        handed = [plan.storages.root(plan.results[number]) for number in found]
+        new = {places[root] for root in handed if root in places} - found
+        if not new:
+            return frozenset(found)
+        found |= new
