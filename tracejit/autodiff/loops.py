@@ -98,9 +98,7 @@ class LoopDerivative:
         )
         live = self.moving & reached
         carried = [k for k, value in enumerate(inputs.carried) if value in live]
-        given = [
-            k for k, g in enumerate(stacks) if g is not None and self.stacked_out[k] in live
-        ]
+        given = [k for k, g in enumerate(stacks) if g is not None and self.stacked_out[k] in live]
         start = len(recording.graph.nodes)
         bars = [self._variable(inputs.carried[k], "_bar") for k in carried]
         rows = [self._variable(self.stacked_out[k], "_bar") for k in given]
@@ -109,8 +107,7 @@ class LoopDerivative:
         answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
         found = dict(zip(xs, answers, strict=True))
         outputs = [
-            like(found[inputs.carried[k]], bar)
-            for k, bar in zip(carried, bars, strict=True)
+            like(found[inputs.carried[k]], bar) for k, bar in zip(carried, bars, strict=True)
         ]
         sums = [v for v in inputs.invariants if found.get(v) is not None]
         totals = [self._total(found[value]) for value in sums]

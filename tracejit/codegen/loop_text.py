@@ -84,7 +84,10 @@ def loop_lines(
     ]
     lines += write(inside, known, inner)
     pairs = [
-        (name, f"({inner.operand(value)}).copy()" if number in loop.copied else inner.operand(value))
+        (
+            name,
+            f"({inner.operand(value)}).copy()" if number in loop.copied else inner.operand(value),
+        )
         for number, (name, value) in enumerate(zip(results, inside.results, strict=False))
     ]
     pairs = [(name, text) for name, text in pairs if name != text]

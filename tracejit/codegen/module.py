@@ -414,9 +414,7 @@ def _statement(
 ) -> list[str]:
     if node.op is LOOP:
 
-        def write(
-            plan: Plan, known: Mapping[Value, str], inner: Expressions
-        ) -> list[str]:
+        def write(plan: Plan, known: Mapping[Value, str], inner: Expressions) -> list[str]:
             return _straight(plan, known, inner, reserved | set(names.values()))
 
         return [*loop_lines(node, plan.loops[node], names, reserved, spell, write)]

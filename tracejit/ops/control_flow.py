@@ -111,9 +111,7 @@ def run(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
     return [data(value) for value in graph.outputs]
 
 
-LOOP: Op = _Loop(
-    name="loop", infer=_results, statements=lambda *types, **params: (), cost=_cost
-)
+LOOP: Op = _Loop(name="loop", infer=_results, statements=lambda *types, **params: (), cost=_cost)
 OPS["loop"] = LOOP
 STACK_ROW = defop(
     name="stack_row",

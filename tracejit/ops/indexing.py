@@ -93,7 +93,7 @@ def _part(item: Any, masks: bool) -> Any:
     if is_recorded(item):
         if item.dtype.kind == "b" and not masks:
             raise TypeError(RECORDED_MASK)
-        if item.type.form == "weak":
+        if item.type.form == "weak" and not item._recording.differs_in_steps(item._value):
             return operator.index(item)
     elif isinstance(item, (bool, np.bool_)):
         raise TypeError("a single True or False as an index is not supported")

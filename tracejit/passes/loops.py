@@ -158,9 +158,7 @@ def _pruned(
     rows = sorted(k for k in needed if k >= count)
     invariant = [k for k in range(first) if body.inputs[k] in read and body.inputs[k] not in known]
     invariant += [first + k for k in fixed if carried[k] in read]
-    sliced = [
-        k for k in range(first + count, len(operands)) if body.inputs[k] in read
-    ]
+    sliced = [k for k in range(first + count, len(operands)) if body.inputs[k] in read]
     places = [*invariant, *[first + k for k in kept], *sliced]
     results = [*operands[first : first + count], *node.results[count:]]
     if not kept and not rows and not any(inner.op.effect for inner in nodes):

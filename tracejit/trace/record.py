@@ -21,6 +21,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
+from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE, ArrayType, type_of
 from tracejit.ops.control_flow import LOOP
 from tracejit.ops.creation import as_array
@@ -349,6 +350,10 @@ class Recording(Recorder):
             return self.decisions.decide(Tensor(value, self), convert)
         except Unknown:
             raise self._needed(value, call, fix) from None
+
+    def differs_in_steps(self, value: Value) -> bool:
+        """Return whether a number is another at each step of a loop that is being recorded."""
+        return any(type(one) is Placeholder for one in origins_of(value) or ())
 
     def numpy(self, value: Value) -> np.ndarray:
         """Refused: there is no array yet."""

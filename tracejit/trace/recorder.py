@@ -155,6 +155,10 @@ class Recorder:
         """`convert` of what `value` is, a truth value or an integer, for Python to go by."""
         raise NotImplementedError
 
+    def differs_in_steps(self, value: Value) -> bool:
+        """Return whether a number is another at each step of a loop that is being recorded."""
+        return False
+
     def refuse_placeholder(self, value: Value, call: str) -> None:
         """Raise RuleTypeError where `call` of Python's asks for what is computed from the
         cotangents that a rule is probed with."""
