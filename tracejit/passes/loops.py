@@ -140,10 +140,11 @@ def _pruned(
     body = node.params["body"].graph
     first, count = node.params["invariants"], node.params["carried"]
     carried = body.inputs[first : first + count]
-    known: dict[Value, Value] = {}
-    for value, operand in zip(body.inputs[:first], operands, strict=False):
-        if isinstance(operand, Constant):
-            known[value] = operand
+    known: dict[Value, Value] = {
+        value: operand
+        for value, operand in zip(body.inputs[:first], operands, strict=False)
+        if isinstance(operand, Constant)
+    }
     fixed = [k for k in range(count) if body.outputs[k] is carried[k]]
     needed = {k for k, read in enumerate(is_read) if read and k not in fixed}
     while True:
