@@ -158,6 +158,10 @@ class Loops:
     recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
     more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion."""
 
+    least_rolled_steps: Count = 8
+    """Fewest steps of a loop that becomes one node, ..."""
+    least_rolled_nodes: Count = 100
+    """... and fewest nodes of all of them."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000
