@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph
 from tracejit.ops.control_flow import LOOP
 from tracejit.ops.indexing import getitem
@@ -86,7 +86,8 @@ class Word:
 
     def boundary(self, found: Repetition) -> int:
         """The node of the first period with which a step begins: where the fewest values are handed
-        on, and the most of these have names of the user's."""
+        on, and the most of these have names of the user's, and where a function goes back to an
+        earlier line."""
         start, _, period = found
         first = start + period
         begin, end = self.offsets[first], self.offsets[first + 3 * period]
@@ -102,14 +103,80 @@ class Word:
         crossing = np.zeros(period + 1, dtype=np.int64)
         for number, reader in last.items():
             owner = int(self.owners[number])
-            weight = 4 if self.values[number].label else 5  # by number first, then by name
+            weight = 100 if self.values[number].label else 110
             place, length = (owner + 1 - first) % period, min(reader - owner, period)
             crossing[place] += weight
             if place + length > period:
                 crossing[0] += weight
                 length -= period
             crossing[place + length] -= weight
-        return start + int(np.argmin(np.cumsum(crossing)[:period]))
+        live = np.cumsum(crossing)[:period]
+        live[_returns(self.nodes[first : first + period])] -= 1
+        return start + int(np.argmin(live))
+
+    def step_before(self, first: int, period: int) -> tuple[list[int], list[int]] | None:
+        """The nodes of the step before node `first`, and those between them that are in no other
+        step. They are found by what reads them, and those that nothing reads by their letters."""
+        size = int(self.first_results[first + period] - self.first_results[first])
+        here, after = int(self.first_results[first]), int(self.first_results[first + period])
+        inside: list[dict[int, int]] = []
+        known: dict[int, int] = {}
+        for node in range(first, first + period):
+            slots = {}
+            begin, next = int(self.offsets[node]), int(self.offsets[node + period])
+            for place in range(len(self.nodes[node].operands)):
+                number = int(self.operands[next + place])
+                if after <= number < after + size:
+                    slots[place] = number - after
+                elif here <= number < after:
+                    known[number - here] = int(self.operands[begin + place])
+            inside.append(slots)
+        numbers: list[int] = []
+        lowest = max(first - 3 * period, 0)
+        place = first - 1
+        for column in range(period - 1, -1, -1):
+            slot = int(self.first_results[first + column]) - here
+            count = len(self.nodes[first + column].results)
+            results = [known[k] - (k - slot) for k in range(slot, slot + count) if k in known]
+            letter = self.letters[first + column]
+            if results:
+                owner = int(self.owners[results[0]]) if results[0] >= 0 else -1
+                if owner < 0 or self.first_results[owner] != results[0]:
+                    return None
+            else:
+                owner = place
+                while owner >= lowest and self.letters[owner] != letter:
+                    owner -= 1
+            if not lowest <= owner < first or self.letters[owner] != letter:
+                return None
+            place = min(place, owner - 1)
+            numbers.append(owner)
+            for operand, producer in inside[column].items():
+                known[producer] = int(self.operands[self.offsets[owner] + operand])
+        own = set(numbers)
+        if len(own) < period:
+            return None
+        extras = [node for node in range(min(numbers), first) if node not in own]
+        for node in extras:
+            read = self.operands[self.offsets[node] : self.offsets[node + 1]].tolist()
+            if self.nodes[node].op.effect or any(int(self.owners[k]) in own for k in read if k >= 0):
+                return None
+        return numbers[::-1], extras
+
+
+def _returns(nodes: Sequence[Node]) -> list[int]:
+    """The nodes of a period at which a function goes back to an earlier line, of functions that do
+    so once."""
+    lines: dict[str, list[tuple[int, int]]] = {}
+    for number, node in enumerate(nodes):
+        if node.where is not None:
+            lines.setdefault(node.where.function, []).append((number, node.where.line))
+    found = []
+    for places in lines.values():
+        before = [places[-1], *places]
+        back = [here[0] for here, last in zip(places, before, strict=False) if here[1] < last[1]]
+        found += back if len(back) == 1 else []
+    return found
 
 
 def _distances(letters: np.ndarray, steps: int) -> list[int]:
@@ -174,7 +241,3 @@ def structure_of(body: Subgraph) -> tuple[Any, ...]:
             numbers[value] = len(numbers)
     return (*parts, tuple(map(place, body.outputs)))
 
-
-def is_constant(value: Value) -> bool:
-    """Return whether a value is a constant."""
-    return type(value) is Constant

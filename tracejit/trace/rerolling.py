@@ -21,8 +21,9 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.types import WEAK_TYPES, ArrayType
+from tracejit.ops.arithmetic import add
 from tracejit.ops.branches import may_raise
-from tracejit.ops.control_flow import element_type, stacked_type
+from tracejit.ops.control_flow import LOOP, element_type, stacked_type
 from tracejit.ops.indexing import getitem
 from tracejit.ops.joining import stack
 from tracejit.ops.marker_ops import OVERRIDE, is_ruled
@@ -43,6 +44,9 @@ from tracejit.trace.step_columns import (
     Steps,
 )
 from tracejit.trace.tensor import Tensor
+
+
+PERIODS = 4
 
 
 def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
@@ -147,68 +151,62 @@ class _Search:
         found: list[Body] = []
         for repetition in self.word.repetitions(model.least_rolled_steps):
             start, stop, period = repetition
-            if stop - start < model.least_rolled_nodes or self.is_taken[start:stop].any():
+            if self.is_taken[start:stop].any():
+                continue
+            if stop - start < model.least_rolled_nodes and not self._may_add_rows(repetition):
                 continue
             body = self._body(repetition)
             if type(body) is Misfit:
                 self.misfits.append(body)
                 continue
             assert isinstance(body, Body)
-            count = body.length * len(body.kept)
-            if count - body.length * len(body.rows) < model.least_rolled_nodes:
-                continue
+            if not self.adds_rows(body):
+                count = body.length * len(body.kept)
+                if count < model.least_rolled_nodes or not self._recurs(body):
+                    continue
             low, high = int(body.positions.min()), int(body.positions.max()) + 1
             if self.is_taken[low:high].any():
                 continue
             self.is_taken[low:high] = True
             found.append(body)
-        return sorted(found, key=lambda body: int(body.positions[0, 0]))
+        return sorted(found, key=lambda body: int(body.positions[0].min()))
 
     def _body(self, repetition: Repetition) -> Body | Misfit:
-        """The loop that a repetition is, with the step before it where that one has more nodes."""
+        """The loop that a repetition is, by its own period or a few of them."""
+        found: Body | Misfit | None = None
+        for count in range(1, PERIODS + 1):
+            longer = repetition._replace(period=count * repetition.period)
+            steps = (repetition.stop - repetition.start) // longer.period
+            if steps < costs().least_rolled_steps:
+                break
+            one = self._of_period(longer)
+            if type(one) is Body:
+                return one
+            found = found or one
+        assert found is not None
+        return found
+
+    def _of_period(self, repetition: Repetition) -> Body | Misfit:
+        """The loop of this period, with the step before it where that one has more nodes."""
         start, stop, period = repetition
         first = self.word.boundary(repetition)
         count = (stop - first) // period
         steps = first + np.arange(count)[:, None] * period + np.arange(period)
-        before = self._step_before(first, period)
-        found: Body | Misfit = Misfit(self.nodes[first], "few steps are alike")
+        before = self.word.step_before(first, period)
         if before is not None:
             numbers, extras = before
             whole = np.concatenate(([numbers], steps))
             found = self._checked(Steps(self.word, whole, self.needed, extras).fitted())
-        if type(found) is Misfit or before is None:
-            found = self._checked(Steps(self.word, steps, self.needed).fitted())
-        return found
-
-    def _step_before(self, first: int, period: int) -> tuple[list[int], list[int]] | None:
-        """The nodes before the first step that are another step, and those between them."""
-        letters = self.word.letters
-        wanted = letters[first : first + period].tolist()
-        numbers: list[int] = []
-        extras: list[int] = []
-        place = first - 1
-        while len(numbers) < period and place >= 0 and len(extras) <= period:
-            if letters[place] == wanted[period - 1 - len(numbers)]:
-                numbers.append(place)
-            else:
-                extras.append(place)
-            place -= 1
-        if len(numbers) < period:
-            return None
-        own = set(numbers)
-        for number in reversed(extras):
-            node = self.nodes[number]
-            owners = [self.word.numbers[value] for value in node.operands]
-            if node.op.effect or any(k >= 0 and int(self.word.owners[k]) in own for k in owners):
-                return None
-        return numbers[::-1], extras[::-1]
+            if type(found) is Body:
+                return found
+        return self._checked(Steps(self.word, steps, self.needed).fitted())
 
     def _checked(self, body: Body | Misfit) -> Body | Misfit:
         """A body, unless rows of what it computes would not be what the user's program has."""
         if not isinstance(body, Body):
             return body
         for number, slot in self.read_outside(body):
-            column = int(np.searchsorted(body.slots, slot, side="right")) - 1
+            column = body.column_of(slot)
             if column in body.rows:
                 continue
             node = self.nodes[int(body.positions[0, column])]
@@ -218,11 +216,48 @@ class _Search:
                 return Misfit(node, "a Python number of a step is read after the loop")
         carried = {one.slot for one in body.carried}
         for slot in carried:
-            column = int(np.searchsorted(body.slots, slot, side="right")) - 1
+            column = body.column_of(slot)
             node = self.nodes[int(body.positions[0, column])]
             if node.results[slot - body.slots[column]].type.form in ("weak", "handle"):
                 return Misfit(node, "a Python number is handed on from step to step")
         return body
+
+    def _may_add_rows(self, found: Repetition) -> bool:
+        """Return whether a repetition may be the sum of the rows of an array."""
+        ops = [node.op for node in self.nodes[found.start : found.start + found.period]]
+        return len(ops) == 2 and getitem in ops and add in ops
+
+    def adds_rows(self, body: Body) -> bool:
+        """Return whether a loop adds the rows of what another loop has stacked, and only the whole
+        sum is read."""
+        if len(body.kept) != 2 or len(body.rows) != 1 or len(body.carried) != 1:
+            return False
+        ((number, rows),) = body.rows.items()
+        (one,) = body.carried
+        column = body.column_of(one.slot)
+        node = self.nodes[int(body.positions[0, column])]
+        if column == number or node.op is not add or len(one.initial) > 1:
+            return False
+        array = rows.array.node
+        is_stacked = array is not None and array.op is LOOP
+        own = {one, Inside(body.slots[number])}
+        if not is_stacked or own != set(body.operands[column]) or len(rows.index) > 1:
+            return False
+        return all(key == (body.length - 1, one.slot) for key in self.read_outside(body))
+
+    def _recurs(self, body: Body) -> bool:
+        """Return whether steps depend on earlier ones in another way than by a sum of what each
+        adds. Where they do not, they are computed for all steps at once."""
+        for one in body.carried:
+            column = body.column_of(one.slot)
+            readers = [n for n in body.kept if one in body.operands[n]]
+            op = self.nodes[int(body.positions[0, column])].op
+            if readers != [column] or op is not add or body.operands[column].count(one) > 1:
+                return True
+            inside = [n for n in body.kept if Inside(one.slot) in body.operands[n]]
+            if inside:
+                return True
+        return False
 
     def read_outside(self, body: Body) -> dict[tuple[int, int], Value]:
         """The results of steps, by step and number in it, that something else reads or holds."""
@@ -266,6 +301,38 @@ class _Row(NamedTuple):
     number: int
 
 
+def _stretches(rows: Sequence[_Row | None]) -> list[list[int]]:
+    """Rows of one array with consecutive numbers, up or down, by their numbers; in between, what is
+    no such row."""
+    parts: list[list[int]] = []
+    before: _Row | None = None
+    for row in rows:
+        last = parts[-1] if parts else []
+        follows = (
+            row is not None
+            and before is not None
+            and row.stacked is before.stacked
+            and row.number - before.number in ((1, -1) if len(last) < 2 else (last[1] - last[0],))
+        )
+        number = -1 if row is None else row.number
+        if follows or (parts and row is None and before is None):
+            last.append(number)
+        else:
+            parts.append([number])
+        before = row
+    return parts
+
+
+def _part(stacked: Any, numbers: Sequence[int]) -> Any:
+    """These elements of an array, whose numbers go up or down by one."""
+    first, last = numbers[0], numbers[-1]
+    stride = 1 if last > first else -1
+    if (first, last) == (0, len(stacked) - 1):
+        return stacked
+    stop: int | None = last + stride
+    return stacked[first : None if stop == -1 else stop : stride]
+
+
 class _Replacement:
     """The replacement of steps by loops."""
 
@@ -295,7 +362,7 @@ class _Replacement:
         for body in self.bodies:
             gone[body.positions.ravel()] = True
             gone[body.extras] = True
-        begins = {int(body.positions[0, 0]): k for k, body in enumerate(self.bodies)}
+        begins = {int(body.positions[0].min()): k for k, body in enumerate(self.bodies)}
         for number, node in enumerate(nodes):
             if number in begins:
                 body = self.bodies[begins[number]]
@@ -333,9 +400,30 @@ class _Replacement:
         return found
 
     def _is_stacked(self, node: Node) -> bool:
-        """Let all rows of a loop that are stacked anew be the array that the loop stacks; whether
-        that is what the node does."""
-        return False
+        """Let rows of a loop that are stacked anew be taken from the array that the loop stacks;
+        whether that is what the node does."""
+        rows = [self.rows.get(value) for value in node.operands]
+        parts = _stretches(rows)
+        if max(len(part) for part in parts) < costs().least_rolled_steps:
+            return False
+        axis, made, at = node.params["axis"], [], 0
+        with self.recording.at(node.where):
+            for part in parts:
+                row = rows[at]
+                if row is not None and len(part) > 1:
+                    made.append(np.moveaxis(_part(row.stacked, part), 0, axis))
+                else:
+                    values = self._all_resolved(node.operands[at : at + len(part)])
+                    made.append(stack(*[Tensor(one, self.recording) for one in values], axis=axis))
+                at += len(part)
+            whole: Any = made[0] if len(made) == 1 else np.concatenate(made, axis=axis)
+        result = node.results[0]
+        if whole.type is not result.type:
+            return False
+        self.known[result] = whole._value
+        if result.is_named and whole._value.node is not None:
+            whole._value.take_name(result)
+        return True
 
     def _emit(self, body: Body, outside: dict[tuple[int, int], Value]) -> None:
         """Record the loop, and what it takes rows of."""
@@ -371,6 +459,8 @@ class _Emission:
         body, recording = self.body, self.recording
         where = self.pattern[body.kept[0]].where
         with recording.at(where):
+            if self.around.search.adds_rows(body) and self._add_rows():
+                return
             self._keep_rows()
             finals: list[tuple[int, int]] = []
             for one in body.carried:
@@ -393,36 +483,47 @@ class _Emission:
             if tensor._value.node is not None and not tensor._value.is_named:
                 tensor._value.derived = value, "_all"
         for (step, slot), value in self.outside.items():
+            if slot in stacked:
+                self.around.rows[value] = _Row(stacked[slot], step)
             if (step, slot) in last:
                 result = last[step, slot]._value
                 self.around.known[value] = result
                 if value.is_named:
                     result.take_name(value)
-            elif not self._is_row(slot):
-                self.around.rows[value] = _Row(stacked[slot], step)
-
-    def _column_of(self, slot: int) -> int:
-        return int(np.searchsorted(self.body.slots, slot, side="right")) - 1
 
     def _is_row(self, slot: int) -> bool:
-        return self._column_of(slot) in self.body.rows
+        return self.body.column_of(slot) in self.body.rows
 
     def _result(self, slot: int) -> Value:
         """The result of the body."""
-        column = self._column_of(slot)
+        column = self.body.column_of(slot)
         value = self.pattern[column].results[slot - self.body.slots[column]]
         return self.taken.get(value, value)
+
+    def _add_rows(self) -> bool:
+        """Let the sum of all rows be one sum, if that has the same type."""
+        ((_, rows),) = self.body.rows.items()
+        (one,) = self.body.carried
+        ((_, value),) = self.outside.items()
+        total: Any = np.sum(self._sliced(rows), axis=0)
+        whole = Tensor(self.around._resolved(one.initial[0]), self.recording) + total
+        if whole.type is not value.type:
+            return False
+        self.around.known[value] = whole._value
+        if value.is_named:
+            whole._value.take_name(value)
+        return True
 
     def _keep_rows(self) -> None:
         """Keep the nodes that take rows which something else reads."""
         nodes = self.around.search.nodes
         for step, slot in sorted(self.outside):
             if self._is_row(slot):
-                self.around._keep(nodes[int(self.body.positions[step, self._column_of(slot)])])
+                self.around._keep(nodes[int(self.body.positions[step, self.body.column_of(slot)])])
 
     def _carry(self, one: Carried) -> list[tuple[int, int]]:
         """Inputs for a result of an earlier step; the steps whose results they are in the end."""
-        column = self._column_of(one.slot)
+        column = self.body.column_of(one.slot)
         result = self.pattern[column].results[one.slot - self.body.slots[column]]
         distance = len(one.initial)
         following = result
@@ -471,6 +572,11 @@ class _Emission:
         known = self.inner.get(rows)
         if known is not None:
             return known
+        sliced = self._sliced(rows)
+        return self._slice(rows, sliced, element_type(sliced.type), value)
+
+    def _sliced(self, rows: Along) -> Any:
+        """The rows as an array, in the order of the steps."""
         array: Any = Tensor(self.around._resolved(rows.array), self.recording)
         entries = [*rows.index]
         axis = sum(entry is not None for entry in entries[: rows.place])
@@ -483,8 +589,7 @@ class _Emission:
         whole = items == [slice(0, size, 1)]
         sliced: Any = array if whole else array[tuple(items)]
         ahead = sum(type(one) is slice or one is None for one in items[: rows.place])
-        sliced = np.moveaxis(sliced, ahead, 0) if ahead else sliced
-        return self._slice(rows, sliced, element_type(sliced.type), value)
+        return np.moveaxis(sliced, ahead, 0) if ahead else sliced
 
     def _slice(self, key: Column, array: Tensor, type: ArrayType, value: Value | None) -> Value:
         label = value.label if value is not None else ""

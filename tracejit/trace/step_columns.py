@@ -84,6 +84,10 @@ class Body(NamedTuple):
         """The number of steps."""
         return len(self.positions)
 
+    def column_of(self, slot: int) -> int:
+        """The column of the node whose result this is."""
+        return int(np.searchsorted(self.slots, slot, side="right")) - 1
+
     @property
     def carried(self) -> dict[Carried, None]:
         """The results of earlier steps that a step reads."""
