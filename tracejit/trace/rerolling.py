@@ -13,6 +13,7 @@ held by counting references.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -86,30 +87,26 @@ def _may_roll(recording: Recording) -> bool:
 
 def _held(recording: Recording, nodes: Sequence[Node]) -> list[Value]:
     """The results of nodes that something refers to besides nodes."""
-    uses: dict[Value, int] = {}
-    tuples = {id(node.operands): node.operands for node in nodes}
-    for operands in tuples.values():
-        for value in operands:
-            uses[value] = uses.get(value, 0) + 1
-    derived = [value.derived for node in nodes for value in node.results if value.derived]
-    for pair in {id(pair): pair for pair in derived}.values():
-        uses[pair[0]] = uses.get(pair[0], 0) + 1
-    del derived
-    for store in (recording.known, recording.shared, recording.out_of_order):
-        for value in store:
-            uses[value] = uses.get(value, 0) + 1
-    values: list[Value] = []
-    del tuples
+    uses = _uses(recording, nodes)
     own = _references([Node(getitem, (), {}, (WEAK_TYPES[int],), None, 0, ())])[0]
-    found = _references(nodes)
-    numbered = iter(found)
-    for node in nodes:
-        for number in range(len(node.results)):
-            value = node.results[number]
-            expected = own + (uses[value] + 1 if value in uses else 0)
-            if next(numbered) > expected:
-                values.append(value)
-    return values
+    found = iter(_references(nodes))
+    return [
+        value
+        for node in nodes
+        for value in node.results
+        if next(found) > own + (uses[value] + 1 if value in uses else 0)
+    ]
+
+
+def _uses(recording: Recording, nodes: Sequence[Node]) -> dict[Value, int]:
+    """How often nodes and names refer to values, and what the recording knows of them."""
+    tuples = {id(node.operands): node.operands for node in nodes}
+    pairs = {id(x.derived): x.derived for node in nodes for x in node.results if x.derived}
+    stores = (recording.known, recording.shared, recording.out_of_order)
+    counted = Counter(value for operands in tuples.values() for value in operands)
+    counted.update(primal for primal, _ in pairs.values())
+    counted.update(value for store in stores for value in store)
+    return counted
 
 
 def _references(nodes: Sequence[Node]) -> list[int]:
@@ -540,7 +537,8 @@ class _Emission:
         return finals
 
     def _take_node(self, number: int) -> None:
-        """Let a node of the first step be one of the body, or an element of what is sliced."""
+        """Let the like of a node of the first step be in the body, or an element of what is
+        sliced."""
         node = self.pattern[number]
         if number in self.body.rows:
             self.taken[node.results[0]] = self._element(self.body.rows[number], node.results[0])
@@ -552,8 +550,12 @@ class _Emission:
             index = params["index"]
             params = {**params, "index": (*index[:entry], "{1}", *index[entry + 1 :])}
             operands.insert(1, self._count(first, stride))
-        node.operands, node.params = tuple(operands), params
-        self.nodes.append(node)
+        types = [value.type for value in node.results]
+        made = Node(node.op, tuple(operands), params, types, node.where, 0, ())
+        for old, new in zip(node.results, made.results, strict=True):
+            new.label, new.derived = old.label, old.derived
+            self.taken[old] = new  # a Tensor that stands for the old one may still be held
+        self.nodes.append(made)
 
     def _operand(self, column: Column, node: Node) -> Value:
         if type(column) is Inside:
