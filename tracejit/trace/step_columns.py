@@ -175,10 +175,10 @@ class Steps:
                 continue
             moves = self._index_fits(number, first, last, middle)
             if moves is not None:
-                note(moves, node, "an index does not go on by one number")
+                note(moves, node, "an index does not go on by the same number at each step")
             for _ in node.operands:
                 column = local[:, place]
-                note(self._operand_fits(column, steps, middle), node, "an operand is another")
+                note(self._operand_fits(column, steps, middle), node, "an operand does not follow from one step to the next")
                 place += 1
         return fits, worst[1]
 
