@@ -19,7 +19,7 @@ drawn for each element, also where nothing else depends on one: the rule of a dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -27,10 +27,12 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint, tangent
+from tracejit.autodiff.batched_bodies import batched_node
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
 from tracejit.ops.branches import DECIDE
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.creation import filled, full
 from tracejit.ops.infer import promote
 from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
@@ -66,6 +68,12 @@ class Batch:
         recording.decisions.prefix.hide(element._value)
         self.known[element._value] = whole._value
         return element
+
+    def nested(self, known: Mapping[Value, Value]) -> Batch:
+        """A batch of the same size inside a body, where the values `known` have it."""
+        inner = Batch(self.recording, self.size)
+        inner.known.update(known)
+        return inner
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
@@ -104,8 +112,10 @@ class Batch:
         operands = [Tensor(self.known.get(v, v), recording) for v in node.operands]
         with recording.at(node.where), self._inside(node.region):
             found = self._applied(node, moved, operands)
-        results = found if isinstance(found, tuple) else (found,)
+        results = found if isinstance(found, (tuple, list)) else (found,)
         for value, result in zip(node.results, results, strict=True):
+            if result is None:
+                continue
             if value.type is not HANDLE:
                 assert result.shape == (self.size, *value.type.shape), (node, result.type)
             self.known[value] = batched = result._value
@@ -132,6 +142,8 @@ class Batch:
     def _applied(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """The node's op on what its operands have become."""
         op = node.op
+        if isinstance(op, ControlFlow):
+            return batched_node(self, node, moved, operands)
         if op is OVERRIDE:
             return self._override(node)
         if op.effect:

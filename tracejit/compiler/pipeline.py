@@ -41,11 +41,11 @@ from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
 from tracejit.passes.loops import (
-    has_loops,
+    has_bodies,
     hoist_invariants,
     in_bodies,
     merge_loops,
-    prune_loops,
+    prune_bodies,
 )
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
@@ -141,21 +141,21 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
-    if has_loops(graph):
-        graph = optimise_loops(graph)
+    if has_bodies(graph):
+        graph = optimise_bodies(graph)
     graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
-def optimise_loops(graph: Graph) -> Graph:
-    """`graph` with its loops as small as they can be."""
+def optimise_bodies(graph: Graph) -> Graph:
+    """`graph` with its loops and conditions as small as they can be."""
 
     def simplified(graph: Graph) -> Graph:
         return run_in_turn(graph, EXACT_PASSES)
 
     graph = in_bodies(simplified(merge_loops(graph)), simplified)
-    return drop_dead(hoist_invariants(prune_loops(graph)))
+    return drop_dead(hoist_invariants(prune_bodies(graph)))
 
 
 def generate(
