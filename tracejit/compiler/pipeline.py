@@ -39,6 +39,7 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loop_residuals import choose_loop_residuals
 from tracejit.passes.loops import (
     has_loops,
     hoist_invariants,
@@ -142,19 +143,21 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     passes = EXACT_PASSES if exact else PASSES
     if has_loops(graph):
         graph = optimise_loops(graph)
-    graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
+
+    def improved(graph: Graph) -> Graph:
+        return in_bodies(run_in_turn(graph, passes), improved)
+
+    graph = improved(graph)
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
 def optimise_loops(graph: Graph) -> Graph:
-    """`graph` with its loops as small as they can be."""
-
-    def simplified(graph: Graph) -> Graph:
-        return run_in_turn(graph, EXACT_PASSES)
-
-    graph = in_bodies(simplified(merge_loops(graph)), simplified)
-    return drop_dead(hoist_invariants(prune_loops(graph)))
+    """`graph` with its loops, and those in their bodies, as small as they can be."""
+    graph = in_bodies(run_in_turn(merge_loops(graph), EXACT_PASSES), optimise_loops)
+    graph = hoist_invariants(prune_loops(graph))
+    graph = prune_loops(choose_loop_residuals(graph))
+    return drop_dead(graph)
 
 
 def generate(
