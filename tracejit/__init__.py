@@ -58,6 +58,7 @@ __all__ = [
     "eager",
     "elementwise_grad",
     "errors",
+    "fori_loop",
     "function",
     "grad",
     "grad_pass_through",

@@ -35,17 +35,18 @@ from tracejit.trace.loops import (
     results_of,
     take_out,
 )
-from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
-Derive = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor], Sequence[Node]], Any]
+Derive = Callable[..., list[Tensor | None]]
+"""`gradients` of the adjoint or `tangents`: of results, by sources, for cotangents or tangents, of
+nodes."""
 
 
 class LoopDerivative:
     """The derivative of one loop, which is applied to `operands`: what moves of its body."""
 
     def __init__(
-        self, recording: Recording, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+        self, recording: Any, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
     ) -> None:
         """The operands that are `wanted` move, and all that depends on them."""
         self.recording = recording
@@ -232,7 +233,7 @@ class LoopDerivative:
         found._value.derived = value, suffix
         return found
 
-    def _total(self, term: Tensor) -> Tensor:
+    def _total(self, term: Any) -> Tensor:
         """A placeholder for a sum of such terms."""
         type = term.type
         return placeholder(self.recording, type if type.shape else type.with_form("scalar"))

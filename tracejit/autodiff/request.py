@@ -19,7 +19,7 @@ from tracejit.autodiff.fitting import like as like
 from tracejit.autodiff.tangent import tangents
 from tracejit.ir.graph import Node
 from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.ops.forms import as_scalar
 from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.record import Recording

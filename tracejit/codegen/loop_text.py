@@ -7,38 +7,62 @@ and at the end of each step. Arrays that rows are stacked in are made before the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Set
 
 from tracejit.codegen.expressions import Expressions
-from tracejit.codegen.names import variables
+from tracejit.codegen.names import UNUSED, variables
 from tracejit.codegen.tile_functions import empty_text
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.location import location_text
+from tracejit.ops.control_flow import LOOP, STACK_ROW
 from tracejit.ops.op import literal
 from tracejit.schedule.loop_plan import LoopPlan
 from tracejit.schedule.plan import Plan
 
-Write = Callable[[Plan, Mapping[Value, str], Expressions], list[str]]
+
+def statement_lines(
+    node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions, reserved: Set[str]
+) -> list[str]:
+    """The lines of the statement of a node; no variable in a loop has a name that is `reserved`."""
+    if node.op is LOOP:
+        return [*_loop_lines(node, plan.loops[node], names, reserved, spell)]
+    if node.op is STACK_ROW:
+        return [f"{spell.rows[node.params['number']]} = {spell.operand(node.operands[0])}"]
+    used = [names[value] if plan.readers[value] else UNUSED for value in node.results]
+    if node.op.effect and set(used) == {UNUSED}:
+        return [spell.expression(node)]
+    several = node.op.effect or len(used) > 1
+    targets = ", ".join(used if several else [names[value] for value in node.results])
+    buffer = plan.overwrites.get(node)
+    if buffer is not None:
+        return spell.in_place(node, buffer, targets)
+    if node.op.statements is not None:
+        return spell.statements(node, targets)
+    return [f"{targets} = {spell.expression(node)}"]
 
 
-class LoopNames(NamedTuple):
-    """The names of the inputs of a body, in their order, and of all that a step computes."""
+def _step_lines(
+    plan: Plan, names: Mapping[Value, str], spell: Expressions, reserved: Set[str]
+) -> list[str]:
+    """The statements of a step of a loop."""
+    lines = []
+    previous = None
+    for node in plan.statements:
+        if node.where is not None and node.where != previous:
+            lines.append(f"# {location_text(node.where).rstrip()}")
+            previous = node.where
+        lines += statement_lines(node, plan, names, spell, reserved)
+    return lines
 
-    carried: Sequence[str]
-    sliced: Sequence[str]
-    step: str
-    all: Mapping[Value, str]
 
-
-def loop_lines(
+def _loop_lines(
     node: Node,
     loop: LoopPlan,
     names: Mapping[Value, str],
     reserved: Set[str],
     spell: Expressions,
-    write: Write,
 ) -> Iterator[str]:
-    """The statements of a loop. `write` spells the statements of a step."""
+    """The statements of a loop."""
     params = node.params
     graph = params["body"].graph
     first, count = params["invariants"], params["carried"]
@@ -48,7 +72,7 @@ def loop_lines(
     operands = spell.operands(node)
     results = [names[value] for value in node.results]
     given: dict[Value, str] = {}
-    taken = reserved | set(names.values())
+    taken = {*reserved, *names.values()}
     inside = loop.plan
     read = {value for value in graph.inputs if inside.readers[value]}
     bound = {}
@@ -82,7 +106,7 @@ def loop_lines(
         for value in sliced
         if value in read
     ]
-    lines += write(inside, known, inner)
+    lines += _step_lines(inside, known, inner, taken)
     pairs = [
         (
             name,

@@ -24,7 +24,7 @@ from tracejit.codegen.floats import FloatExpressions, pays
 from tracejit.codegen.free_sizes import free_names, size_lines, size_names, words_of
 from tracejit.codegen.header import Facts, header, notice, signature
 from tracejit.codegen.lines import WIDTH
-from tracejit.codegen.loop_text import loop_lines
+from tracejit.codegen.loop_text import statement_lines
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
 from tracejit.codegen.source import to_source
@@ -34,7 +34,6 @@ from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
-from tracejit.ops.control_flow import LOOP, STACK_ROW
 from tracejit.ops.helpers import TEXTS
 from tracejit.schedule.plan import Plan
 from tracejit.schedule.tile_loops import TILES
@@ -378,7 +377,7 @@ def _written(
         elif node.op is TILES:
             statement += sweep_lines(node, names, spell)
         else:
-            statement += _statement(node, plan, names, spell, reserved)
+            statement += statement_lines(node, plan, names, spell, reserved)
         lines += [f"{'    ' * flow.depth}{line}" for line in statement]
     flow.leave()
     lines += filling_lines(body.late, names.__getitem__)
@@ -393,44 +392,6 @@ def _written(
 def _listed(words: Sequence[str]) -> str:
     """Several words joined as in a sentence."""
     return words[0] if len(words) == 1 else f"({', '.join(words)})"
-
-
-def _straight(
-    plan: Plan, names: Mapping[Value, str], spell: Expressions, reserved: set[str]
-) -> list[str]:
-    """The statements of a step of a loop."""
-    lines = []
-    previous = None
-    for node in plan.statements:
-        if node.where is not None and node.where != previous:
-            lines.append(f"# {location_text(node.where).rstrip()}")
-            previous = node.where
-        lines += _statement(node, plan, names, spell, reserved)
-    return lines
-
-
-def _statement(
-    node: Node, plan: Plan, names: Mapping[Value, str], spell: Expressions, reserved: set[str]
-) -> list[str]:
-    if node.op is LOOP:
-
-        def write(plan: Plan, known: Mapping[Value, str], inner: Expressions) -> list[str]:
-            return _straight(plan, known, inner, reserved | set(names.values()))
-
-        return [*loop_lines(node, plan.loops[node], names, reserved, spell, write)]
-    if node.op is STACK_ROW:
-        return [f"{spell.rows[node.params['number']]} = {spell.operand(node.operands[0])}"]
-    used = [names[value] if plan.readers[value] else "_" for value in node.results]
-    if node.op.effect and set(used) == {"_"}:
-        return [spell.expression(node)]
-    several = node.op.effect or len(used) > 1
-    targets = ", ".join(used if several else [names[value] for value in node.results])
-    buffer = plan.overwrites.get(node)
-    if buffer is not None:
-        return spell.in_place(node, buffer, targets)
-    if node.op.statements is not None:
-        return spell.statements(node, targets)
-    return [f"{targets} = {spell.expression(node)}"]
 
 
 def _returned(body: Body, spell: Expressions) -> str:

@@ -37,7 +37,7 @@ def variables(
     Inputs that are in `given` keep the names they have there: residuals those of forward. Results
     that are in `wanted` have the names they have there where these are free.
     """
-    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS, UNUSED}, wanted or {})
+    names = Names(plan, {*reserved, *keyword.kwlist, *BUILTINS, UNUSED}, wanted)
     for value in plan.inputs:
         names.give(value, -1, (given or {}).get(value))
     for number, node in enumerate(plan.statements):
@@ -68,10 +68,12 @@ def check_text(text: str) -> None:
 class Names:
     """The names in use, and until which statement."""
 
-    def __init__(self, plan: Plan, reserved: set[str], wanted: Mapping[Value, str]) -> None:
+    def __init__(
+        self, plan: Plan, reserved: set[str], wanted: Mapping[Value, str] | None = None
+    ) -> None:
         """Begin with no name in use."""
         self.known: dict[Value, str] = {}
-        self._wanted = wanted
+        self._wanted = wanted or {}
         self._plan = plan
         self._reserved = reserved
         self._busy_until: dict[str, int] = {}

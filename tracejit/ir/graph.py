@@ -309,14 +309,8 @@ class Graph:
 
     def remove(self, nodes: Collection[Node]) -> None:
         """Take nodes out, of which nothing that stays reads a result."""
-        if not nodes:
-            return
         gone = set(nodes)
-        self._give_keys()
-        for node in nodes:
-            key = self._key_of(node)
-            if self._consed.get(key) is node:
-                del self._consed[key]
+        self._consed = {key: node for key, node in self._consed.items() if node not in gone}
         self.nodes[:] = [node for node in self.nodes if node not in gone]
 
     def _give_keys(self) -> None:

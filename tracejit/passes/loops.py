@@ -157,7 +157,7 @@ def _needs_of(node: Node, reads: Set[Value]) -> _Needs:
     operands = node.operands
     first, count = node.params["invariants"], node.params["carried"]
     carried = body.inputs[first : first + count]
-    constants = {
+    constants: dict[Value, Value] = {
         value: operand
         for value, operand in zip(body.inputs[:first], operands, strict=False)
         if isinstance(operand, Constant)

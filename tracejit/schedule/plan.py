@@ -66,9 +66,9 @@ def plan_body(
 ) -> Plan:
     """Plan a body that takes `inputs`, runs `nodes` in order and returns `results` and `kept`.
 
-    The body owns none of its inputs but those `owned`. A result shares no memory with an input, another result or
-    a residual. With `in_place` False no statement overwrites a buffer: every array has the memory
-    layout that NumPy gives it, which later sums may show in the last bit.
+    The body owns none of its inputs but those `owned`. A result shares no memory with an input,
+    another result or a residual. With `in_place` False no statement overwrites a buffer: every
+    array has the memory layout that NumPy gives it, which later sums may show in the last bit.
     """
     returned = [*results, *kept]
     foreign = [value for value in inputs if value not in owned]
