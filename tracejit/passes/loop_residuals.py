@@ -215,7 +215,7 @@ def computing_time(node: Node) -> int:
     """The time that a node takes in a step, in picoseconds."""
     model = costs()
     types = [value.type for value in node.operands]
-    operations = node.op.cost(*types, **node.params)
+    operations: int = node.op.cost(*types, **node.params)
     made = node.results[0].type
     if made.form == "weak":
         call = model.scalar_operation - model.float_operation_gain

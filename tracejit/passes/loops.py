@@ -18,6 +18,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, needed_for
 from tracejit.ops.branches import may_raise
 from tracejit.ops.control_flow import LOOP
+from tracejit.passes.dce import drop_dead
 from tracejit.passes.rebuild import rebuild
 
 
@@ -35,6 +36,22 @@ def in_bodies(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
         return None if better is body else emit_like(new, node, operands, better).results
 
     return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+
+
+def with_constants(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
+    """`graph` with constants in the bodies of the loops that take them for an input, and `run`
+    applied to these bodies."""
+    if not has_loops(graph):
+        return graph
+    old = {node.params["body"] for node in graph.nodes if node.op is LOOP}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node.params["body"] in old:
+            return None
+        body = with_constants(run(node.params["body"].graph), run)
+        return emit_like(new, node, operands, drop_dead(body)).results
+
+    return rebuild(prune_loops(graph), rewrite, ops=("loop",))
 
 
 def emit_like(

@@ -189,7 +189,7 @@ class LoopResiduals:
     """Writing a number into a stack."""
     number_read: Nanoseconds = 75.0
     """Reading a number of a stack."""
-    stacked_byte: Nanoseconds = 0.12
+    stacked_byte: Nanoseconds = 0.2
     """Writing a byte to new memory, and reading it when no cache holds it any more."""
 
 
