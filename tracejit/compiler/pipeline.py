@@ -31,6 +31,7 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
+from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share, share_decompositions
@@ -54,7 +55,7 @@ from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
 from tracejit.version import __version__
 
-IR_VERSION = 9
+IR_VERSION = 10
 EXACT_PASSES = tuple(
     Pass(each, is_exact=True)
     for each in (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
@@ -112,7 +113,7 @@ def key_of(recorded: Recorded, options: str) -> str:
 
 def made_for(graph: Graph) -> str:
     """The versions that the text of a graph's module depends on."""
-    libraries = ["np", *sorted({n.op.library for n in graph.nodes if n.op.library != "np"})]
+    libraries = ["np", *sorted({n.op.library for n in every_node(graph.nodes)} - {"np"})]
     named = [
         f"{m.__name__} {'.'.join(m.__version__.split('.')[:2])}"
         for m in map(LIBRARIES.__getitem__, libraries)

@@ -12,7 +12,8 @@ loop stacks in place k.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import Subgraph
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.op import OPS, Op, defop
+from tracejit.support.errors import fail
 
 
 class LoopParts(NamedTuple):
@@ -67,6 +69,11 @@ def _results(
     *types: ArrayType, body: Subgraph, invariants: int, carried: int, length: int, reverse: bool
 ) -> tuple[ArrayType, ...]:
     made = body.output_types
+    given = [*types[: invariants + carried], *map(element_type, types[invariants + carried :])]
+    taken = [value.type for value in body.inputs[:-1]]
+    if taken != given or made[:carried] != given[invariants:][:carried]:
+        problem = f"{body.name}: a body from {taken} to {made} does not fit operands {given}"
+        raise fail("graph", None, problem=problem)
     return (*made[:carried], *(stacked_type(type, length) for type in made[carried:]))
 
 
@@ -84,6 +91,12 @@ class _Loop(Op):
     def template(self, operands: Sequence[ArrayType], params: Mapping[str, Any]) -> str:
         """Nothing: `codegen/loop_text.py` writes loops."""
         return ""
+
+    def computation(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> Callable[..., Any]:
+        """The function that computes the loop step by step."""
+        return partial(self.evaluate, **params)
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         """The results for arrays and numbers."""
