@@ -40,6 +40,9 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loop_residuals import choose_loop_residuals
+from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
+from tracejit.passes.loop_updates import update_in_place
 from tracejit.passes.loops import (
     has_loops,
     hoist_invariants,
@@ -66,6 +69,7 @@ PASSES = (
     Pass(improve),
     Pass(detach, is_exact=True),
 )
+BODY_PASSES = (*PASSES[:-1], Pass(update_in_place), Pass(drop_dead, is_exact=True), PASSES[-1])
 
 
 class Recorded(NamedTuple):
@@ -141,21 +145,24 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
+    in_loops = passes if exact else BODY_PASSES
     if has_loops(graph):
         graph = optimise_loops(graph)
-    graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
+
+    def improved(graph: Graph) -> Graph:
+        return in_bodies(graph, lambda body: improved(run_in_turn(body, in_loops)))
+
+    graph = improved(run_in_turn(graph, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
 def optimise_loops(graph: Graph) -> Graph:
-    """`graph` with its loops as small as they can be."""
-
-    def simplified(graph: Graph) -> Graph:
-        return run_in_turn(graph, EXACT_PASSES)
-
-    graph = in_bodies(simplified(merge_loops(graph)), simplified)
-    return drop_dead(hoist_invariants(prune_loops(graph)))
+    """`graph` with its loops, and those in their bodies, as small as they can be."""
+    graph = in_bodies(run_in_turn(merge_loops(graph), EXACT_PASSES), optimise_loops)
+    graph = hoist_invariants(prune_loops(slice_no_broadcasts(graph)))
+    graph = share_shifted_stacks(prune_loops(choose_loop_residuals(graph)))
+    return drop_dead(prune_loops(graph))
 
 
 def generate(

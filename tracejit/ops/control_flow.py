@@ -35,17 +35,23 @@ class LoopParts(NamedTuple):
 
 def loop_operands(node: Node) -> LoopParts:
     """The operands of a loop: invariants, initial values and sliced arrays."""
-    return _parts(node.operands, node.params)
+    return parts_of(node.operands, node)
 
 
 def loop_inputs(node: Node) -> LoopParts:
     """The inputs of the recorded body of a loop, without the number of the step."""
-    return _parts(node.params["body"].inputs[:-1], node.params)
+    return parts_of(node.params["body"].inputs[:-1], node)
 
 
-def _parts(values: Sequence[Value], params: Mapping[str, Any]) -> LoopParts:
-    first = params["invariants"]
-    second = first + params["carried"]
+def body_inputs(node: Node) -> LoopParts:
+    """The inputs of the body of a loop by itself, without the number of the step."""
+    return parts_of(node.params["body"].graph.inputs[:-1], node)
+
+
+def parts_of(values: Sequence[Value], node: Node) -> LoopParts:
+    """Values in the order of the operands of a loop, by what they are for."""
+    first = node.params["invariants"]
+    second = first + node.params["carried"]
     return LoopParts(values[:first], values[first:second], values[second:])
 
 
