@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.loop_fission import split_loops
 from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
@@ -45,6 +46,7 @@ from tracejit.passes.loops import (
     in_bodies,
     merge_loops,
     prune_loops,
+    sink_fills,
 )
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
@@ -141,20 +143,28 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
     if has_loops(graph):
-        graph = optimise_loops(graph)
+        graph = optimise_loops(graph, exact)
     graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
-def optimise_loops(graph: Graph) -> Graph:
+def optimise_loops(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops as small as they can be."""
 
     def simplified(graph: Graph) -> Graph:
         return run_in_turn(graph, EXACT_PASSES)
 
-    graph = in_bodies(simplified(merge_loops(graph)), simplified)
-    return drop_dead(hoist_invariants(prune_loops(graph)))
+    def shrunk(graph: Graph) -> Graph:
+        graph = hoist_invariants(prune_loops(simplified(graph)), with_fills=exact)
+        return drop_dead(graph if exact else split_loops(graph))
+
+    graph = merge_loops(graph)
+    if exact:
+        return shrunk(in_bodies(graph, shrunk))
+    graph = sink_fills(graph)
+    graph = shrunk(in_bodies(graph, shrunk))
+    return hoist_invariants(in_bodies(graph, hoist_invariants))
 
 
 def generate(

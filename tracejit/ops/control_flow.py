@@ -33,15 +33,15 @@ class LoopParts(NamedTuple):
 
 def loop_operands(node: Node) -> LoopParts:
     """The operands of a loop: invariants, initial values and sliced arrays."""
-    return _parts(node.operands, node.params)
+    return loop_parts(node.operands, node.params)
 
 
 def loop_inputs(node: Node) -> LoopParts:
     """The inputs of the recorded body of a loop, without the number of the step."""
-    return _parts(node.params["body"].inputs[:-1], node.params)
+    return loop_parts(node.params["body"].inputs[:-1], node.params)
 
 
-def _parts(values: Sequence[Value], params: Mapping[str, Any]) -> LoopParts:
+def loop_parts(values: Sequence[Value], params: Mapping[str, Any]) -> LoopParts:
     first = params["invariants"]
     second = first + params["carried"]
     return LoopParts(values[:first], values[first:second], values[second:])
