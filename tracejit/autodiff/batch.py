@@ -174,9 +174,13 @@ class Batch:
             found = op.batch(moved, *operands, **node.params)
             if found is not NotImplemented:
                 return found
-        if op.statements is not None:
-            raise fail("no-batch", self.recording.here(), op=op.name)
-        return mapped(op)(*operands, moved=tuple(moved), **node.params)
+        return self.one_by_one(node, moved, operands)
+
+    def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        """The node's op for one element after the other, where no rule covers it."""
+        if node.op.statements is not None:
+            raise fail("no-batch", self.recording.here(), op=node.op.name)
+        return mapped(node.op)(*operands, moved=tuple(moved), **node.params)
 
     def _effect(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """An op with an effect, once for each element."""
@@ -215,7 +219,10 @@ class Batch:
 
 
 def _strong(node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> list[Any]:
-    """The operands of a node, what were Python's numbers in the dtype that it gives way to."""
+    """The operands of a node, what were Python's numbers in the dtype that it gives way to; as an
+    index, and as what is written into an array, they stay integers."""
+    if node.op.elements == "taken" or node.op.update is not None:
+        return list(operands)
     weak = [there and v.type.form == "weak" for v, there in zip(node.operands, moved, strict=True)]
     if not any(weak):
         return list(operands)
