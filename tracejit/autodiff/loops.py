@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tracejit.autodiff.fitting import derivative_type, like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
@@ -100,7 +102,11 @@ class LoopDerivative:
             [out for out, g in zip(self.body.outputs, cotangents, strict=True) if g is not None]
         )
         live = self.moving & reached
-        carried = [k for k, value in enumerate(inputs.carried) if value in live]
+        carried = [
+            k
+            for k, value in enumerate(inputs.carried)
+            if value in live or (value in self.moving and finals[k] is not None)
+        ]
         given = [k for k, g in enumerate(stacks) if g is not None and self.stacked_out[k] in live]
         start = len(recording.graph.nodes)
         bars = [self._variable(inputs.carried[k], "_bar") for k in carried]
@@ -110,7 +116,7 @@ class LoopDerivative:
         answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
         found = dict(zip(xs, answers, strict=True))
         outputs = [
-            like(found[inputs.carried[k]], bar) for k, bar in zip(carried, bars, strict=True)
+            like(found.get(inputs.carried[k]), bar) for k, bar in zip(carried, bars, strict=True)
         ]
         sums = [v for v in inputs.invariants if found.get(v) is not None]
         totals = [self._total(found[value]) for value in sums]
@@ -190,6 +196,8 @@ class LoopDerivative:
         given = [*new, *mine.carried, *mine.sliced, step, *effects]
         inside = [value for node in self.body.nodes for value in node.results]
         made = take_out(recording, start, [*given, *inside])
+        if not outputs:
+            return []
         nodes = needed_for(returned, [*self.body.nodes, *made], given)
         read = {value for node in nodes for value in node.operands}.union(returned)
         stacked = [value for value in (*mine.carried, *effects) if value in read]
@@ -210,8 +218,9 @@ class LoopDerivative:
         """The steps of this loop, for a loop over what it stacks."""
         node, recording = self.node, self.recording
         if isinstance(node.op, While):
-            count = recording.lift(Tensor(node.results[self.count - 1], recording))
-            return LoopRange(None, backwards, Tensor(count, recording))
+            count: Any = recording.lift(Tensor(node.results[self.count - 1], recording))
+            count = Tensor(count, recording)
+            return LoopRange(None, backwards, np.max(count) if count.shape else count)
         length, reverse = node.params["length"], node.params["reverse"] != backwards
         return LoopRange(length, reverse, self.operands[-1] if length is None else None)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.loop_fission import split_loops
 from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
@@ -40,12 +41,16 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loop_residuals import choose_loop_residuals
+from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
+from tracejit.passes.loop_updates import update_in_place
 from tracejit.passes.loops import (
     has_bodies,
     hoist_invariants,
     in_bodies,
     merge_loops,
     prune_bodies,
+    sink_fills,
 )
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
@@ -66,6 +71,7 @@ PASSES = (
     Pass(improve),
     Pass(detach, is_exact=True),
 )
+BODY_PASSES = (*PASSES[:-1], Pass(update_in_place), Pass(drop_dead, is_exact=True), PASSES[-1])
 
 
 class Recorded(NamedTuple):
@@ -141,21 +147,27 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
+    inside = passes if exact else BODY_PASSES
     if has_bodies(graph):
-        graph = optimise_bodies(graph)
-    graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
+        graph = optimise_bodies(graph, exact)
+
+    def improved(graph: Graph) -> Graph:
+        return in_bodies(graph, lambda body: improved(run_in_turn(body, inside)))
+
+    graph = improved(run_in_turn(graph, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
-def optimise_bodies(graph: Graph) -> Graph:
-    """`graph` with its loops and conditions as small as they can be."""
-
-    def simplified(graph: Graph) -> Graph:
-        return run_in_turn(graph, EXACT_PASSES)
-
-    graph = in_bodies(simplified(merge_loops(graph)), simplified)
-    return drop_dead(hoist_invariants(prune_bodies(graph)))
+def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
+    """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
+    graph = merge_loops(graph)
+    graph = graph if exact else sink_fills(graph)
+    graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_bodies(body, exact))
+    graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
+    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph)))
+    graph = drop_dead(prune_bodies(graph))
+    return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 
 
 def generate(

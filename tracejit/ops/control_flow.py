@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -49,17 +49,23 @@ class LoopParts(NamedTuple):
 
 def loop_operands(node: Node) -> LoopParts:
     """The operands of a loop: invariants, initial values and sliced arrays."""
-    return _parts(node.operands[: len(node.params["body"].inputs) - 1], node.params)
+    return parts_of(node.operands[: len(node.params["body"].inputs) - 1], node)
 
 
 def loop_inputs(node: Node) -> LoopParts:
     """The inputs of the recorded body of a loop, without the number of the step."""
-    return _parts(node.params["body"].inputs[:-1], node.params)
+    return parts_of(node.params["body"].inputs[:-1], node)
 
 
-def _parts(values: Sequence[Value], params: Mapping[str, Any]) -> LoopParts:
-    first = params["invariants"]
-    second = first + params["carried"]
+def body_inputs(node: Node) -> LoopParts:
+    """The inputs of the body of a loop by itself, without the number of the step."""
+    return parts_of(node.params["body"].graph.inputs[:-1], node)
+
+
+def parts_of(values: Sequence[Value], node: Node) -> LoopParts:
+    """Values in the order of the operands of a loop, by what they are for."""
+    first = node.params["invariants"]
+    second = first + node.params["carried"]
     return LoopParts(values[:first], values[first:second], values[second:])
 
 
@@ -102,7 +108,7 @@ def _steps(
         *[_element_like(*pair) for pair in zip(sliced, taken[first:], strict=True)],
     ]
     if taken != given or made[:carried] != given[invariants:first]:
-        problem = f"{body.name}: a body from {taken} to {made} does not fit operands {given}"
+        problem = f"{body.name}: a body from {taken} to {made} does not fit operands {[*types]}"
         raise fail("graph", None, problem=problem)
     return (*made[:carried], *(stacked_type(type, length) for type in made[carried:]))
 
@@ -152,6 +158,7 @@ class Loop(ControlFlow):
         body: Subgraph = params["body"]
         fixed, state = operands[:first], operands[first : first + carried]
         sliced = operands[first + carried : len(body.inputs) - 1]
+        rows = body.graph.inputs[first + carried : -1]
         is_known = params["length"] is not None
         steps = range(params["length"] if is_known else operands[-1])
         stacks = [
@@ -159,11 +166,18 @@ class Loop(ControlFlow):
             for type in body.output_types[carried:]
         ]
         for t in reversed(steps) if params["reverse"] else steps:
-            found = run(body.graph, [*fixed, *state, *[x[t] for x in sliced], t])
+            elements = [_element(x, t, value.type) for x, value in zip(sliced, rows, strict=True)]
+            found = run(body.graph, [*fixed, *state, *elements, t])
             state = tuple(found[:carried])
             for whole, row in zip(stacks, found[carried:], strict=True):
                 whole[t] = row
         return _several([*state, *stacks])
+
+
+def _element(whole: Any, t: int, type: ArrayType) -> Any:
+    """An element of an array or list; a number of Python's where that was stacked."""
+    element = whole[t]
+    return element.item() if type.form == "weak" and isinstance(whole, np.ndarray) else element
 
 
 class While(ControlFlow):
@@ -258,6 +272,11 @@ WITH_EFFECT: Mapping[Op, Op] = {
 }
 
 
+LOOPS = frozenset((LOOP.name, WHILE.name))
+OWNERS = LOOPS | {COND.name}
+"""The names of the ops that repeat a body, and of all that own bodies."""
+
+
 def op_for(op: Op, nodes: Iterable[Node]) -> Op:
     """The op that owns bodies of these `nodes`: with an effect if one of them has one."""
     return WITH_EFFECT[op] if any(node.op.effect for node in nodes) else op
@@ -266,6 +285,11 @@ def op_for(op: Op, nodes: Iterable[Node]) -> Op:
 def is_loop(node: Node) -> bool:
     """Return whether a node repeats a body."""
     return isinstance(node.op, (Loop, While))
+
+
+def is_counted(node: Node | None) -> TypeGuard[Node]:
+    """Return whether a node repeats a body as often as is known."""
+    return node is not None and isinstance(node.op, Loop) and node.params["length"] is not None
 
 
 def is_condition(node: Node) -> bool:

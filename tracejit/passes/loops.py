@@ -5,6 +5,8 @@ the same at each step is computed before the loop.
 - `prune_bodies` drops results that nothing reads with all that only they need, takes a carried
   value that never changes for an invariant, puts constants in the place of inputs, and the side
   that is taken in the place of a condition on a constant;
+- `sink_fills` takes arrays full of one number into the bodies that read them, where passes see
+  that they are zeros;
 - `hoist_invariants` computes before the loop what depends on invariants alone. Nothing leaves the
   side of a condition: it may raise, or be expensive.
 
@@ -13,48 +15,82 @@ the same at each step is computed before the loop.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, bodies_of, needed_for
 from tracejit.ops.branches import may_raise
-from tracejit.ops.control_flow import ControlFlow, chosen, is_condition, is_loop
-from tracejit.passes.rebuild import rebuild
-
-LOOPS = ("loop", "while")
-OWNERS = (*LOOPS, "cond")
+from tracejit.ops.control_flow import (
+    LOOPS,
+    OWNERS,
+    ControlFlow,
+    chosen,
+    is_condition,
+    is_counted,
+    is_loop,
+)
+from tracejit.ops.creation import full
+from tracejit.passes.dce import drop_dead
+from tracejit.passes.rebuild import Rewrite, rebuild
 
 
 def has_bodies(graph: Graph) -> bool:
-    """Return whether there is a loop or condition in a graph."""
+    """Return whether there is a loop or a condition in a graph."""
     return any(isinstance(node.op, ControlFlow) for node in graph.nodes)
 
 
 def in_bodies(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
-    """`graph` with `run` applied to each body, the innermost first."""
+    """`graph` with `run` applied to each body."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        bodies = [body.graph for _, body in bodies_of(node)]
-        better = [run(in_bodies(body, run)) for body in bodies]
-        if all(new is old for new, old in zip(better, bodies, strict=True)):
+        bodies = graphs_of(node)
+        better = [run(body) for body in bodies]
+        if all(one is body for one, body in zip(better, bodies, strict=True)):
             return None
-        return emit_like(new, node, operands, better).results
+        return emit_like(new, node, operands, *better).results
 
     return rebuild(graph, rewrite, ops=OWNERS) if has_bodies(graph) else graph
 
 
+def rebuild_loops(graph: Graph, rewrite: Rewrite) -> Graph:
+    """`graph` with every loop of a known number of steps rewritten."""
+
+    def counted(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return rewrite(new, node, operands) if is_counted(node) else None
+
+    is_there = any(map(is_counted, graph.nodes))
+    return rebuild(graph, counted, ops=("loop",)) if is_there else graph
+
+
+def with_constants(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
+    """`graph` with constants in the bodies that take them for an input, and `run` applied to these
+    bodies."""
+    if not has_bodies(graph):
+        return graph
+    old = {body for node in graph.nodes for _, body in bodies_of(node)}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if not old.isdisjoint(body for _, body in bodies_of(node)):
+            return None
+        better = [drop_dead(with_constants(run(body), run)) for body in graphs_of(node)]
+        return emit_like(new, node, operands, *better).results
+
+    return rebuild(prune_bodies(graph), rewrite, ops=OWNERS)
+
+
+def graphs_of(node: Node) -> list[Graph]:
+    """The bodies of a node as graphs: that of a loop first, and then its condition."""
+    return [body.graph for _, body in bodies_of(node)]
+
+
 def emit_like(
-    graph: Graph,
-    node: Node,
-    operands: Sequence[Value],
-    bodies: Sequence[Graph],
-    **changes: int,
+    graph: Graph, node: Node, operands: Sequence[Value], *bodies: Graph, **numbers: int
 ) -> Node:
-    """A node like `node` with these bodies, at its place; `changes` replace its numbers of
-    invariants and of carried values."""
+    """A node like `node` with these bodies, at its place; a condition that is not given stays.
+    `numbers` are those of a loop's invariants and carried values, where they change."""
     made = [Subgraph.of(body) for body in bodies]
-    params = {**node.params, **changes}
+    params = {**node.params, **numbers}
     if is_condition(node):
         params["bodies"] = tuple(made)
     else:
@@ -109,8 +145,7 @@ def _merged(graph: Graph, group: Sequence[Node], operands: tuple[Value, ...]) ->
     whole = Subgraph(
         body.parent, body.name, body.inputs, body.nodes, [*body.outputs[:carried], *outputs]
     )
-    others = [other.graph for _, other in bodies_of(first)][1:]
-    made = emit_like(graph, first, operands, [whole.graph, *others]).results
+    made = emit_like(graph, first, operands, whole.graph).results
     places = {value: carried + number for number, value in enumerate(outputs)}
     known: dict[Value, Value] = {}
     for node in group:
@@ -128,69 +163,170 @@ def prune_bodies(graph: Graph) -> Graph:
     """`graph` with no more in its loops and conditions than what is read needs."""
     if not has_bodies(graph):
         return graph
-    reads = Counter(value for node in graph.nodes for value in node.operands)
-    reads.update(graph.outputs)
+    reads = set(graph.outputs)
+    needs: dict[Node, _Needs] = {}
     for node in reversed(graph.nodes):
-        if isinstance(node.op, ControlFlow) and not node.op.effect:
-            if not any(reads[value] for value in node.results):
-                reads.subtract(node.operands)
+        if not isinstance(node.op, ControlFlow):
+            reads.update(node.operands)
+            continue
+        if not reads.isdisjoint(node.results):
+            needs[node] = (_needs_of_sides if is_condition(node) else _needs_of)(node, reads)
+            reads.update(needs[node].operands)
+        elif node.op.effect:  # it stays, and with it a result that tells where its effects are
+            reads.update(node.operands)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        is_read = [bool(reads[value]) for value in node.results]
-        pruned = _pruned_condition if is_condition(node) else _pruned_loop
-        return pruned(new, node, operands, is_read)
+        if node not in needs:
+            return None if node.op.effect else node.results
+        pruned = _pruned_condition if is_condition(node) else _pruned
+        return pruned(new, node, operands, needs[node])
 
     return rebuild(graph, rewrite, ops=OWNERS)
 
 
-def _pruned_condition(
-    graph: Graph, node: Node, operands: tuple[Value, ...], is_read: Sequence[bool]
+class _Needs(NamedTuple):
+    """The parts of a loop or condition that its readers need.
+
+    `nodes` are those of each of its bodies, `places` the numbers of the inputs that these read,
+    `invariants` of which are the same at each step; `outputs` are the numbers of results that are
+    read, or carried for them, `constants` the inputs that constants take the place of. `operands`
+    are the values that are read of the graph around the node.
+    """
+
+    nodes: list[list[Node]]
+    places: list[int]
+    invariants: int
+    outputs: list[int]
+    constants: dict[Value, Value]
+    operands: list[Value]
+
+    def is_all_of(self, bodies: Sequence[Graph], operands: int, outputs: int) -> bool:
+        """Return whether nothing is dropped."""
+        return (
+            not self.constants
+            and (len(self.places), len(self.outputs)) == (operands, outputs)
+            and [len(nodes) for nodes in self.nodes] == [len(body.nodes) for body in bodies]
+        )
+
+
+def _constants(bodies: Iterable[Graph], operands: Sequence[Value]) -> dict[Value, Value]:
+    """The inputs of bodies that are constants."""
+    return {
+        value: operand
+        for body in bodies
+        for value, operand in zip(body.inputs, operands, strict=False)
+        if isinstance(operand, Constant)
+    }
+
+
+def _read(body: Graph, nodes: Sequence[Node], outputs: Sequence[Value]) -> set[int]:
+    """The numbers of the inputs of a body that nodes read or it returns."""
+    read = {value for node in nodes for value in node.operands}.union(outputs)
+    return {place for place, value in enumerate(body.inputs) if value in read}
+
+
+def _needs_of(node: Node, reads: Set[Value]) -> _Needs:
+    """The parts of a loop that are needed where some values are read."""
+    body, *tests = bodies = graphs_of(node)
+    operands = node.operands[: len(body.inputs) - 1]
+    first, count = node.params["invariants"], node.params["carried"]
+    carried = body.inputs[first : first + count]
+    constants = _constants(bodies, operands[:first])
+    tested = set[int]().union(*[_read(test, test.nodes, test.outputs) for test in tests])
+    fixed = [k for k in range(count) if body.outputs[k] is carried[k]]
+    needed = {k for k, value in enumerate(node.results) if value in reads and k not in fixed}
+    while True:
+        outputs = [body.outputs[k] for k in sorted(needed)]
+        nodes = needed_for(outputs, body.nodes, body.inputs)
+        read = _read(body, nodes, outputs) | tested
+        new = {k for k in range(count) if first + k in read and k not in fixed} - needed
+        if not new:
+            break
+        needed |= new
+    places = [k for k in range(first) if k in read and body.inputs[k] not in constants]
+    places += [first + k for k in fixed if first + k in read]
+    invariants = len(places)
+    places += [first + k for k in range(count) if k in needed]
+    places += [k for k in range(first + count, len(operands)) if k in read]
+    around = [operands[k] for k in places] + [operands[first + k] for k in fixed]
+    around += node.operands[len(operands) :]
+    kept = [nodes, *[test.nodes for test in tests]]
+    return _Needs(kept, places, invariants, sorted(needed), constants, around)
+
+
+def _pruned(
+    graph: Graph, node: Node, operands: tuple[Value, ...], needs: _Needs
 ) -> Sequence[Value]:
-    """The results of a condition without what nothing reads; any value stands for a result that is
-    dropped."""
-    bodies = [body.graph for _, body in bodies_of(node)]
-    if isinstance(operands[0], Constant):
-        body = bodies[chosen(operands[0].data, len(bodies))]
-        known = dict(zip(body.inputs, operands[1:], strict=True))
-        return _inlined(graph, node, body, known)
-    kept = [k for k, read in enumerate(is_read) if read]
-    nodes = [needed_for([body.outputs[k] for k in kept], body.nodes, ()) for body in bodies]
-    if not kept and not any(nodes):
-        return [operands[0] for _ in node.results]
-    places = [
-        place
-        for place, operand in enumerate(operands[1:])
-        if not isinstance(operand, Constant)
-        and any(
-            body.inputs[place] in _read(inner, [body.outputs[k] for k in kept])
-            for body, inner in zip(bodies, nodes, strict=True)
-        )
-    ]
-    unchanged = len(places) == len(operands) - 1 and len(kept) == len(is_read)
-    sizes = zip(nodes, bodies, strict=True)
-    if not kept or (unchanged and all(len(inner) == len(body.nodes) for inner, body in sizes)):
+    """The results of a loop without what nothing reads; the initial value stands for a result that
+    is dropped."""
+    bodies = graphs_of(node)
+    first, count = node.params["invariants"], node.params["carried"]
+    results = [*operands[first : first + count], *node.results[count:]]
+    if not needs.outputs and not node.op.effect:
+        return results
+    number = len(bodies[0].inputs) - 1
+    if not needs.outputs or needs.is_all_of(bodies, number, len(node.results)):
         return graph.take(node, operands).results
+    returned = [[bodies[0].outputs[k] for k in needs.outputs], *[b.outputs for b in bodies[1:]]]
+    places = [*needs.places, -1]
     shrunk = [
-        _rebuilt(
-            body,
-            [body.inputs[place] for place in places],
-            inner,
-            [body.outputs[k] for k in kept],
-            {
-                value: operand
-                for value, operand in zip(body.inputs, operands[1:], strict=True)
-                if isinstance(operand, Constant)
-            },
-        )
-        for body, inner in zip(bodies, nodes, strict=True)
+        with_inputs(body, [body.inputs[k] for k in places], nodes, outputs, needs.constants)
+        for body, nodes, outputs in zip(bodies, needs.nodes, returned, strict=True)
     ]
-    read = [operands[0], *[operands[place + 1] for place in places]]
-    made = emit_like(graph, node, read, shrunk).results
-    results: list[Value] = [operands[0] for _ in node.results]
-    for place, value in zip(kept, made, strict=True):
+    numbers = {"invariants": needs.invariants, "carried": sum(k < count for k in needs.outputs)}
+    read = [*[operands[k] for k in needs.places], *operands[number:]]
+    made = emit_like(graph, node, read, *shrunk, **numbers).results
+    return _put(results, needs.outputs, node, made)
+
+
+def _put(
+    results: list[Value], places: Sequence[int], node: Node, made: Sequence[Value]
+) -> list[Value]:
+    """`results` with what was `made` for some results of a node."""
+    for place, value in zip(places, made, strict=True):
         results[place] = value
         value.take_name(node.results[place])
     return results
+
+
+def _needs_of_sides(node: Node, reads: Set[Value]) -> _Needs:
+    """The parts of a condition that are needed where some values are read."""
+    bodies, operands = graphs_of(node), node.operands[1:]
+    kept = [k for k, value in enumerate(node.results) if value in reads]
+    constants = _constants(bodies, operands)
+    nodes, read = [], set[int]()
+    for body in bodies:
+        outputs = [body.outputs[k] for k in kept]
+        nodes.append(needed_for(outputs, body.nodes, ()))
+        read |= _read(body, nodes[-1], outputs)
+    places = [k for k in sorted(read) if not isinstance(operands[k], Constant)]
+    around = [node.operands[0], *[operands[k] for k in places]]
+    return _Needs(nodes, places, 0, kept, constants, around)
+
+
+def _pruned_condition(
+    graph: Graph, node: Node, operands: tuple[Value, ...], needs: _Needs
+) -> Sequence[Value]:
+    """The results of a condition without what nothing reads."""
+    bodies = graphs_of(node)
+    choice, *read = operands
+    if isinstance(choice, Constant):
+        body = bodies[chosen(choice.data, len(bodies))]
+        return _inlined(graph, node, body, dict(zip(body.inputs, read, strict=True)))
+    if needs.is_all_of(bodies, len(read), len(node.results)):
+        return graph.take(node, operands).results
+    shrunk = [
+        with_inputs(
+            body,
+            [body.inputs[k] for k in needs.places],
+            nodes,
+            [body.outputs[k] for k in needs.outputs],
+            needs.constants,
+        )
+        for body, nodes in zip(bodies, needs.nodes, strict=True)
+    ]
+    made = emit_like(graph, node, [choice, *[read[k] for k in needs.places]], *shrunk).results
+    return _put([*node.results], needs.outputs, node, made)
 
 
 def _inlined(graph: Graph, node: Node, body: Graph, known: dict[Value, Value]) -> Sequence[Value]:
@@ -202,72 +338,7 @@ def _inlined(graph: Graph, node: Node, body: Graph, known: dict[Value, Value]) -
     return replace_values(body.outputs, known)
 
 
-def _read(nodes: Sequence[Node], outputs: Sequence[Value]) -> set[Value]:
-    """The values that nodes read and a body returns."""
-    return {value for inner in nodes for value in inner.operands}.union(outputs)
-
-
-def _pruned_loop(
-    graph: Graph, node: Node, operands: tuple[Value, ...], is_read: Sequence[bool]
-) -> Sequence[Value]:
-    """The results of a loop without what nothing reads; the initial value stands for a result that
-    is dropped."""
-    if not any(is_read):  # its effects stay, and with them a result that tells where they are
-        return (graph.take(node, operands) if node.op.effect else node).results
-    body, *tests = [one.graph for _, one in bodies_of(node)]
-    first, count = node.params["invariants"], node.params["carried"]
-    operands, tail = operands[: len(body.inputs) - 1], operands[len(body.inputs) - 1 :]
-    carried = body.inputs[first : first + count]
-    known: dict[Value, Value] = {}
-    for place, operand in enumerate(operands[:first]):
-        if isinstance(operand, Constant):
-            known.update((one.inputs[place], operand) for one in (body, *tests))
-    fixed = [k for k in range(count) if body.outputs[k] is carried[k]]
-    needed = {k for k, read in enumerate(is_read) if read and k not in fixed}
-    tested = {
-        place
-        for test in tests
-        for place, value in enumerate(test.inputs)
-        if value in _read(test.nodes, test.outputs)
-    }
-    while True:
-        outputs = [body.outputs[k] for k in sorted(needed)]
-        nodes = needed_for(outputs, body.nodes, body.inputs)
-        places_read = _read(nodes, outputs)
-        read = {k for k, value in enumerate(body.inputs) if value in places_read} | tested
-        new = {k for k in range(count) if first + k in read and k not in fixed} - needed
-        if not new:
-            break
-        needed |= new
-    kept = [k for k in range(count) if k in needed]
-    rows = sorted(k for k in needed if k >= count)
-    invariant = [k for k in range(first) if k in read and body.inputs[k] not in known]
-    invariant += [first + k for k in fixed if first + k in read]
-    sliced = [k for k in range(first + count, len(operands)) if k in read]
-    places = [*invariant, *[first + k for k in kept], *sliced]
-    results = [*operands[first : first + count], *node.results[count:]]
-    if not kept and not rows and not node.op.effect and not tests:
-        return results
-    unchanged = len(places) == len(operands) and len(needed) == len(node.results) and not known
-    if unchanged and len(nodes) == len(body.nodes):
-        return graph.take(node, (*operands, *tail)).results
-    returned = [body.outputs[k] for k in (*kept, *rows)]
-    shrunk = [
-        _rebuilt(one, [one.inputs[k] for k in (*places, -1)], inner, outputs, known)
-        for one, inner, outputs in (
-            (body, nodes, returned),
-            *[(test, test.nodes, test.outputs) for test in tests],
-        )
-    ]
-    numbers = {"invariants": len(invariant), "carried": len(kept)}
-    made = emit_like(graph, node, [*[operands[k] for k in places], *tail], shrunk, **numbers)
-    for place, value in zip((*kept, *rows), made.results, strict=True):
-        results[place] = value
-        value.take_name(node.results[place])
-    return results
-
-
-def _rebuilt(
+def with_inputs(
     body: Graph,
     inputs: Sequence[Value],
     nodes: Sequence[Node],
@@ -277,26 +348,69 @@ def _rebuilt(
     """A body with these inputs, nodes and outputs; values are replaced by what is `known`."""
     new = Graph(body.name)
     new.adopt(body)
-    known = dict(known)
-    known.update((value, new.add_input(value.name, value.type)) for value in inputs)
+    known = {**known, **{value: new.add_input(value.name, value.type) for value in inputs}}
+    return _filled(new, nodes, outputs, known)
+
+
+def _filled(
+    graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], known: dict[Value, Value]
+) -> Graph:
+    """`graph` with these nodes and outputs, applied to what is `known`."""
     for node in nodes:
-        made = new.copy_node(node, replace_values(node.operands, known))
+        made = graph.copy_node(node, replace_values(node.operands, known))
         known.update(zip(node.results, made.results, strict=True))
-    new.outputs = list(replace_values(outputs, known))
-    new.complete_names()
-    return new
+    graph.outputs = list(replace_values(outputs, known))
+    graph.complete_names()
+    return graph
 
 
 # What does not depend on the step
 
 
-def hoist_invariants(graph: Graph) -> Graph:
-    """`graph` with what depends on invariants alone computed before each loop."""
-    return rebuild(graph, _hoisted, ops=LOOPS) if has_bodies(graph) else graph
+def sink_fills(graph: Graph) -> Graph:
+    """`graph` with arrays full of one number made in the bodies that read them."""
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        body = node.params["body"].graph
+        first = node.params["invariants"]
+        fills = {v: x for v, x in zip(body.inputs[:first], operands, strict=False) if _is_fill(x)}
+        better = body
+        if fills:
+            better = Graph(body.name)
+            better.adopt(body)
+            known = {v: better.add_input(v.name, v.type) for v in body.inputs if v not in fills}
+            for value, whole in fills.items():
+                assert whole.node is not None
+                made = better.copy_node(whole.node, (), segment=0, region=0, tapes=())
+                known[value] = made.results[0]
+            _filled(better, body.nodes, body.outputs, known)
+        if better is body:
+            return None
+        kept = [x for x in operands[:first] if not _is_fill(x)]
+        read = [*kept, *operands[first:]]
+        return emit_like(new, node, read, better, invariants=len(kept)).results
+
+    return rebuild_loops(graph, rewrite)
 
 
-def _hoisted(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    bodies = [one.graph for _, one in bodies_of(node)]
+def _is_fill(value: Value) -> bool:
+    return value.node is not None and value.node.op is full
+
+
+def hoist_invariants(graph: Graph, with_fills: bool = True) -> Graph:
+    """`graph` with what depends on invariants alone computed before each loop; arrays full of one
+    number stay in bodies, unless `with_fills`."""
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return _hoisted(new, node, operands, with_fills)
+
+    return rebuild(graph, rewrite, ops=LOOPS) if has_bodies(graph) else graph
+
+
+def _hoisted(
+    graph: Graph, node: Node, operands: tuple[Value, ...], with_fills: bool
+) -> Sequence[Value] | None:
+    bodies = graphs_of(node)
     first = node.params["invariants"]
     known: dict[Value, Value] = {}
     moved: dict[Node, None] = {}
@@ -304,6 +418,8 @@ def _hoisted(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[
         known.update(zip(body.inputs[:first], operands, strict=False))
         for inner in body.nodes:
             if inner.op.effect or isinstance(inner.op, ControlFlow) or may_raise(inner):
+                continue
+            if inner.op is full and not with_fills:
                 continue
             if all(value in known or isinstance(value, Constant) for value in inner.operands):
                 place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
@@ -313,13 +429,17 @@ def _hoisted(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[
     if not moved:
         return None
     left = [[inner for inner in body.nodes if inner not in moved] for body in bodies]
-    read = set[Value]().union(
-        *[_read(nodes, body.outputs) for nodes, body in zip(left, bodies, strict=True)]
-    )
+    read = {
+        value
+        for body, nodes in zip(bodies, left, strict=True)
+        for value in [*(v for n in nodes for v in n.operands), *body.outputs]
+    }
     new = [value for inner in moved for value in inner.results if value in read]
     shrunk = [
-        _rebuilt(body, [*body.inputs[:first], *new, *body.inputs[first:]], nodes, body.outputs, {})
+        with_inputs(
+            body, [*body.inputs[:first], *new, *body.inputs[first:]], nodes, body.outputs, {}
+        )
         for body, nodes in zip(bodies, left, strict=True)
     ]
     places = [*operands[:first], *[known[value] for value in new], *operands[first:]]
-    return emit_like(graph, node, places, shrunk, invariants=first + len(new)).results
+    return emit_like(graph, node, places, *shrunk, invariants=first + len(new)).results

@@ -11,20 +11,23 @@ A side of a condition owns what it allocates, and returns fresh arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ops.control_flow import STACK_ROW
+from tracejit.ops.control_flow import STACK_ROW, loop_operands
+from tracejit.schedule.buffers import Storages, is_whole
 
 
 class LoopPlan(NamedTuple):
     """The `plan` of a step, whose results are the next carried values.
 
-    `begun` are the numbers of the carried arrays that begin as copies, as steps update them in
-    place or as there may be no steps. `copied` are those that each step copies before it hands
-    them on, `detached` those that are copied at the end, as they may share memory with what is not
-    the loop's. `condition` is the plan of the condition of a loop that has one.
+    `begun` are the numbers of the carried arrays that begin as copies: steps update them in place,
+    or there may be no steps, and their initial values are not the loop's alone. `copied` are those
+    that each step copies before it hands them on, `detached` those that are copied at the end, as
+    they may share memory with what is not the loop's. `condition` is the plan of the condition of a
+    loop that has one.
     """
 
     plan: Any
@@ -61,6 +64,34 @@ def with_rows(nodes: Sequence[Node], stacked: Sequence[Value]) -> list[Node]:
         for value in node.results:
             found += rows.get(value, ())
     return found
+
+
+def handed_over(
+    node: Node,
+    number: int,
+    last_use: Mapping[Value, int],
+    storages: Storages,
+    inlined: Set[Node],
+    overwrites: Mapping[Node, Value],
+) -> frozenset[int]:
+    """The numbers of the carried arrays whose initial values the loop, statement `number`, may
+    update: nothing else reads that memory any more."""
+    initial = loop_operands(node).carried
+    roots = Counter(map(storages.root, node.operands))
+    last: dict[Value, int] = {}
+    for value, place in last_use.items():
+        root = storages.root(value)
+        last[root] = max(last.get(root, -1), place)
+    return frozenset(
+        place
+        for place, value in enumerate(initial)
+        if storages.is_ours(value)
+        and is_whole(value, storages.root(value), overwrites)
+        and (
+            value.node in inlined
+            or (roots[storages.root(value)] == 1 and last[storages.root(value)] == number)
+        )
+    )
 
 
 def updated_inputs(plan: Any, carried: Sequence[Value]) -> frozenset[int]:

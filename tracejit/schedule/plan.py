@@ -9,7 +9,7 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import NamedTuple
 
 from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
@@ -21,6 +21,7 @@ from tracejit.schedule.liveness import last_uses
 from tracejit.schedule.loop_plan import (
     ConditionPlan,
     LoopPlan,
+    handed_over,
     updated_inputs,
     with_rows,
 )
@@ -113,8 +114,14 @@ def plan_body(
         leaves,
         branches,
         {
-            node: (plan_condition if is_condition(node) else plan_loop)(node, in_place)
-            for node in nodes
+            node: plan_condition(node, in_place)
+            if is_condition(node)
+            else plan_loop(
+                node,
+                in_place,
+                handed_over(node, number, last_use, storages, inlined, overwrites),
+            )
+            for number, node in enumerate(statements)
             if isinstance(node.op, ControlFlow)
         },
     )
@@ -128,8 +135,8 @@ def plan_condition(node: Node, in_place: bool) -> ConditionPlan:
     )
 
 
-def plan_loop(node: Node, in_place: bool) -> LoopPlan:
-    """Plan a step of a loop."""
+def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
+    """Plan a step of a loop, whose initial values of the numbers `fresh` it may update."""
     graph, count = node.params["body"].graph, node.params["carried"]
     first = node.params["invariants"]
     carried = graph.inputs[first : first + count]
@@ -144,12 +151,18 @@ def plan_loop(node: Node, in_place: bool) -> LoopPlan:
         owned = [carried[number] for number in updated]
         plan = plan_body(graph.inputs, nodes, results, kept, in_place, owned=owned)
     shared = {number for number in plan.copies if results[number].type.form == "array"}
+    written = {plan.storages.root(results[number]) for number in updated}
+    copied = {
+        number
+        for number in shared
+        if number in updated or plan.storages.root(results[number]) in written
+    }
     arrays = {number for number, value in enumerate(carried) if value.type.form == "array"}
     return LoopPlan(
         plan,
-        updated if length else frozenset(arrays),
-        frozenset(shared & updated),
-        frozenset(shared - updated),
+        frozenset((updated if length else arrays) - fresh),
+        frozenset(copied),
+        frozenset(shared - copied),
         _plan_test(node, in_place),
     )
 
