@@ -49,6 +49,8 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
 ) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` for each x in `xs`; return the last carry and all y, stacked.
 
@@ -61,8 +63,16 @@ def scan(
     not grow with the number of steps. The carry keeps its types from step to step; a Python number
     in `init` takes the type that `f` gives it.
 
-    Raises ArgumentError where arrays differ in length, or the carry changes its structure, a shape
-    or a dtype, naming the leaf.
+    With `unroll`, each round of the generated loop makes so many steps, or all where it is True.
+
+    `checkpoint` says what the reverse pass finds of the forward steps. None lets a cost model
+    choose which values are kept. With True, only the carry is kept, for each step, and the rest of
+    the step is computed again. With a number n, the carry is kept for each n-th step, and n steps
+    at a time are computed again: for T steps with n near the square root of T, memory grows as the
+    square root of T, for one more forward pass.
+
+    Raises ArgumentError where `unroll` or `checkpoint` is no positive number, arrays differ in
+    length, or the carry changes its structure, a shape or a dtype, naming the leaf.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -88,7 +98,18 @@ def scan(
             raise misfit(name_of(f), problem)
         return answer
 
-    return _Loop(f, step, init, arrays, LoopRange(count, bool(reverse))).run()
+    loop = _Loop(f, step, init, arrays, LoopRange(count, bool(reverse)))
+    if current_recording() is None:
+        return loop.run()
+    if unroll is not False and unroll != 1:
+        size = count if unroll is True else _positive(f, "unroll", unroll)
+        return loop.in_blocks(max(size, 1), _Loop.unrolled)
+    if checkpoint is None or checkpoint is False:
+        return loop.run()
+    if checkpoint is True:
+        return loop.checkpointed().run()
+    size = _positive(f, "checkpoint", checkpoint)
+    return loop.checkpointed().in_blocks(size, _Loop.run)
 
 
 @places.at_the_users_line
@@ -137,6 +158,46 @@ class _Loop(NamedTuple):
         if recording is None or not self.steps.length:
             return self._in_python(current_recorder() if recording is None else recording)
         return self._recorded(recording)
+
+    def checkpointed(self) -> _Loop:
+        """The loop that keeps the carry of each step, and nothing else, for its derivative."""
+        return self._replace(steps=self.steps._replace(checkpoint=True))
+
+    def unrolled(self) -> tuple[Any, Any]:
+        """The last carry and what was stacked, step by step."""
+        recording = current_recording()
+        return self._in_python(current_recorder() if recording is None else recording)
+
+    def in_blocks(self, size: int, run: Callable[[_Loop], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """The last carry and what was stacked: a loop over blocks of so many steps, each of which
+        is a loop that is `run`, and the steps that remain."""
+        count, reverse = self.steps.length, self.steps.reverse
+        blocks = count // size
+        whole = blocks * size
+        inner = self.steps._replace(length=size)
+
+        def block(carry: Any, elements: Sequence[Any], t: Any) -> tuple[Any, Any]:
+            return run(self._replace(init=carry, arrays=elements, steps=inner))
+
+        columns = [np.reshape(x[:whole], (blocks, size, *x.shape[1:])) for x in self.arrays]
+        steps = self.steps._replace(length=blocks)
+        main = self._replace(step=block, arrays=columns, steps=steps)
+        rest = self._replace(
+            arrays=[x[whole:] for x in self.arrays], steps=inner._replace(length=count - whole)
+        )
+        carry, found = self.init, []
+        for part in (rest, main) if reverse else (main, rest):
+            if part.steps.length:
+                carry, y = part._replace(init=carry).run()
+                leaves, stacked = flatten(y)
+                if part is main:
+                    leaves = [None if x is None else _flat(x, whole) for x in leaves]
+                found.append(leaves)
+        if not found:
+            return self.run()
+        parts = zip(*(found[::-1] if reverse else found), strict=True)
+        joined = [None if part[0] is None else np.concatenate(part) for part in parts]
+        return carry, unflatten(stacked, joined if len(found) > 1 else found[0])
 
     def _in_python(self, recorder: Recorder) -> tuple[Any, Any]:
         """The steps one by one; of none at all, one on zeros tells what would be stacked."""
@@ -197,6 +258,22 @@ class _Loop(NamedTuple):
         remaining = iter(results[len(returned) :])
         whole = [None if row is None else next(remaining) for row in rows]
         return carry.whole(results[: len(returned)]), unflatten(stacked, whole)
+
+
+def _flat(stack: Any, count: int) -> Any:
+    """What blocks have stacked, step by step."""
+    return np.reshape(stack, (count, *stack.shape[2:]))
+
+
+def _positive(f: Any, name: str, value: Any) -> int:
+    """The number of steps that an argument names."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise misfit(name_of(f), f"{name} is {value!r}, no positive number")
+    return number
 
 
 def _length(arrays: Sequence[Any], length: int | None, name: str) -> int:

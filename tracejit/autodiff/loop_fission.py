@@ -19,7 +19,7 @@ from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ops.batching import spread
-from tracejit.ops.control_flow import loop_operands
+from tracejit.ops.control_flow import is_checkpoint, loop_operands
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
 from tracejit.passes.loop_rows import RowIndex, row_index
@@ -53,6 +53,8 @@ def split_loops(graph: Graph) -> Graph:
     recording = Recording(graph.name)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if is_checkpoint(node):  # which is to save the memory that this takes
+            return None
         recording.graph = new
         recording.region = node.region
         return _split(recording, node, operands)

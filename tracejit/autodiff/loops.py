@@ -222,7 +222,8 @@ class LoopDerivative:
             count = Tensor(count, recording)
             return LoopRange(None, backwards, np.max(count) if count.shape else count)
         length, reverse = node.params["length"], node.params["reverse"] != backwards
-        return LoopRange(length, reverse, self.operands[-1] if length is None else None)
+        number = self.operands[-1] if length is None else None
+        return LoopRange(length, reverse, number, node.params.get("checkpoint", False))
 
     def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
         """The values of the body at each step, from a loop that extends this one."""

@@ -6,7 +6,7 @@ sliced array and the number of the step; it returns the next carried values, and
 The results of the node are the last carried values, then the stacked arrays. In reverse, the steps
 run from the last to the first: element t of a sliced and of a stacked array belongs to step t.
 Where `length` is None, the last operand is the number of steps; what is sliced and stacked then are
-lists.
+lists. With checkpoint=True nothing is stacked for a derivative but what each step begins with.
 
 while(*invariants, *initial, body=step, condition=test, invariants=2, carried=1) runs its body as
 long as its condition is true. Both take what the body of a loop takes, with nothing sliced. What is
@@ -290,6 +290,11 @@ def is_loop(node: Node) -> bool:
 def is_counted(node: Node | None) -> TypeGuard[Node]:
     """Return whether a node repeats a body as often as is known."""
     return node is not None and isinstance(node.op, Loop) and node.params["length"] is not None
+
+
+def is_checkpoint(node: Node) -> bool:
+    """Return whether a loop keeps nothing for its derivative but what each step began with."""
+    return bool(node.params.get("checkpoint"))
 
 
 def is_condition(node: Node) -> bool:

@@ -23,7 +23,13 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of, needed_for
-from tracejit.ops.control_flow import body_inputs, is_counted, loop_operands, parts_of
+from tracejit.ops.control_flow import (
+    body_inputs,
+    is_checkpoint,
+    is_counted,
+    loop_operands,
+    parts_of,
+)
 from tracejit.passes.emission import readers_of
 from tracejit.passes.loops import emit_like, with_inputs
 from tracejit.passes.rebuild import rebuild
@@ -37,7 +43,7 @@ def choose_loop_residuals(graph: Graph) -> Graph:
     for second in range(1, count):
         for first in range(second):
             loops = [node for node in graph.nodes if is_counted(node)]
-            if loops[first] in _producers(loops[second]):
+            if loops[first] in _producers(loops[second]) and not is_checkpoint(loops[first]):
                 graph = _chosen(graph, loops[first], loops[second])
     return graph
 

@@ -35,11 +35,13 @@ class LoopInputs(NamedTuple):
 
 class LoopRange(NamedTuple):
     """The steps of a loop: how many, and whether from the last to the first. Where `length` is
-    None, it is a `number` that is recorded."""
+    None, it is a `number` that is recorded. With `checkpoint` nothing is kept for the derivative
+    but what each step began with."""
 
     length: Any
     reverse: bool
     number: Tensor | None = None
+    checkpoint: bool = False
 
 
 class Side(NamedTuple):
@@ -111,6 +113,7 @@ def emit_loop(
         "carried": len(initial),
         "length": steps.length,
         "reverse": steps.reverse,
+        **({"checkpoint": True} if steps.checkpoint else {}),
     }
     tail = () if steps.number is None else (steps.number,)
     found = op_for(LOOP, kept)(*fixed, *initial, *sliced, *tail, **params)

@@ -421,12 +421,11 @@ class Recording(Recorder):
 
     def _check_bodies(self) -> None:
         """Raise LeakedTensorError where something outside of a body reads what it has made."""
-        for node in self.graph.nodes:
-            if not self.gone.isdisjoint(node.operands):
-                place = places.where_of(node.where, self.graph.files)
+        reads = [(node.where, node.operands) for node in self.graph.nodes]
+        for where, values in [*reads, (None, self.graph.outputs)]:
+            if not self.gone.isdisjoint(values):
+                place = places.where_of(where, self.graph.files)
                 raise fail("leaked-body", place, function=self.graph.name)
-        if not self.gone.isdisjoint(self.graph.outputs):
-            raise fail("leaked-body", None, function=self.graph.name)
 
     def abandon(self) -> None:
         """End the recording without a graph."""
