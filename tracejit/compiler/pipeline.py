@@ -49,9 +49,9 @@ from tracejit.passes.loops import (
     hoist_invariants,
     in_bodies,
     merge_loops,
-    prune_bodies,
     sink_fills,
 )
+from tracejit.passes.prune import prune_bodies
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
