@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.batch import Batch
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ops.batching import spread
 from tracejit.ops.control_flow import loop_operands
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
-from tracejit.passes.loop_rows import RowIndex, row_index
-from tracejit.passes.loop_stages import Stages, Term
+from tracejit.passes.loop_rows import RowIndex
+from tracejit.passes.loop_stages import Stages, Term, is_zero
 from tracejit.passes.loops import emit_like, has_loops, rebuilt_body
 from tracejit.passes.rebuild import rebuild
 from tracejit.trace.record import Recording
@@ -104,6 +104,11 @@ class _Fission:
     def results(self) -> list[Value]:
         """The values that stand for the results of the loop."""
         stages = self.stages
+        for value in stages.fills:
+            assert value.node is not None
+            self.around[value] = self.recording.graph.copy_node(
+                value.node, (), segment=self.node.segment, region=self.node.region
+            ).results[0]
         for node in self.body.nodes:
             if node in stages.batched and stages.ahead.issuperset(node.results):
                 self._batch(node)
@@ -128,8 +133,8 @@ class _Fission:
         for value in node.operands:
             if value in self.stages.tables and value not in known:
                 known[value] = self._table(value)
-        rows = row_index(node, self.stages.tables, self.stages.is_same)
-        if rows is not None and self.stages.is_same(node.operands[0]):
+        rows = self.stages.rows_read(node)
+        if rows is not None:
             known[node.results[0]] = whole = self._lifted(self._taken(node, rows))
             self._name(whole, node.results[0])
             return
@@ -199,10 +204,10 @@ class _Fission:
     def _total(self, number: int) -> Value:
         """A carried value that is a sum: what it begins with, and its terms for all steps."""
         initial = self.initial[number]
-        total: Any = None if _is_zero(initial) else Tensor(initial, self.recording)
+        total: Any = None if is_zero(initial) else Tensor(initial, self.recording)
         for term in self.stages.sums[number]:
             value = self.around.get(term.value, term.value)
-            if not term.parts and _is_zero(value):
+            if not term.parts and is_zero(value):
                 continue
             with self.recording.at(_where(term.value)):
                 found = self._sum(term)
@@ -257,7 +262,7 @@ class _Fission:
             if self.stages.is_same(value):
                 new: Any = Tensor(self.around.get(value, value), self.recording)
             else:
-                whole = Tensor(self._whole(value), self.recording)
+                whole: Any = Tensor(self._whole(value), self.recording)
                 new = np.moveaxis(spread(whole, True, rows.ndim), 0, rows.axis)
             operands = *self._at(x, rows), new
             return self._lifted(set_item(*operands, index=rows.entries, unique=True))
@@ -276,11 +281,3 @@ def _sum_of_products(factors: Sequence[Any], shape: Sequence[int]) -> Any:
 
 def _where(value: Value) -> Any:
     return value.node.where or NOWHERE if value.node is not None else NOWHERE
-
-
-def _is_zero(value: Value) -> bool:
-    """Return whether a value is known to be zero everywhere."""
-    if isinstance(value, Constant):
-        return not np.any(value.data)
-    node = value.node
-    return node is not None and node.op.name == "full" and node.params["fill"] == 0

@@ -22,10 +22,12 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.arithmetic import add, multiply, subtract
 from tracejit.ops.control_flow import element_type, loop_parts, stacked_type
+from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
 from tracejit.ops.updates import set_item
 from tracejit.passes.emission import made_by
+from tracejit.passes.loop_products import bytes_of
 from tracejit.passes.loop_rows import RowIndex, row_index
 from tracejit.support.cost_model import costs
 
@@ -55,13 +57,13 @@ class RowUpdate(NamedTuple):
 
 
 class Stages:
-    """The stages of the loop `node`, whose body is `body`. Nodes that are `refused` cannot be
-    batched.
+    """The stages of the loop `node`, whose body is `body`, without nodes that are `refused`.
 
     `inside` are the nodes that stay, `sliced` the values ahead of the loop whose rows they read,
     and `stacked` those of theirs that are read for all steps. `batched` are the nodes that are
-    computed for all steps, `sums` the terms of those carried values that are sums, and `updates`
-    what is written into those of which each step reads and writes rows of its own.
+    computed for all steps, `fills` arrays full of one number. `sums` are the terms of those carried
+    values that are sums, and `updates` what is written into arrays of which each step reads and
+    writes rows of its own.
     """
 
     def __init__(self, node: Node, body: Graph, refused: set[Node]) -> None:
@@ -74,6 +76,7 @@ class Stages:
         self.carried_out = body.outputs[: len(self.inputs.carried)]
         self.stacked_out = body.outputs[len(self.inputs.carried) :]
         self.readers = _readers(body)
+        self.fills = [node.results[0] for node in body.nodes if node.op is full]
         self.tables: dict[Value, list[Any]] = {body.inputs[-1]: list(range(self.length))}
         self._tabulate()
         self.updates = self._row_updates()
@@ -107,16 +110,16 @@ class Stages:
         """Return whether a value is there for all steps without computing or stacking anything."""
         return self.is_same(value) or value in self._given or value in self.tables
 
-    def fits(self, value: Value) -> bool:
-        """Return whether the values of all steps may be held at once."""
+    def fits(self, value: Value, beside: int = 0) -> bool:
+        """Return whether the values of all steps may be held at once, rather than one in the cache,
+        where each step reads `beside` bytes besides."""
         kind = value.type
-        row = kind.size * kind.dtype.itemsize
-        return (
-            kind.form != "weak"
-            and kind.dtype.kind in "biufc"
-            and row <= costs().step_bytes
-            and row * self.length <= costs().joined_bytes
-        )
+        if kind.form == "weak" or kind.dtype.kind not in "biufc":
+            return False
+        row = bytes_of(value)
+        is_small = row <= max(costs().step_bytes, beside // costs().rows_for_one)
+        total = row * self.length
+        return total <= costs().cached_steps or (is_small and total <= costs().loop_bytes)
 
     # Which values are free
 
@@ -124,6 +127,7 @@ class Stages:
         """Find the values that are free, and those ahead."""
         self._fixed = {*self.inputs.invariants}
         self._fixed.update(value for one in self.updates.values() for value in one.copies)
+        self._fixed.update(self.fills)
         self._given = set(self.inputs.sliced)
         self.ahead, self.free = set(self._given), set(self._given)
         for node in self.body.nodes:
@@ -168,22 +172,29 @@ class Stages:
         op = node.op
         if node in self.refused or op.batch is None or has_effect(node):
             return False
-        if not all(self.fits(value) for value in node.results):
-            return False
         if all(self.is_same(value) for value in node.operands):
+            return False
+        beside = bytes_of(*filter(self.is_same, node.operands)) if op.product else 0
+        if not all(self.fits(value, beside) for value in node.results):
             return False
         if op.elements == "taken" and not self._is_read(node.operands[0]):
             return False  # rather than all that it is taken from, the loop stacks what is taken
-        return all(self._is_read(value) or self.fits(value) for value in node.operands)
+        return all(self._is_had(value, beside) for value in node.operands)
 
     def _is_read(self, value: Value) -> bool:
         return self.is_same(value) or value in self.tables or value in self.free
 
-    def _is_had(self, value: Value) -> bool:
+    def _is_had(self, value: Value, beside: int = 0) -> bool:
         """Return whether a value can be there for all steps."""
-        return self._is_read(value) or self.fits(value)
+        return self._is_read(value) or self.fits(value, beside)
 
     # Rows of their own
+
+    def rows_read(self, node: Node) -> RowIndex | None:
+        """The index of all rows of an array that `node` reads one of at each step."""
+        if node.op is not getitem or not self.is_same(node.operands[0]):
+            return None
+        return row_index(node, self.tables, self.is_same)
 
     def _row_updates(self) -> dict[int, RowUpdate]:
         """The carried arrays of which each step reads and writes rows of its own."""
@@ -191,15 +202,34 @@ class Stages:
         for number, (value, out) in enumerate(
             zip(self.inputs.carried, self.carried_out, strict=True)
         ):
-            node = out.node
-            if node is None or node.op is not set_item or len(self.readers[out]) > 1:
+            if len(self.readers[out]) > 1:
                 continue
-            rows = row_index(node, self.tables, self._is_invariant)
-            copies = self._copies(value, node)
-            new = node.operands[-1]
-            if rows is not None and copies and new.type.ndim <= rows.ndim:
+            node, new = self._written(out)
+            rows = row_index(node, self.tables, self._is_invariant) if node is not None else None
+            copies = self._copies(value, node) if rows is not None and node is not None else []
+            if node is not None and rows is not None and copies and new.type.ndim <= rows.ndim:
                 found[number] = RowUpdate(node, copies, new, rows)
         return found
+
+    def _written(self, value: Value) -> tuple[Node | None, Value]:
+        """The node that writes into an array and so makes `value`, and what it writes. To write
+        zeros and add something in their place is to write that."""
+        node = value.node
+        if node is not None and node.op is set_item:
+            return node, node.operands[-1]
+        if node is not None and node.op is add:
+            for one, other in (node.operands, node.operands[::-1]):
+                zeros, added = self._only_read(one), self._only_read(other)
+                if (
+                    zeros is not None
+                    and added is not None
+                    and (zeros.op, added.op) == (set_item, put_slice)
+                    and is_zero(zeros.operands[-1])
+                    and zeros.params["index"] == added.params["index"]
+                    and zeros.operands[1:-1] == added.operands[1:]
+                ):
+                    return zeros, added.operands[0]
+        return None, value
 
     def _is_invariant(self, value: Value) -> bool:
         return isinstance(value, Constant) or value in self.inputs.invariants
@@ -244,9 +274,9 @@ class Stages:
             terms = self._split(right if value is left else left)
             found += [self._term(term, node.op is subtract) for term in terms]
             value = node.results[0]
-        parts = [part for term in found for part in term.parts]
-        is_sum = len(self.readers[out]) == 1 and all(map(self._is_added_after, parts))
-        return found if is_sum else []
+        parts = [term.parts[0] for term in found if len(term.parts) == 1]
+        is_had = all(self._is_had(part) and part.type.form != "weak" for part in parts)
+        return found if is_had and len(self.readers[out]) == 1 else []
 
     def _split(self, value: Value) -> list[Value]:
         """The terms of a sum that nothing else reads."""
@@ -272,7 +302,7 @@ class Stages:
             return Term(value, is_subtracted, ())
         if node is not None and node.op is put_slice:
             rows = row_index(node, self.tables, self._is_invariant)
-            if rows is not None and not self.is_same(node.operands[0]):
+            if rows is not None:
                 return Term(node.results[0], is_subtracted, node.operands[:1], rows)
             if all(self.is_same(index) for index in node.operands[1:]):
                 placed, value = node, node.operands[0]
@@ -281,7 +311,8 @@ class Stages:
         if node is not None and node.op is transpose and node.params["axes"] == (1, 0):
             inner = self._only_read(node.operands[0])
             factors = () if inner is None else _factors(inner)[::-1]
-        if not all(map(self._is_added_after, factors)):
+        beside = bytes_of(value)
+        if not all(self._is_had(v, beside) and v.type.form != "weak" for v in factors):
             factors = ()
         return Term(value, is_subtracted, factors or (value,), None, placed)
 
@@ -289,9 +320,6 @@ class Stages:
         """The node that makes a value which is read once."""
         is_open = value.node not in self.refused and len(self.readers.get(value, ())) == 1
         return value.node if is_open else None
-
-    def _is_added_after(self, part: Value) -> bool:
-        return part.type.form != "weak" and not self.is_same(part) and self._is_had(part)
 
     # Where nodes go
 
@@ -366,6 +394,14 @@ def _rows(value: Value) -> int:
     """The number of rows of a matrix, or of what is broadcast with one."""
     shape = value.type.shape
     return shape[0] if len(shape) == 2 else 1 if len(shape) == 1 else 0
+
+
+def is_zero(value: Value) -> bool:
+    """Return whether a value is known to be zero everywhere."""
+    if isinstance(value, Constant):
+        return not np.any(value.data)
+    node = value.node
+    return node is not None and node.op is full and node.params["fill"] == 0
 
 
 def has_effect(node: Node) -> bool:
