@@ -105,7 +105,8 @@ def run(call: Callable[..., Any], *args: Any, name: str = "") -> Run:
         replaced.append(unflatten(structure, leaves))
     try:
         # No name for the result: a recording takes note of the names in all functions that run.
-        return Run(recording, inputs, *flatten(call(*replaced)))
+        with recording:
+            return Run(recording, inputs, *flatten(call(*replaced)))
     except BaseException:
         recording.abandon()
         raise

@@ -127,7 +127,6 @@ NOTHING_TO_TEST = {"tracejit.version", "tracejit.__main__"}
 # The packages whose thresholds are figures of the cost model, and the numbers there that are none.
 OF_THE_COST_MODEL = {"passes", "autodiff", "schedule", "codegen", "runtime", "compiler"}
 NO_THRESHOLDS = {
-    "tracejit.autodiff.minimum_cut": {"UNCUT"},
     "tracejit.codegen.constants": {"EXACT_INT", "LONGEST_NAME"},
     "tracejit.codegen.header": {"INDENT", "MOST_NAMES"},
     "tracejit.codegen.lines": {"WIDTH"},

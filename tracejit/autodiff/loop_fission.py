@@ -24,7 +24,7 @@ from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
 from tracejit.passes.loop_rows import RowIndex
 from tracejit.passes.loop_stages import Stages, Term, is_zero
-from tracejit.passes.loops import emit_like, has_loops, rebuilt_body
+from tracejit.passes.loops import emit_like, has_loops, with_inputs
 from tracejit.passes.rebuild import rebuild
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -190,7 +190,7 @@ class _Fission:
         operands = [self.around[value] for value in fixed]
         operands += [self.initial[number] for number in kept]
         operands += [self.batch.known[value] for value in elements]
-        shrunk = rebuilt_body(body, inputs, nodes, outputs, {})
+        shrunk = with_inputs(body, inputs, nodes, outputs, {})
         made = emit_like(
             self.recording.graph, self.node, operands, shrunk, len(fixed), len(kept)
         ).results
@@ -229,7 +229,8 @@ class _Fission:
         if term.rows is not None:
             assert term.value.node is not None
             shape = term.value.node.params["shape"]
-            rows = np.moveaxis(parts[0], 0, term.rows.axis)
+            first: Any = parts[0]
+            rows = np.moveaxis(first, 0, term.rows.axis)
             return put_slice(*self._at(rows, term.rows), shape=shape, index=term.rows.entries)
         if len(parts) == 1:
             found = np.sum(parts[0], axis=0)

@@ -98,7 +98,11 @@ class LoopDerivative:
             [out for out, g in zip(self.body.outputs, cotangents, strict=True) if g is not None]
         )
         live = self.moving & reached
-        carried = [k for k, value in enumerate(inputs.carried) if value in live]
+        carried = [
+            k
+            for k, value in enumerate(inputs.carried)
+            if value in live or (value in self.moving and finals[k] is not None)
+        ]
         given = [k for k, g in enumerate(stacks) if g is not None and self.stacked_out[k] in live]
         start = len(recording.graph.nodes)
         bars = [self._variable(inputs.carried[k], "_bar") for k in carried]
@@ -108,7 +112,7 @@ class LoopDerivative:
         answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
         found = dict(zip(xs, answers, strict=True))
         outputs = [
-            like(found[inputs.carried[k]], bar) for k, bar in zip(carried, bars, strict=True)
+            like(found.get(inputs.carried[k]), bar) for k, bar in zip(carried, bars, strict=True)
         ]
         sums = [v for v in inputs.invariants if found.get(v) is not None]
         totals = [self._total(found[value]) for value in sums]
@@ -188,6 +192,8 @@ class LoopDerivative:
         given = [*new, *mine.carried, *mine.sliced, step, *effects]
         inside = [value for node in self.body.nodes for value in node.results]
         made = take_out(recording, start, [*given, *inside])
+        if not outputs:
+            return []
         nodes = needed_for(returned, [*self.body.nodes, *made], given)
         read = {value for node in nodes for value in node.operands}.union(returned)
         stacked = [value for value in (*mine.carried, *effects) if value in read]

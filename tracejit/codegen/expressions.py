@@ -19,6 +19,7 @@ import numpy as np
 from tracejit.codegen.constants import diagonal_of, is_identity
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import INLINE_ELEMENTS
+from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import full
 from tracejit.ops.op import literal
@@ -250,7 +251,7 @@ def _numbers_suffice(node: Node) -> bool:
     """Return whether the scalar constants of a node may be written as Python numbers: where NumPy
     then computes the same in the same dtype."""
     scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
-    if not scalars:
+    if not scalars or any(bodies_of(node)):
         return False
     types = [
         ArrayType((), np.dtype(type(value.data.item())), "weak") if value in scalars else value.type

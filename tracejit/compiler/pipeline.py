@@ -32,6 +32,7 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
+from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share, share_decompositions
@@ -40,6 +41,9 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loop_residuals import choose_loop_residuals
+from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
+from tracejit.passes.loop_updates import update_in_place
 from tracejit.passes.loops import (
     has_loops,
     hoist_invariants,
@@ -53,7 +57,7 @@ from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
 from tracejit.version import __version__
 
-IR_VERSION = 9
+IR_VERSION = 10
 EXACT_PASSES = tuple(
     Pass(each, is_exact=True)
     for each in (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
@@ -67,6 +71,7 @@ PASSES = (
     Pass(improve),
     Pass(detach, is_exact=True),
 )
+BODY_PASSES = (*PASSES[:-1], Pass(update_in_place), Pass(drop_dead, is_exact=True), PASSES[-1])
 
 
 class Recorded(NamedTuple):
@@ -110,7 +115,7 @@ def key_of(recorded: Recorded, options: str) -> str:
 
 def made_for(graph: Graph) -> str:
     """The versions that the text of a graph's module depends on."""
-    libraries = ["np", *sorted({n.op.library for n in graph.nodes if n.op.library != "np"})]
+    libraries = ["np", *sorted({n.op.library for n in every_node(graph.nodes)} - {"np"})]
     named = [
         f"{m.__name__} {'.'.join(m.__version__.split('.')[:2])}"
         for m in map(LIBRARIES.__getitem__, libraries)
@@ -142,29 +147,27 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
+    in_loops = passes if exact else BODY_PASSES
     if has_loops(graph):
         graph = optimise_loops(graph, exact)
-    graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
+
+    def improved(graph: Graph) -> Graph:
+        return in_bodies(graph, lambda body: improved(run_in_turn(body, in_loops)))
+
+    graph = improved(run_in_turn(graph, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
 def optimise_loops(graph: Graph, exact: bool = False) -> Graph:
-    """`graph` with its loops as small as they can be."""
-
-    def simplified(graph: Graph) -> Graph:
-        return run_in_turn(graph, EXACT_PASSES)
-
-    def shrunk(graph: Graph) -> Graph:
-        graph = hoist_invariants(prune_loops(simplified(graph)), with_fills=exact)
-        return drop_dead(graph if exact else split_loops(graph))
-
+    """`graph` with its loops, and those in their bodies, as small as they can be."""
     graph = merge_loops(graph)
-    if exact:
-        return shrunk(in_bodies(graph, shrunk))
-    graph = sink_fills(graph)
-    graph = shrunk(in_bodies(graph, shrunk))
-    return hoist_invariants(in_bodies(graph, hoist_invariants))
+    graph = graph if exact else sink_fills(graph)
+    graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_loops(body, exact))
+    graph = hoist_invariants(prune_loops(slice_no_broadcasts(graph)), with_fills=exact)
+    graph = share_shifted_stacks(prune_loops(choose_loop_residuals(graph)))
+    graph = drop_dead(prune_loops(graph))
+    return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 
 
 def generate(

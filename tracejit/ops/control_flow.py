@@ -12,7 +12,8 @@ loop stacks in place k.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import Subgraph
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.op import OPS, Op, defop
+from tracejit.support.errors import fail
 
 
 class LoopParts(NamedTuple):
@@ -33,17 +35,23 @@ class LoopParts(NamedTuple):
 
 def loop_operands(node: Node) -> LoopParts:
     """The operands of a loop: invariants, initial values and sliced arrays."""
-    return loop_parts(node.operands, node.params)
+    return parts_of(node.operands, node)
 
 
 def loop_inputs(node: Node) -> LoopParts:
     """The inputs of the recorded body of a loop, without the number of the step."""
-    return loop_parts(node.params["body"].inputs[:-1], node.params)
+    return parts_of(node.params["body"].inputs[:-1], node)
 
 
-def loop_parts(values: Sequence[Value], params: Mapping[str, Any]) -> LoopParts:
-    first = params["invariants"]
-    second = first + params["carried"]
+def body_inputs(node: Node) -> LoopParts:
+    """The inputs of the body of a loop by itself, without the number of the step."""
+    return parts_of(node.params["body"].graph.inputs[:-1], node)
+
+
+def parts_of(values: Sequence[Value], node: Node) -> LoopParts:
+    """Values in the order of the operands of a loop, by what they are for."""
+    first = node.params["invariants"]
+    second = first + node.params["carried"]
     return LoopParts(values[:first], values[first:second], values[second:])
 
 
@@ -61,6 +69,18 @@ def _results(
     *types: ArrayType, body: Subgraph, invariants: int, carried: int, length: int, reverse: bool
 ) -> tuple[ArrayType, ...]:
     made = body.output_types
+    taken = [value.type for value in body.inputs[:-1]]
+    first = invariants + carried
+    elements = [element_type(type) for type in types[first:]]
+    # An element of what Python's numbers were stacked in is such a number again.
+    read = [type.with_form(x.form) for type, x in zip(taken[first:], elements, strict=True)]
+    if (
+        taken[:first] != [*types[:first]]
+        or read != elements
+        or made[:carried] != taken[invariants:first]
+    ):
+        problem = f"{body.name}: a body from {taken} to {made} does not fit operands {[*types]}"
+        raise fail("graph", None, problem=problem)
     return (*made[:carried], *(stacked_type(type, length) for type in made[carried:]))
 
 
@@ -79,6 +99,12 @@ class _Loop(Op):
         """Nothing: `codegen/loop_text.py` writes loops."""
         return ""
 
+    def computation(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> Callable[..., Any]:
+        """The function that computes the loop step by step."""
+        return partial(self.evaluate, **params)
+
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         """The results for arrays and numbers."""
         first, carried = params["invariants"], params["carried"]
@@ -90,7 +116,11 @@ class _Loop(Op):
         steps = range(params["length"])
         stacks = [np.empty((len(steps), *type.shape), type.dtype) for type in types]
         for t in reversed(steps) if params["reverse"] else steps:
-            found = run(graph, [*fixed, *state, *[x[t] for x in sliced], t])
+            elements = [
+                x[t].item() if value.type.form == "weak" else x[t]
+                for x, value in zip(sliced, graph.inputs[first + carried : -1], strict=True)
+            ]
+            found = run(graph, [*fixed, *state, *elements, t])
             state = found[:carried]
             for whole, row in zip(stacks, found[carried:], strict=True):
                 whole[t] = row

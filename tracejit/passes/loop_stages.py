@@ -21,7 +21,7 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.arithmetic import add, multiply, subtract
-from tracejit.ops.control_flow import element_type, loop_parts, stacked_type
+from tracejit.ops.control_flow import body_inputs, element_type, stacked_type
 from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
@@ -72,7 +72,7 @@ class Stages:
         self.body = body
         self.refused = refused
         self.length: int = node.params["length"]
-        self.inputs = loop_parts(body.inputs[:-1], node.params)
+        self.inputs = body_inputs(node)
         self.carried_out = body.outputs[: len(self.inputs.carried)]
         self.stacked_out = body.outputs[len(self.inputs.carried) :]
         self.readers = _readers(body)
@@ -407,7 +407,7 @@ def is_zero(value: Value) -> bool:
 def has_effect(node: Node) -> bool:
     """Return whether a node, or one of a body that it owns, has an effect."""
     return node.op.effect or any(
-        has_effect(inner) for body in bodies_of(node) for inner in body.graph.nodes
+        has_effect(inner) for _, body in bodies_of(node) for inner in body.graph.nodes
     )
 
 

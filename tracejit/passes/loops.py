@@ -13,14 +13,15 @@ each step is computed before it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, needed_for
 from tracejit.ops.branches import may_raise
 from tracejit.ops.control_flow import LOOP
 from tracejit.ops.creation import full
+from tracejit.passes.dce import drop_dead
 from tracejit.passes.rebuild import rebuild
 
 
@@ -30,14 +31,30 @@ def has_loops(graph: Graph) -> bool:
 
 
 def in_bodies(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
-    """`graph` with `run` applied to the body of each loop, the innermost first."""
+    """`graph` with `run` applied to the body of each loop."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
         body = node.params["body"].graph
-        better = run(in_bodies(body, run))
+        better = run(body)
         return None if better is body else emit_like(new, node, operands, better).results
 
     return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+
+
+def with_constants(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
+    """`graph` with constants in the bodies of the loops that take them for an input, and `run`
+    applied to these bodies."""
+    if not has_loops(graph):
+        return graph
+    old = {node.params["body"] for node in graph.nodes if node.op is LOOP}
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if node.params["body"] in old:
+            return None
+        body = with_constants(run(node.params["body"].graph), run)
+        return emit_like(new, node, operands, drop_dead(body)).results
+
+    return rebuild(prune_loops(graph), rewrite, ops=("loop",))
 
 
 def emit_like(
@@ -122,34 +139,51 @@ def prune_loops(graph: Graph) -> Graph:
     """`graph` with no more in its loops than what is read needs."""
     if not has_loops(graph):
         return graph
-    reads = Counter(value for node in graph.nodes for value in node.operands)
-    reads.update(graph.outputs)
+    reads = set(graph.outputs)
+    needs: dict[Node, _Needs] = {}
     for node in reversed(graph.nodes):
-        if node.op is LOOP and not any(reads[value] for value in node.results):
-            if not any(inner.op.effect for inner in node.params["body"].graph.nodes):
-                reads.subtract(node.operands)
+        if node.op is LOOP:
+            needs[node] = _needs_of(node, reads)
+            reads.update(needs[node].operands)
+        else:
+            reads.update(node.operands)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        return _pruned(new, node, operands, [bool(reads[value]) for value in node.results])
+        return _pruned(new, node, operands, needs[node])
 
     return rebuild(graph, rewrite, ops=("loop",))
 
 
-def _pruned(
-    graph: Graph, node: Node, operands: tuple[Value, ...], is_read: Sequence[bool]
-) -> Sequence[Value]:
-    """The results of a loop without what nothing reads; the initial value stands for a result that
-    is dropped."""
+class _Needs(NamedTuple):
+    """The parts of a loop that its readers need.
+
+    `nodes` are those of its body, `places` the numbers of operands that these read, `invariants` of
+    which are the same at each step; `outputs` are the numbers of results that are read, or carried
+    for them, `constants` the inputs that constants take the place of. `operands` are the values
+    that are read of the graph around the loop.
+    """
+
+    nodes: list[Node]
+    places: list[int]
+    invariants: int
+    outputs: list[int]
+    constants: dict[Value, Value]
+    operands: list[Value]
+
+
+def _needs_of(node: Node, reads: Set[Value]) -> _Needs:
+    """The parts of a loop that are needed where some values are read."""
     body = node.params["body"].graph
+    operands = node.operands
     first, count = node.params["invariants"], node.params["carried"]
     carried = body.inputs[first : first + count]
-    known: dict[Value, Value] = {
+    constants: dict[Value, Value] = {
         value: operand
         for value, operand in zip(body.inputs[:first], operands, strict=False)
         if isinstance(operand, Constant)
     }
     fixed = [k for k in range(count) if body.outputs[k] is carried[k]]
-    needed = {k for k, read in enumerate(is_read) if read and k not in fixed}
+    needed = {k for k, value in enumerate(node.results) if value in reads and k not in fixed}
     while True:
         outputs = [body.outputs[k] for k in sorted(needed)]
         nodes = needed_for(outputs, body.nodes, body.inputs)
@@ -158,30 +192,41 @@ def _pruned(
         if not new:
             break
         needed |= new
-    kept = [k for k in range(count) if k in needed]
-    rows = sorted(k for k in needed if k >= count)
-    invariant = [k for k in range(first) if body.inputs[k] in read and body.inputs[k] not in known]
-    invariant += [first + k for k in fixed if carried[k] in read]
-    sliced = [k for k in range(first + count, len(operands)) if body.inputs[k] in read]
-    places = [*invariant, *[first + k for k in kept], *sliced]
+    places = [k for k in range(first) if body.inputs[k] in read and body.inputs[k] not in constants]
+    places += [first + k for k in fixed if carried[k] in read]
+    invariants = len(places)
+    places += [first + k for k in range(count) if k in needed]
+    places += [k for k in range(first + count, len(operands)) if body.inputs[k] in read]
+    around = [operands[k] for k in places] + [operands[first + k] for k in fixed]
+    return _Needs(nodes, places, invariants, sorted(needed), constants, around)
+
+
+def _pruned(
+    graph: Graph, node: Node, operands: tuple[Value, ...], needs: _Needs
+) -> Sequence[Value]:
+    """The results of a loop without what nothing reads; the initial value stands for a result that
+    is dropped."""
+    body = node.params["body"].graph
+    first, count = node.params["invariants"], node.params["carried"]
     results = [*operands[first : first + count], *node.results[count:]]
-    if not kept and not rows and not any(inner.op.effect for inner in nodes):
+    if not needs.outputs and not any(inner.op.effect for inner in needs.nodes):
         return results
-    unchanged = len(places) == len(operands) and len(needed) == len(node.results) and not known
-    if unchanged and len(nodes) == len(body.nodes):
+    is_whole = len(needs.places) == len(operands) and len(needs.outputs) == len(node.results)
+    if is_whole and not needs.constants and len(needs.nodes) == len(body.nodes):
         return graph.take(node, operands).results
-    inputs = [*[body.inputs[k] for k in places], body.inputs[-1]]
-    shrunk = rebuilt_body(body, inputs, nodes, [body.outputs[k] for k in (*kept, *rows)], known)
-    made = emit_like(
-        graph, node, [operands[k] for k in places], shrunk, len(invariant), len(kept)
-    ).results
-    for place, value in zip((*kept, *rows), made, strict=True):
+    inputs = [*[body.inputs[k] for k in needs.places], body.inputs[-1]]
+    outputs = [body.outputs[k] for k in needs.outputs]
+    shrunk = with_inputs(body, inputs, needs.nodes, outputs, needs.constants)
+    kept = sum(k < count for k in needs.outputs)
+    read = [operands[k] for k in needs.places]
+    made = emit_like(graph, node, read, shrunk, needs.invariants, kept).results
+    for place, value in zip(needs.outputs, made, strict=True):
         results[place] = value
         value.take_name(node.results[place])
     return results
 
 
-def rebuilt_body(
+def with_inputs(
     body: Graph,
     inputs: Sequence[Value],
     nodes: Sequence[Node],
@@ -274,6 +319,6 @@ def _hoisted(
     read = dict.fromkeys([*(v for n in nodes for v in n.operands), *body.outputs])
     new = [value for inner in moved for value in inner.results if value in read]
     inputs = [*body.inputs[:first], *new, *body.inputs[first:]]
-    shrunk = rebuilt_body(body, inputs, nodes, body.outputs, {})
+    shrunk = with_inputs(body, inputs, nodes, body.outputs, {})
     places = [*operands[:first], *[known[value] for value in new], *operands[first:]]
     return emit_like(graph, node, places, shrunk, first + len(new)).results

@@ -8,19 +8,22 @@ after that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ops.control_flow import STACK_ROW
+from tracejit.ops.control_flow import STACK_ROW, loop_operands
+from tracejit.schedule.buffers import Storages, is_whole
 
 
 class LoopPlan(NamedTuple):
     """The `plan` of a step, whose results are the next carried values.
 
-    `updated` are the numbers of the carried arrays that steps update in place: they begin as
-    copies. `copied` are those that each step copies before it hands them on, `detached` those that
-    are copied at the end, as they may share memory with what is not the loop's.
+    `updated` are the numbers of the carried arrays that steps update in place and that begin as
+    copies: their initial values are not the loop's alone. `copied` are those that each step copies
+    before it hands them on, `detached` those that are copied at the end, as they may share memory
+    with what is not the loop's.
     """
 
     plan: Any
@@ -45,6 +48,34 @@ def with_rows(nodes: Sequence[Node], stacked: Sequence[Value]) -> list[Node]:
         for value in node.results:
             found += rows.get(value, ())
     return found
+
+
+def handed_over(
+    node: Node,
+    number: int,
+    last_use: Mapping[Value, int],
+    storages: Storages,
+    inlined: Set[Node],
+    overwrites: Mapping[Node, Value],
+) -> frozenset[int]:
+    """The numbers of the carried arrays whose initial values the loop, statement `number`, may
+    update: nothing else reads that memory any more."""
+    initial = loop_operands(node).carried
+    roots = Counter(map(storages.root, node.operands))
+    last: dict[Value, int] = {}
+    for value, place in last_use.items():
+        root = storages.root(value)
+        last[root] = max(last.get(root, -1), place)
+    return frozenset(
+        place
+        for place, value in enumerate(initial)
+        if storages.is_ours(value)
+        and is_whole(value, storages.root(value), overwrites)
+        and (
+            value.node in inlined
+            or (roots[storages.root(value)] == 1 and last[storages.root(value)] == number)
+        )
+    )
 
 
 def updated_inputs(plan: Any, carried: Sequence[Value]) -> frozenset[int]:

@@ -9,7 +9,7 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import NamedTuple
 
 from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
@@ -18,7 +18,7 @@ from tracejit.ops.control_flow import LOOP
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
-from tracejit.schedule.loop_plan import LoopPlan, updated_inputs, with_rows
+from tracejit.schedule.loop_plan import LoopPlan, handed_over, updated_inputs, with_rows
 from tracejit.schedule.tile_loops import TileLoop
 
 
@@ -106,12 +106,20 @@ def plan_body(
         storages,
         leaves,
         branches,
-        {node: plan_loop(node, in_place) for node in nodes if node.op is LOOP},
+        {
+            node: plan_loop(
+                node,
+                in_place,
+                handed_over(node, number, last_use, storages, inlined, overwrites),
+            )
+            for number, node in enumerate(statements)
+            if node.op is LOOP
+        },
     )
 
 
-def plan_loop(node: Node, in_place: bool) -> LoopPlan:
-    """Plan a step of a loop."""
+def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
+    """Plan a step of a loop, whose initial values of the numbers `fresh` it may update."""
     graph, count = node.params["body"].graph, node.params["carried"]
     first = node.params["invariants"]
     carried = graph.inputs[first : first + count]
@@ -123,7 +131,13 @@ def plan_loop(node: Node, in_place: bool) -> LoopPlan:
     if len(owned) < count:
         plan = plan_body(graph.inputs, nodes, results, in_place=in_place, owned=owned)
     shared = {number for number in plan.copies if results[number].type.form == "array"}
-    return LoopPlan(plan, updated, frozenset(shared & updated), frozenset(shared - updated))
+    written = {plan.storages.root(results[number]) for number in updated}
+    copied = {
+        number
+        for number in shared
+        if number in updated or plan.storages.root(results[number]) in written
+    }
+    return LoopPlan(plan, updated - fresh, frozenset(copied), frozenset(shared - copied))
 
 
 def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[Node]:

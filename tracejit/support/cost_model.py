@@ -189,6 +189,25 @@ class Loops:
     """Most steps of a loop whose numbers are tabled."""
 
 
+class LoopResiduals:
+    """What a loop stacks for its derivative (passes/loop_residuals.py). Measured beside
+    `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
+    small row takes half the time of a ufunc, reading it a quarter."""
+
+    array_call: Nanoseconds = 430.0
+    """A ufunc or a product of arrays, besides its elements."""
+    row_written: Nanoseconds = 220.0
+    """Writing an array into a row of a stack, besides its bytes."""
+    row_read: Nanoseconds = 110.0
+    """Taking a row of a stack."""
+    number_written: Nanoseconds = 60.0
+    """Writing a number into a stack."""
+    number_read: Nanoseconds = 75.0
+    """Reading a number of a stack."""
+    stacked_byte: Nanoseconds = 0.2
+    """Writing a byte to new memory, and reading it when no cache holds it any more."""
+
+
 class Layout:
     """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
     flat_indices.py, flattening_analysis.py, sliding_windows.py, slice_updates.py). Measured for
@@ -321,6 +340,7 @@ class CostModel(
     Rewrites,
     Reassociation,
     Loops,
+    LoopResiduals,
     Layout,
 ):
     """All figures. No dataclass: with its sections that would take 10 ms to import."""
