@@ -114,7 +114,7 @@ class Batch:
 
     def _nested(self) -> Batch:
         """A batch for the body of a loop."""
-        batch = Batch(self.recording, self.size)
+        batch = type(self)(self.recording, self.size)
         batch._regions = self._regions
         batch._is_in_body = True
         return batch

@@ -18,6 +18,7 @@ import numpy as np
 from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
+from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.batching import spread
 from tracejit.ops.control_flow import loop_operands
 from tracejit.ops.indexing import getitem, put_slice
@@ -140,7 +141,11 @@ class _Fission:
             return
         operands = replace_values(node.operands, self.around)
         types = [value.type for value in node.results]
-        one = Node(node.op, operands, node.params, types, node.where or NOWHERE, node.region, ())
+        params = dict(node.params)
+        for name, inner in bodies_of(node):
+            around = operands[: params["invariants"]]
+            params[name] = inner.opened(self.recording.graph, around)
+        one = Node(node.op, operands, params, types, node.where or NOWHERE, node.region, ())
         try:
             self.batch.extend([one])
         except NoRule:

@@ -21,7 +21,7 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.arithmetic import add, multiply, subtract
-from tracejit.ops.control_flow import body_inputs, element_type, stacked_type
+from tracejit.ops.control_flow import LOOP, body_inputs, element_type, stacked_type
 from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
@@ -170,7 +170,7 @@ class Stages:
     def _is_free(self, node: Node) -> bool:
         """Return whether a node can be computed for all steps at once."""
         op = node.op
-        if node in self.refused or op.batch is None or has_effect(node):
+        if node in self.refused or has_effect(node) or (op.batch is None and op is not LOOP):
             return False
         if all(self.is_same(value) for value in node.operands):
             return False
