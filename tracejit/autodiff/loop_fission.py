@@ -20,11 +20,12 @@ from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.batching import spread
-from tracejit.ops.control_flow import loop_operands
+from tracejit.ops.control_flow import parts_of
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
 from tracejit.passes.loop_rows import RowIndex
 from tracejit.passes.loop_stages import Stages, Term, is_zero
+from tracejit.passes.loop_terms import gather_terms
 from tracejit.passes.loops import emit_like, has_loops, with_inputs
 from tracejit.passes.rebuild import rebuild
 from tracejit.trace.record import Recording
@@ -64,14 +65,15 @@ def split_loops(graph: Graph) -> Graph:
 
 def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
     """The results of a loop by stages; None where all of it stays."""
-    body = node.params["body"].graph
+    body: Graph = node.params["body"].graph
     values = [*operands, *body.values()]
     if any(value.type.sizes is not None for value in values) or any(n.region for n in body.nodes):
         return None
+    body = gather_terms(body, Stages(node, body, set()).is_there)
     refused: set[Node] = set()
     while True:
         stages = Stages(node, body, refused)
-        if not stages.batched and not stages.sums and stages.inside:
+        if stages.is_of_one_piece:
             return None
         try:
             with recording.at(node.where or NOWHERE):
@@ -91,16 +93,13 @@ class _Fission:
         self.stages = stages
         self.node = node
         self.body = stages.body
-        self.operands = loop_operands(node)._replace()
-        self.given = operands
-        first, count = node.params["invariants"], node.params["carried"]
-        self.initial = operands[first : first + count]
-        self.arrays = operands[first + count :]
-        self.around = dict(zip(self.body.inputs[:first], operands, strict=False))
+        parts = parts_of(operands, node)
+        self.initial = parts.carried
+        self.around = dict(zip(stages.inputs.invariants, parts.invariants, strict=True))
         for number, update in stages.updates.items():
             self.around.update((value, self.initial[number]) for value in update.copies)
         self.batch = AllSteps(recording, stages.length)
-        self.batch.known.update(zip(stages.inputs.sliced, self.arrays, strict=True))
+        self.batch.known.update(zip(stages.inputs.sliced, parts.sliced, strict=True))
 
     def results(self) -> list[Value]:
         """The values that stand for the results of the loop."""

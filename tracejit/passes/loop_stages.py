@@ -21,7 +21,7 @@ import numpy as np
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.arithmetic import add, multiply, subtract
-from tracejit.ops.control_flow import LOOP, body_inputs, element_type, stacked_type
+from tracejit.ops.control_flow import LOOP, element_type, parts_of, stacked_type
 from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
@@ -72,7 +72,7 @@ class Stages:
         self.body = body
         self.refused = refused
         self.length: int = node.params["length"]
-        self.inputs = body_inputs(node)
+        self.inputs = parts_of(body.inputs[:-1], node)
         self.carried_out = body.outputs[: len(self.inputs.carried)]
         self.stacked_out = body.outputs[len(self.inputs.carried) :]
         self.readers = _readers(body)
@@ -95,6 +95,11 @@ class Stages:
         self.stacked: dict[Value, None] = {}
         self.batched: set[Node] = set()
         self._place()
+
+    @property
+    def is_of_one_piece(self) -> bool:
+        """Return whether all of the loop stays."""
+        return bool(self.inside) and not (self.batched or self.sums or self.updates)
 
     @property
     def kept(self) -> list[int]:
@@ -133,10 +138,11 @@ class Stages:
         for node in self.body.nodes:
             if self._is_free(node):
                 self.free.update(node.results)
-                if all(self._is_there(value) for value in node.operands):
+                if all(self.is_there(value) for value in node.operands):
                     self.ahead.update(node.results)
 
-    def _is_there(self, value: Value) -> bool:
+    def is_there(self, value: Value) -> bool:
+        """Return whether a value is known before the loop, at each step."""
         return self.is_same(value) or value in self.ahead or value in self.tables
 
     def _tabulate(self) -> None:
@@ -160,8 +166,9 @@ class Stages:
                 columns.append(self.tables[value])
             else:
                 return None
+        compute = node.op.computation([value.type for value in node.operands], node.params)
         try:
-            numbers = [node.op.evaluate(*row, **node.params) for row in zip(*columns, strict=True)]
+            numbers = [compute(*row) for row in zip(*columns, strict=True)]
         except ArithmeticError:
             return None
         fits = all(type(n) is float or abs(n) <= np.iinfo(np.int32).max for n in numbers)
