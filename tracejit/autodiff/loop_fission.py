@@ -20,14 +20,13 @@ from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.batching import spread
-from tracejit.ops.control_flow import parts_of
+from tracejit.ops.control_flow import is_checkpoint, parts_of
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
 from tracejit.passes.loop_rows import RowIndex
 from tracejit.passes.loop_stages import Stages, Term, is_zero
 from tracejit.passes.loop_terms import gather_terms
-from tracejit.passes.loops import emit_like, has_loops, with_inputs
-from tracejit.passes.rebuild import rebuild
+from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -51,16 +50,18 @@ class AllSteps(Batch):
 
 def split_loops(graph: Graph) -> Graph:
     """`graph` with as little in its loops as their carried values need."""
-    if not has_loops(graph) or graph.branches.ends:
+    if graph.branches.ends:
         return graph
     recording = Recording(graph.name)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if is_checkpoint(node):  # which is to save the memory that this takes
+            return None
         recording.graph = new
         recording.region = node.region
         return _split(recording, node, operands)
 
-    return rebuild(graph, rewrite, ops=("loop",))
+    return rebuild_loops(graph, rewrite)
 
 
 def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
@@ -196,7 +197,12 @@ class _Fission:
         operands += [self.batch.known[value] for value in elements]
         shrunk = with_inputs(body, inputs, nodes, outputs, {})
         made = emit_like(
-            self.recording.graph, self.node, operands, shrunk, len(fixed), len(kept)
+            self.recording.graph,
+            self.node,
+            operands,
+            shrunk,
+            invariants=len(fixed),
+            carried=len(kept),
         ).results
         for value, whole in zip(stacked, made[len(kept) :], strict=True):
             self.batch.known[value] = whole

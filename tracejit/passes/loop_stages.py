@@ -19,9 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.arithmetic import add, multiply, subtract
-from tracejit.ops.control_flow import LOOP, element_type, parts_of, stacked_type
+from tracejit.ops.control_flow import (
+    ControlFlow,
+    element_type,
+    is_checkpoint,
+    is_counted,
+    parts_of,
+    stacked_type,
+)
 from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
@@ -33,7 +39,7 @@ from tracejit.support.cost_model import costs
 
 
 class Term(NamedTuple):
-    """What each step adds to a sum, or subtracts from it.
+    """A term that each step adds to a sum, or subtracts from it.
 
     `parts` are what is needed for all steps: the term itself; two factors, whose products are added
     up by one product; or `rows`, which each step places at its own index. There are none where the
@@ -48,7 +54,7 @@ class Term(NamedTuple):
 
 
 class RowUpdate(NamedTuple):
-    """What each step writes into its own rows of a carried array, of which there are copies."""
+    """An update by each step of its own rows of a carried array, of which there are copies."""
 
     node: Node
     copies: Sequence[Value]
@@ -154,8 +160,8 @@ class Stages:
                     self.tables[node.results[0]] = numbers
 
     def _numbers(self, node: Node) -> list[Any] | None:
-        """What a node makes of numbers that are known at each step; None where they are not, or do
-        not fit an array."""
+        """The numbers that a node makes of those known at each step; None where they are not, or
+        do not fit an array."""
         columns = []
         if not any(value in self.tables for value in node.operands):
             return None
@@ -177,7 +183,7 @@ class Stages:
     def _is_free(self, node: Node) -> bool:
         """Return whether a node can be computed for all steps at once."""
         op = node.op
-        if node in self.refused or has_effect(node) or (op.batch is None and op is not LOOP):
+        if node in self.refused or op.effect or not (op.batch or _is_loop_of_loops(node)):
             return False
         if all(self.is_same(value) for value in node.operands):
             return False
@@ -333,7 +339,7 @@ class Stages:
     def _place(self) -> None:
         """Place each node inside or outside of the loop."""
         roots = [self.carried_out[number] for number in self.kept]
-        roots += [v for node in self.body.nodes if has_effect(node) for v in node.results]
+        roots += [v for node in self.body.nodes if node.op.effect for v in node.results]
         while True:
             self.inside, self.sliced, self.stacked, self.batched = set(), {}, {}, set()
             self._keep(roots)
@@ -411,10 +417,16 @@ def is_zero(value: Value) -> bool:
     return node is not None and node.op is full and node.params["fill"] == 0
 
 
-def has_effect(node: Node) -> bool:
-    """Return whether a node, or one of a body that it owns, has an effect."""
-    return node.op.effect or any(
-        has_effect(inner) for _, body in bodies_of(node) for inner in body.graph.nodes
+def _is_loop_of_loops(node: Node) -> bool:
+    """Return whether a node is a loop of a known number of steps, with nothing but such loops in
+    its body: a batch of it computes no more than the steps do."""
+    return (
+        is_counted(node)
+        and not is_checkpoint(node)
+        and all(
+            not isinstance(inner.op, ControlFlow) or _is_loop_of_loops(inner)
+            for inner in node.params["body"].nodes
+        )
     )
 
 
