@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tracejit as tj
 from tests.against_exact import all_alike, all_close, assert_close_to_exact, code, with_special
+from tracejit.compiler import pipeline
 from tracejit.support.cost_model import assuming
 
 FEW = settings(
@@ -60,7 +61,8 @@ def bodies(text: str) -> list[str]:
 
 
 def check(f: Callable[..., Any], arguments: Sequence[Any], loops: int) -> str:
-    """`f(scan, ...)` is right, with this many loops left; the code."""
+    """`f(scan, ...)` is right, with this many loops left, and more to compute in them where they
+    are not split; the code."""
     assert_close_to_exact(lambda *a: f(tj.scan, *a), arguments, grad=len(arguments))
     argnums = tuple(range(len(arguments)))
     found = tj.value_and_grad(lambda *a: f(tj.scan, *a), argnums)(*arguments)
@@ -68,6 +70,11 @@ def check(f: Callable[..., Any], arguments: Sequence[Any], loops: int) -> str:
     all_close(found, expected, np.float64)
     text = kernel(lambda *a: f(tj.scan, *a), arguments)
     assert len(bodies(text)) == loops
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "split_loops", lambda graph: graph)
+        whole = kernel(lambda *a: f(tj.scan, *a), arguments)
+    lines = "\n".join(bodies(whole)).count("\n")
+    assert lines > "\n".join(bodies(text)).count("\n") or text == whole
     return text
 
 
@@ -122,6 +129,61 @@ def test_a_loop_that_hands_on_nothing_is_its_body_for_all_steps(step: Any) -> No
         return np.sum(c**2) + np.sum(np.sin(ys))
 
     check(f, normal((T, N)), loops=0)
+
+
+def test_terms_that_do_not_wait_for_a_step_are_one() -> None:
+    def f(scan: Any, w: Any, u: Any, b: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = np.tanh(w @ h + u @ x + b)
+            return h, h
+
+        return np.sum(scan(step, np.zeros(N), xs)[1] ** 2)
+
+    text = check(f, normal((N, N), (N, 3), N, (T, 3)), loops=2)
+    assert [body.count(" + ") for body in bodies(text)] == [1, 1]
+
+
+def test_loops_without_carried_values_of_loops_with_them_are_one_loop() -> None:
+    def f(scan: Any, w: Any, xs: Any) -> Any:
+        def sequence(total: Any, rows: Any) -> Any:
+            def step(h: Any, x: Any) -> Any:
+                h = np.tanh(w @ h + x)
+                return h, h
+
+            h, hs = scan(step, np.zeros(N), rows)
+            return total + np.sum(h), np.sum(hs, axis=0)
+
+        total, sums = scan(sequence, 0.0, xs)
+        return total + np.sum(sums**2)
+
+    arguments = normal((N, N), (5, T, N))
+    assert_close_to_exact(lambda *a: f(tj.scan, *a), arguments, grad=2)
+    found = tj.value_and_grad(lambda *a: f(tj.scan, *a), (0, 1))(*arguments)
+    all_close(found, tj.value_and_grad(lambda *a: f(unrolled, *a), (0, 1))(*arguments), np.float64)
+    text = kernel(lambda *a: f(tj.scan, *a), arguments)
+    assert f"range({T})" in text
+    assert "range(5)" not in text
+
+
+def test_loops_of_conditions_stay() -> None:
+    def f(xs: Any, limit: Any) -> Any:
+        def sequence(total: Any, rows: Any) -> Any:
+            def step(h: Any, x: Any) -> Any:
+                h = tj.cond(np.sum(x) > limit, lambda h: h + x, lambda h: h * 2.0, h)
+                return h, h
+
+            return total, scan_sum(step, rows)
+
+        return np.sum(tj.scan(sequence, 0.0, xs)[1] ** 2)
+
+    def scan_sum(step: Any, rows: Any) -> Any:
+        return tj.scan(step, np.ones(N), rows)[0]
+
+    xs, limit = normal((5, T, N))[0], 0.1
+    assert_close_to_exact(f, (xs, limit), grad=1)
+    compiled = tj.function(f, cache=False)
+    compiled(xs, limit)
+    assert "range(5)" in compiled.source
 
 
 def test_sums_begin_with_any_value() -> None:

@@ -24,8 +24,8 @@ from tracejit.ops.control_flow import is_checkpoint, parts_of
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
 from tracejit.passes.loop_rows import RowIndex
-from tracejit.passes.loop_stages import Stages, Term, is_zero
-from tracejit.passes.loop_terms import gather_terms
+from tracejit.passes.loop_stages import Stages
+from tracejit.passes.loop_terms import Term, gather_terms, is_zero
 from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ops.arithmetic import add, multiply, subtract
+from tracejit.ops.arithmetic import add, subtract
 from tracejit.ops.control_flow import (
     ControlFlow,
     element_type,
@@ -32,25 +32,10 @@ from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
 from tracejit.ops.updates import set_item
-from tracejit.passes.emission import made_by
 from tracejit.passes.loop_products import bytes_of
 from tracejit.passes.loop_rows import RowIndex, row_index
+from tracejit.passes.loop_terms import Term, factors_of, is_zero
 from tracejit.support.cost_model import costs
-
-
-class Term(NamedTuple):
-    """A term that each step adds to a sum, or subtracts from it.
-
-    `parts` are what is needed for all steps: the term itself; two factors, whose products are added
-    up by one product; or `rows`, which each step places at its own index. There are none where the
-    term is the same at each step. The sum is `placed` by a node at an index that is the same.
-    """
-
-    value: Value
-    is_subtracted: bool
-    parts: tuple[Value, ...]
-    rows: RowIndex | None = None
-    placed: Node | None = None
 
 
 class RowUpdate(NamedTuple):
@@ -320,10 +305,10 @@ class Stages:
             if all(self.is_same(index) for index in node.operands[1:]):
                 placed, value = node, node.operands[0]
                 node = self._only_read(value)
-        factors = () if node is None else _factors(node)
+        factors = () if node is None else factors_of(node)
         if node is not None and node.op is transpose and node.params["axes"] == (1, 0):
             inner = self._only_read(node.operands[0])
-            factors = () if inner is None else _factors(inner)[::-1]
+            factors = () if inner is None else factors_of(inner)[::-1]
         beside = bytes_of(value)
         if not all(self._is_had(v, beside) and v.type.form != "weak" for v in factors):
             factors = ()
@@ -384,37 +369,6 @@ class Stages:
                     left += node.operands
             else:
                 self.stacked[value] = None
-
-
-def _factors(node: Node) -> tuple[Value, ...]:
-    """`a` and `b` of a product `outer(a, b)` or `a.T @ b`, of a number and an array, or of a column
-    and a row."""
-    left, right = node.operands[:2] if len(node.operands) > 1 else (node.results[0],) * 2
-    if node.op.product == "outer":
-        return left, right
-    if node.op.product == "matrices" and left.type.ndim == right.type.ndim == 2:
-        turned = made_by(left, "transpose")
-        return (turned.operands[0], right) if turned is not None else ()
-    if node.op is multiply and left.type.dtype == right.type.dtype:
-        for column, row in ((left, right), (right, left)):
-            is_column = column.type.ndim == 2 and column.type.shape[1] == 1 == _rows(row)
-            if is_column or (not column.type.ndim and row.type.ndim):
-                return column, row
-    return ()
-
-
-def _rows(value: Value) -> int:
-    """The number of rows of a matrix, or of what is broadcast with one."""
-    shape = value.type.shape
-    return shape[0] if len(shape) == 2 else 1 if len(shape) == 1 else 0
-
-
-def is_zero(value: Value) -> bool:
-    """Return whether a value is known to be zero everywhere."""
-    if isinstance(value, Constant):
-        return not np.any(value.data)
-    node = value.node
-    return node is not None and node.op is full and node.params["fill"] == 0
 
 
 def _is_loop_of_loops(node: Node) -> bool:
