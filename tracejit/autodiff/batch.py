@@ -117,7 +117,7 @@ class Batch:
 
     def nested(self) -> Batch:
         """A batch for a body."""
-        batch = Batch(self.recording, self.size)
+        batch = type(self)(self.recording, self.size)
         batch._regions = self._regions
         batch._is_in_body = True
         return batch
