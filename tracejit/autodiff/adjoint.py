@@ -240,11 +240,19 @@ class ReversePass:
         with self.recording.at(self._noted(node.where)):
             wanted = [operand in active for operand in node.operands]
             loop = LoopDerivative(self.recording, node, self._tensors(node.operands), wanted)
+            alone = node.operands[: node.params["invariants"]]
+            known = [
+                _conjugated(self.cotangents.get(x)) if node.operands.count(x) == 1 else None
+                for x in alone
+            ]
             with self.recording.at(NOWHERE):  # but for what rules record
-                answers = loop.pulled_back([_conjugated(g) for g in gs], gradients)
-            for operand, answer in zip(node.operands, answers, strict=True):
-                if answer is not None and operand in active:
-                    self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+                answers = loop.pulled_back([_conjugated(g) for g in gs], gradients, known)
+            for k, (operand, answer) in enumerate(zip(node.operands, answers, strict=True)):
+                if answer is None or operand not in active:
+                    continue
+                if k < len(known) and known[k] is not None:
+                    del self.cotangents[operand]
+                self._add(operand, fit(conjugate(answer), operand.type, self.recording))
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the

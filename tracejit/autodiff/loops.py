@@ -90,8 +90,11 @@ class LoopDerivative:
                 return found
             found |= new
 
-    def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
-        """The cotangent of each operand for those of the results, None where there is none."""
+    def pulled_back(
+        self, cotangents: Sequence[Any], gradients: Derive, so_far: Sequence[Any]
+    ) -> list[Any]:
+        """The cotangent of each operand for those of the results, None where there is none; that
+        of an invariant goes on from what it is `so_far`, if it is anything."""
         recording, inputs = self.recording, self.inputs
         finals, stacks = cotangents[: self.count], cotangents[self.count :]
         reached = self.reached(
@@ -109,24 +112,32 @@ class LoopDerivative:
         rows = [self._variable(self.stacked_out[k], "_bar") for k in given]
         outs = [self.carried_out[k] for k in carried] + [self.stacked_out[k] for k in given]
         xs = [value for value in self.body.inputs[:-1] if value in live]
-        answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
-        found = dict(zip(xs, answers, strict=True))
+        before = dict(zip(self.body.inputs, so_far, strict=False))
+        totals = {v: self._variable(v, "_bar") for v in inputs.invariants if v in live}
+        answers = gradients(
+            *self._tensors(outs, xs), [*bars, *rows], self.body.nodes, [*map(totals.get, xs)]
+        )
+        found: dict[Value, Any] = dict(zip(xs, answers, strict=True))
         outputs = [
             like(found.get(inputs.carried[k]), bar) for k, bar in zip(carried, bars, strict=True)
         ]
-        sums = [v for v in inputs.invariants if found.get(v) is not None]
-        totals = [self._total(found[value]) for value in sums]
-        outputs += [self._sum(total, found[v], v) for total, v in zip(totals, sums, strict=True)]
+        sums = [v for v, total in totals.items() if found[v]._value is not total._value]
+        outputs += [self._named(found[v], v) for v in sums]
         parts = [value for value in inputs.sliced if found.get(value) is not None]
         outputs += [found[value] for value in parts]
         initial = [
             self._zeros(bar.type) if finals[k] is None else like(finals[k], bar)
             for k, bar in zip(carried, bars, strict=True)
         ]
-        initial += [self._zeros(total.type) for total in totals]
+        initial += [
+            self._zeros(totals[v].type, negative=True)
+            if before[v] is None
+            else like(before[v], totals[v])
+            for v in sums
+        ]
         made = self._emitted(
             start,
-            [*bars, *totals],
+            [*bars, *[totals[v] for v in sums]],
             rows,
             outputs,
             initial,
@@ -239,19 +250,15 @@ class LoopDerivative:
         found._value.derived = value, suffix
         return found
 
-    def _total(self, term: Any) -> Tensor:
-        """A placeholder for a sum of such terms."""
-        type = term.type
-        return placeholder(self.recording, type if type.shape else type.with_form("scalar"))
+    def _named(self, tensor: Tensor, value: Value) -> Tensor:
+        """A cotangent of `value`, called after it."""
+        tensor._value.derived = value, "_bar"
+        return tensor
 
-    def _sum(self, total: Any, term: Any, value: Value) -> Tensor:
-        """A total and one more term of the cotangent of `value`."""
-        found: Tensor = total + term
-        total._value.derived = found._value.derived = (value, "_bar")
-        return found
-
-    def _zeros(self, type: ArrayType) -> Any:
+    def _zeros(self, type: ArrayType, negative: bool = False) -> Any:
+        """Zeros. A sum begins with negative ones, which leave the sign of its first term."""
+        zero = -type.dtype.type(0) if negative else type.dtype.type(0)
         if type.form == "array":
-            params = {"shape": type.shape, "fill": 0, "dtype": type.dtype}
+            params = {"shape": type.shape, "fill": zero.item(), "dtype": type.dtype}
             return self.recording.record(full, (), params)
-        return type.dtype.type(0)
+        return zero

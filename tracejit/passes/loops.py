@@ -14,7 +14,7 @@ each step is computed before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, needed_for
@@ -252,6 +252,15 @@ def _filled(
     return graph
 
 
+def moved_node(graph: Graph, node: Node, operands: tuple[Value, ...], **place: Any) -> Node:
+    """A copy of a node of another graph, whose results are yet to be given names in this one."""
+    made = graph.copy_node(node, operands, **place)
+    if graph.nodes[-1] is made:
+        for value in made.results:
+            value.name = ""
+    return made
+
+
 # What does not depend on the step
 
 
@@ -269,7 +278,7 @@ def sink_fills(graph: Graph) -> Graph:
             known = {v: better.add_input(v.name, v.type) for v in body.inputs if v not in fills}
             for value, whole in fills.items():
                 assert whole.node is not None
-                made = better.copy_node(whole.node, (), segment=0, region=0, tapes=())
+                made = moved_node(better, whole.node, (), segment=0, region=0, tapes=())
                 known[value] = made.results[0]
             _filled(better, body.nodes, body.outputs, known)
         better = sink_fills(better)
@@ -309,7 +318,7 @@ def _hoisted(
             continue
         if all(value in known or isinstance(value, Constant) for value in inner.operands):
             place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
-            made = graph.copy_node(inner, replace_values(inner.operands, known), **place)
+            made = moved_node(graph, inner, replace_values(inner.operands, known), **place)
             known.update(zip(inner.results, made.results, strict=True))
             moved.append(inner)
     if not moved:
