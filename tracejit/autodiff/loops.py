@@ -113,7 +113,7 @@ class LoopDerivative:
         outs = [self.carried_out[k] for k in carried] + [self.stacked_out[k] for k in given]
         xs = [value for value in self.body.inputs[:-1] if value in live]
         before = dict(zip(self.body.inputs, so_far, strict=False))
-        totals = {v: self._variable(v, "_bar") for v in inputs.invariants if v in live}
+        totals = {v: self._total(v) for v in inputs.invariants if v in live}
         answers = gradients(
             *self._tensors(outs, xs), [*bars, *rows], self.body.nodes, [*map(totals.get, xs)]
         )
@@ -122,7 +122,7 @@ class LoopDerivative:
             like(found.get(inputs.carried[k]), bar) for k, bar in zip(carried, bars, strict=True)
         ]
         sums = [v for v, total in totals.items() if found[v]._value is not total._value]
-        outputs += [self._named(found[v], v) for v in sums]
+        outputs += [self._named(like(found[v], totals[v]), v) for v in sums]
         parts = [value for value in inputs.sliced if found.get(value) is not None]
         outputs += [found[value] for value in parts]
         initial = [
@@ -249,6 +249,12 @@ class LoopDerivative:
         found = placeholder(self.recording, type)
         found._value.derived = value, suffix
         return found
+
+    def _total(self, value: Value) -> Tensor:
+        """A placeholder for the sum of the cotangents of a value so far; NumPy's sums of 0-d arrays
+        are scalars."""
+        type = value.type if value.type.shape else value.type.with_form("scalar")
+        return self._named(placeholder(self.recording, type), value)
 
     def _named(self, tensor: Tensor, value: Value) -> Tensor:
         """A cotangent of `value`, called after it."""

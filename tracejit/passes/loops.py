@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from typing import Any, NamedTuple
 
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.graph import PLACE, Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, needed_for
 from tracejit.ops.branches import may_raise
 from tracejit.ops.control_flow import LOOP
@@ -254,10 +254,14 @@ def _filled(
 
 def moved_node(graph: Graph, node: Node, operands: tuple[Value, ...], **place: Any) -> Node:
     """A copy of a node of another graph, whose results are yet to be given names in this one."""
-    made = graph.copy_node(node, operands, **place)
-    if graph.nodes[-1] is made:
-        for value in made.results:
-            value.name = ""
+    count = len(graph.nodes)
+    types = [value.type for value in node.results]
+    found = {name: getattr(node, name) for name in PLACE} | place
+    made = graph.emit(node.op, operands, node.params, types, **found)
+    if len(graph.nodes) > count:
+        for old, result in zip(node.results, made.results, strict=True):
+            result.take_name(old)
+            result.name = ""
     return made
 
 
