@@ -131,7 +131,7 @@ class Writer:
                     f"np.sum({matrix}, axis=1) * 0.3",
                 ]
             )
-        return self.random.choice([f"np.sum({self.pick(scope, (SIZE,))}) * 0.3", "np.float64(0.5)"])
+        return self.random.choice([f"np.sum({self.pick(scope, (SIZE,))}) * 0.3", "np.cos(s)"])
 
     def alias(self, scope: Any, shape: Shape) -> str:
         return self.pick(scope, shape)

@@ -50,14 +50,14 @@ class Batch:
     `size` is the number of elements.
     """
 
-    def __init__(self, recording: Recording, size: int) -> None:
-        """Begin with nothing batched."""
+    def __init__(self, recording: Recording, size: int, is_in_body: bool = False) -> None:
+        """Begin with nothing batched; in the body of a loop where it `is_in_body`."""
         self.recording = recording
         self.size = size
         self.known: dict[Value, Value] = {}
         self._regions: dict[int, int] = {}
-        self._is_in_body = False
-        self._loops = BatchedLoops(recording, size, self._nested)
+        self._is_in_body = is_in_body
+        self._loops = BatchedLoops(recording, size, self._nested, is_in_body)
 
     def placeholder(self, whole: Tensor) -> Tensor:
         """One element of `whole`, whose first axis is the batch: a value to record on."""
@@ -114,9 +114,8 @@ class Batch:
 
     def _nested(self) -> Batch:
         """A batch for the body of a loop."""
-        batch = Batch(self.recording, self.size)
+        batch = Batch(self.recording, self.size, is_in_body=True)
         batch._regions = self._regions
-        batch._is_in_body = True
         return batch
 
     def _differs(self, node: Node) -> bool:
