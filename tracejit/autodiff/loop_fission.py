@@ -73,6 +73,8 @@ def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Seq
         stages = Stages(node, body, refused)
         if not stages.batched and not stages.sums and stages.inside:
             return None
+        if stages.inside and not stages.kept and not stages.stacked:
+            return None  # effects alone: a node without results is none
         try:
             with recording.at(node.where or NOWHERE):
                 return _Fission(recording, stages, node, operands).results()
