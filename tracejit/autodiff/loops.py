@@ -35,6 +35,7 @@ from tracejit.trace.loops import (
     LoopRange,
     Side,
     emit_loop,
+    in_region,
     placeholder,
     results_of,
     take_out,
@@ -62,6 +63,8 @@ class LoopDerivative:
         self.recording = recording
         self.known = known
         self.where = recording.where
+        result = recording.substitutes.get(node.results[0], node.results[0])
+        self.region = result.node.region if result.node is not None else 0
         self.node = node
         self.operands = operands
         self.body: Subgraph = node.params["body"]
@@ -242,7 +245,8 @@ class LoopDerivative:
         return LoopRange(length, reverse, number, node.params.get("checkpoint", False))
 
     def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
-        """The values of the body at each step, from a loop that extends this one."""
+        """The values of the body at each step, from a loop that extends this one, or what a
+        recompute region has made of it."""
         if not values:
             return []
         body, params = self.body, self.node.params
@@ -250,7 +254,7 @@ class LoopDerivative:
         graph = self.recording.graph
         extended = Subgraph(graph, body.name, body.inputs, body.nodes, outputs, body)
         wider = {**params, "body": extended}
-        with self.recording.at(self.where):
+        with self.recording.at(self.where), in_region(self.recording, self.region):
             found = results_of(self.node.op(*self.operands, **wider))[len(body.outputs) :]
         for tensor, value in zip(found, values, strict=True):
             if tensor._value.node is not None and not tensor._value.is_named:

@@ -1,7 +1,6 @@
 """Loops and conditions: what they need not compute, carry, stack or read is dropped, and what is
 the same at each step is computed before the loop.
 
-- `merge_loops` makes one loop of a loop and those that extend it by further stacks;
 - `prune_bodies` drops results that nothing reads with all that only they need, takes a carried
   value that never changes for an invariant, puts constants in the place of inputs, and the side
   that is taken in the place of a condition on a constant;
@@ -28,7 +27,6 @@ from tracejit.ops.control_flow import (
     chosen,
     is_condition,
     is_counted,
-    is_loop,
 )
 from tracejit.ops.creation import full
 from tracejit.passes.dce import drop_dead
@@ -98,62 +96,6 @@ def emit_like(
     types = node.op.result_types([value.type for value in operands], params)
     place = node.where, node.region, node.tapes, node.segment
     return graph.emit(node.op, tuple(operands), params, types, *place)
-
-
-# Loops that extend others
-
-
-def merge_loops(graph: Graph) -> Graph:
-    """`graph` with each loop and those that extend it as one, which stands where the first does."""
-    if not any(is_loop(n) and n.params["body"].base is not None for n in graph.nodes):
-        return graph
-    firsts: dict[tuple[Subgraph, tuple[Value, ...]], Node] = {}
-    groups: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        if is_loop(node):
-            key = _first(node.params["body"]), node.operands
-            first = firsts.setdefault(key, node)
-            if not graph.branches.precedes(first.segment, node.segment):
-                first = firsts[key] = node
-            groups.setdefault(first, []).append(node)
-    widest = {n: (first, group) for first, group in groups.items() for n in group if group[1:]}
-    made: dict[Node, dict[Value, Value]] = {}
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node not in widest:
-            return None
-        first, group = widest[node]
-        if node is first:
-            made[first] = _merged(new, group, operands)
-        return [made[first][value] for value in node.results]
-
-    return rebuild(graph, rewrite, ops=LOOPS)
-
-
-def _first(body: Subgraph) -> Subgraph:
-    while body.base is not None:
-        body = body.base
-    return body
-
-
-def _merged(graph: Graph, group: Sequence[Node], operands: tuple[Value, ...]) -> dict[Value, Value]:
-    """What the results of loops with one body are in one loop that returns all of them."""
-    first = group[0]
-    carried = first.params["carried"]
-    body = _first(first.params["body"])
-    outputs = dict.fromkeys(v for n in group for v in n.params["body"].outputs[carried:])
-    whole = Subgraph(
-        body.parent, body.name, body.inputs, body.nodes, [*body.outputs[:carried], *outputs]
-    )
-    made = emit_like(graph, first, operands, whole.graph).results
-    places = {value: carried + number for number, value in enumerate(outputs)}
-    known: dict[Value, Value] = {}
-    for node in group:
-        rows = [made[places[value]] for value in node.params["body"].outputs[carried:]]
-        for old, new in zip(node.results, (*made[:carried], *rows), strict=True):
-            known[old] = new
-            new.take_name(old)
-    return known
 
 
 # What is not needed
