@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
+from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, owner_of_view, seal
 from tracejit.trace.namer import Namer
@@ -49,16 +50,6 @@ from tracejit.trace.tensor import TENSORS, Tensor
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
-
-
-class Event(NamedTuple):
-    """An effect that takes place when the call has succeeded: a Variable gets a value, or an array
-    that is an argument, by name; or `run` is called with several."""
-
-    variable: Any
-    run: Callable[..., Any] | None
-    values: list[Value]
-    argument: str = ""
 
 
 class Recording(Recorder):
@@ -87,6 +78,8 @@ class Recording(Recorder):
         self.gone: set[Value] = set()
         self.relied_on: set[Value] = set()
         self.handling = Handling()
+        self.loops: Any = None
+        self.trail: list[Node] | None = None
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -166,6 +159,8 @@ class Recording(Recorder):
         before = len(self.graph.nodes)
         tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
+        if self.trail is not None:
+            self.trail.append(node)
         if len(self.graph.nodes) > before:
             for window in seen:
                 window.add(node)
@@ -192,6 +187,8 @@ class Recording(Recorder):
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
+        if self.trail is not None:
+            self.trail.append(made)
         return made
 
     def lift(self, operand: Any) -> Value:
@@ -289,22 +286,6 @@ class Recording(Recorder):
             if type(tensor) in TENSORS and type(tensor._owner) is Written:
                 self.events.append(Event(None, None, [tensor._value], name))
 
-    def lasting_events(self) -> list[Event]:
-        """The events in order, without assignments that nothing can see before the next."""
-        kept: list[Event] = []
-        overwritten: set[int] = set()
-        for event in reversed(self.events):
-            if event.argument:
-                pass
-            elif event.variable is None:
-                overwritten.clear()
-            elif id(event.variable) in overwritten:
-                continue
-            else:
-                overwritten.add(id(event.variable))
-            kept.append(event)
-        return kept[::-1]
-
     # Memory
 
     def starts_in_order(self, value: Value) -> bool:
@@ -343,6 +324,14 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
+        if self.loops is not None:
+            if convert is bool:
+                return self.loops.decide(value, lambda: self._decide(value, bool, call, fix))
+            self.loops.refuse_open(f"{call.format('a number')} in it")
+        return self._decide(value, convert, call, fix)
+
+    def _decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`decide` where no loop is open."""
         if convert is not bool and value in self.known:
             return convert(self.read(value))
         if origins_of(value) == set():
