@@ -31,7 +31,7 @@ from tracejit.ops.control_flow import (
     parts_of,
 )
 from tracejit.passes.emission import readers_of
-from tracejit.passes.loops import emit_like, with_inputs
+from tracejit.passes.loops import emit_like, moved_node, with_inputs
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 from tracejit.support.minimum_cut import UNCUT, Network
@@ -121,7 +121,7 @@ class _Common:
                     else self.there[value]
                     for value in node.operands
                 ]
-                made = self.wide.copy_node(node, tuple(operands), segment=0)
+                made = moved_node(self.wide, node, tuple(operands), segment=0)
                 self.there.update(zip(node.results, made.results, strict=True))
         self.wide.complete_names()
 

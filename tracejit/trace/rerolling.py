@@ -29,7 +29,14 @@ from tracejit.ops.joining import stack
 from tracejit.ops.marker_ops import OVERRIDE, is_ruled
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
-from tracejit.trace.loops import LoopInputs, LoopRange, emit_loop, placeholder, step_number
+from tracejit.trace.loops import (
+    LoopInputs,
+    LoopRange,
+    Side,
+    emit_loop,
+    placeholder,
+    step_number,
+)
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
 from tracejit.trace.step_columns import (
@@ -474,7 +481,13 @@ class _Emission:
             inputs = LoopInputs(self.carried, self.sliced, self.step)
             steps = LoopRange(body.length, False)
             made = emit_loop(
-                recording, "step", steps, inputs, self.nodes, outputs, self.initial, self.arrays
+                recording,
+                "step",
+                steps,
+                inputs,
+                Side(self.nodes, outputs),
+                self.initial,
+                self.arrays,
             )
         stacked = dict(zip(slots, made[len(self.carried) :], strict=True))
         last = dict(zip(finals, made, strict=False))
