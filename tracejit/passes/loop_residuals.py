@@ -125,7 +125,7 @@ class _Common:
         self.wide.complete_names()
 
     def _read_elsewhere(self, graph: Graph) -> set[Value]:
-        """What the first loop stacks for others than the second, at the end of steps or at the
+        """The rows that others than the second loop read, too, at the end of steps or at the
         beginning of the next."""
         readers = readers_of(graph)
         readers.subtract(self.second.operands)
@@ -235,7 +235,7 @@ def computing_time(node: Node) -> int:
 def _may_move(node: Node) -> bool:
     """Return whether the first loop may compute a node in place of the second. What is recomputed
     on demand of the user stays where it is."""
-    return not node.op.effect and not node.region and not bodies_of(node)
+    return not node.op.effect and not node.region and not any(bodies_of(node))
 
 
 def _key_of(constant: Constant) -> Hashable:

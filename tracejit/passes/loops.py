@@ -110,7 +110,7 @@ def _first(body: Subgraph) -> Subgraph:
 
 
 def _merged(graph: Graph, group: Sequence[Node], operands: tuple[Value, ...]) -> dict[Value, Value]:
-    """What the results of loops with one body are in one loop that returns all of them."""
+    """Map the results of loops with one body to those of one loop that returns all of them."""
     first = group[0]
     carried = first.params["carried"]
     body = _first(first.params["body"])
