@@ -73,7 +73,10 @@ def _idle_copies(graph: Graph) -> set[Node]:
     return {
         node
         for node in graph.nodes
-        if node.op.name == "copy" and node.operands[0].node is None
+        if node.op.elements == "same"
+        and node.op.view_of is None
+        and node.operands[0].node is None
+        and node.operands[0].type is node.results[0].type
         if all(
             reader is not None and reader.op.update and reader.op.inplace and not place
             for reader, place in readers.get(node.results[0], ())
