@@ -171,5 +171,7 @@ def test_a_body_that_does_not_fit_its_operands_is_found() -> None:
     graph = loop_of(running, X, np.float64(0.3))
     node = graph.nodes[-1]
     node.operands = (node.operands[0], graph.constant(np.float32(0.5)), node.operands[2])
-    with pytest.raises(GraphError, match=r"a body from .* does not fit operands \[f8, f4, f8\]"):
+    with pytest.raises(
+        GraphError, match=r"a body from .* does not fit operands \[f8, f4, f8\[3\]\]"
+    ):
         verify(graph)

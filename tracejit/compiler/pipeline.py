@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.loop_fission import split_loops
 from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
@@ -49,6 +50,7 @@ from tracejit.passes.loops import (
     in_bodies,
     merge_loops,
     prune_loops,
+    sink_fills,
 )
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
@@ -147,7 +149,7 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     passes = EXACT_PASSES if exact else PASSES
     in_loops = passes if exact else BODY_PASSES
     if has_loops(graph):
-        graph = optimise_loops(graph)
+        graph = optimise_loops(graph, exact)
 
     def improved(graph: Graph) -> Graph:
         return in_bodies(graph, lambda body: improved(run_in_turn(body, in_loops)))
@@ -157,12 +159,15 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     return graph
 
 
-def optimise_loops(graph: Graph) -> Graph:
+def optimise_loops(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops, and those in their bodies, as small as they can be."""
-    graph = in_bodies(run_in_turn(merge_loops(graph), EXACT_PASSES), optimise_loops)
-    graph = hoist_invariants(prune_loops(slice_no_broadcasts(graph)))
+    graph = merge_loops(graph)
+    graph = graph if exact else sink_fills(graph)
+    graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_loops(body, exact))
+    graph = hoist_invariants(prune_loops(slice_no_broadcasts(graph)), with_fills=exact)
     graph = share_shifted_stacks(prune_loops(choose_loop_residuals(graph)))
-    return drop_dead(prune_loops(graph))
+    graph = drop_dead(prune_loops(graph))
+    return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 
 
 def generate(

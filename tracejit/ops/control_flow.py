@@ -69,10 +69,17 @@ def _results(
     *types: ArrayType, body: Subgraph, invariants: int, carried: int, length: int, reverse: bool
 ) -> tuple[ArrayType, ...]:
     made = body.output_types
-    given = [*types[: invariants + carried], *map(element_type, types[invariants + carried :])]
     taken = [value.type for value in body.inputs[:-1]]
-    if taken != given or made[:carried] != given[invariants:][:carried]:
-        problem = f"{body.name}: a body from {taken} to {made} does not fit operands {given}"
+    first = invariants + carried
+    elements = [element_type(type) for type in types[first:]]
+    # An element of what Python's numbers were stacked in is such a number again.
+    read = [type.with_form(x.form) for type, x in zip(taken[first:], elements, strict=True)]
+    if (
+        taken[:first] != [*types[:first]]
+        or read != elements
+        or made[:carried] != taken[invariants:first]
+    ):
+        problem = f"{body.name}: a body from {taken} to {made} does not fit operands {[*types]}"
         raise fail("graph", None, problem=problem)
     return (*made[:carried], *(stacked_type(type, length) for type in made[carried:]))
 
@@ -109,7 +116,11 @@ class _Loop(Op):
         steps = range(params["length"])
         stacks = [np.empty((len(steps), *type.shape), type.dtype) for type in types]
         for t in reversed(steps) if params["reverse"] else steps:
-            found = run(graph, [*fixed, *state, *[x[t] for x in sliced], t])
+            elements = [
+                x[t].item() if value.type.form == "weak" else x[t]
+                for x, value in zip(sliced, graph.inputs[first + carried : -1], strict=True)
+            ]
+            found = run(graph, [*fixed, *state, *elements, t])
             state = found[:carried]
             for whole, row in zip(stacks, found[carried:], strict=True):
                 whole[t] = row

@@ -4,6 +4,8 @@ each step is computed before it.
 - `merge_loops` makes one loop of a loop and those that extend it by further stacks;
 - `prune_loops` drops results that nothing reads with all that only they need, takes a carried value
   that never changes for an invariant, and puts constants in the place of inputs;
+- `sink_fills` takes arrays full of one number into the bodies that read them, where passes see
+  that they are zeros;
 - `hoist_invariants` computes before the loop what depends on invariants alone.
 
 `in_bodies` applies a pass to the bodies. All of them are exact.
@@ -18,6 +20,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, needed_for
 from tracejit.ops.branches import may_raise
 from tracejit.ops.control_flow import LOOP
+from tracejit.ops.creation import full
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.rebuild import rebuild
 
@@ -233,35 +236,76 @@ def with_inputs(
     """A body with these inputs, nodes and outputs; values are replaced by what is `known`."""
     new = Graph(body.name)
     new.adopt(body)
-    known = dict(known)
-    known.update((value, new.add_input(value.name, value.type)) for value in inputs)
+    known = {**known, **{value: new.add_input(value.name, value.type) for value in inputs}}
+    return _filled(new, nodes, outputs, known)
+
+
+def _filled(
+    graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], known: dict[Value, Value]
+) -> Graph:
+    """`graph` with these nodes and outputs, applied to what is `known`."""
     for node in nodes:
-        made = new.copy_node(node, replace_values(node.operands, known))
+        made = graph.copy_node(node, replace_values(node.operands, known))
         known.update(zip(node.results, made.results, strict=True))
-    new.outputs = list(replace_values(outputs, known))
-    new.complete_names()
-    return new
+    graph.outputs = list(replace_values(outputs, known))
+    graph.complete_names()
+    return graph
 
 
 # What does not depend on the step
 
 
-def hoist_invariants(graph: Graph) -> Graph:
-    """`graph` with what depends on invariants alone computed before each loop."""
+def sink_fills(graph: Graph) -> Graph:
+    """`graph` with arrays full of one number made in the bodies that read them."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        return _hoisted(new, node, operands)
+        body = node.params["body"].graph
+        first = node.params["invariants"]
+        fills = {v: x for v, x in zip(body.inputs[:first], operands, strict=False) if _is_fill(x)}
+        better = body
+        if fills:
+            better = Graph(body.name)
+            better.adopt(body)
+            known = {v: better.add_input(v.name, v.type) for v in body.inputs if v not in fills}
+            for value, whole in fills.items():
+                assert whole.node is not None
+                made = better.copy_node(whole.node, (), segment=0, region=0, tapes=())
+                known[value] = made.results[0]
+            _filled(better, body.nodes, body.outputs, known)
+        better = sink_fills(better)
+        if better is body:
+            return None
+        kept = [x for x in operands[:first] if not _is_fill(x)]
+        return emit_like(new, node, [*kept, *operands[first:]], better, len(kept)).results
 
     return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
 
 
-def _hoisted(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+def _is_fill(value: Value) -> bool:
+    return value.node is not None and value.node.op is full
+
+
+def hoist_invariants(graph: Graph, with_fills: bool = True) -> Graph:
+    """`graph` with what depends on invariants alone computed before each loop; arrays full of one
+    number stay in bodies, unless `with_fills`."""
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return _hoisted(new, node, operands, with_fills)
+
+    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+
+
+def _hoisted(
+    graph: Graph, node: Node, operands: tuple[Value, ...], with_fills: bool
+) -> Sequence[Value] | None:
     body = node.params["body"].graph
     first = node.params["invariants"]
     known = dict(zip(body.inputs[:first], operands, strict=False))
     moved: list[Node] = []
     for inner in body.nodes:
         if inner.op.effect or inner.op is LOOP or may_raise(inner):
+            continue
+        if inner.op is full and not with_fills:
             continue
         if all(value in known or isinstance(value, Constant) for value in inner.operands):
             place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}

@@ -172,6 +172,10 @@ class Loops:
     """Largest operand of the one product."""
     copied_for_one: Count = 8
     """Elements that may be copied to save the addition of one."""
+    step_bytes: Bytes = 1 << 14
+    """Largest row that is computed, or stacked, for all steps of a loop at once."""
+    tabled_steps: Count = 1 << 14
+    """Most steps of a loop whose numbers are tabled."""
 
 
 class LoopResiduals:

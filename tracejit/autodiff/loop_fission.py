@@ -1,0 +1,287 @@
+"""Loop fission: compute what no step hands on to the next one for all steps at once.
+
+`u @ x` in a loop over the rows of `xs` is `xs @ u.T` before the loop; a row that is only stacked,
+such as `xs_bar[t] = u.T @ h_bar`, is `h_bar_all @ u` after it; and what steps only add up is the
+sum of what they stack, `w_bar = h_bar_all.T @ h_all`. A loop that carries nothing is its body for
+all steps: no loop at all. `passes/loop_stages.py` finds what goes where; the rules of batching
+apply it to all steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.autodiff.batch import Batch
+from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.location import NOWHERE
+from tracejit.ops.batching import spread
+from tracejit.ops.control_flow import loop_operands
+from tracejit.ops.indexing import getitem, put_slice
+from tracejit.ops.updates import set_item
+from tracejit.passes.loop_rows import RowIndex, row_index
+from tracejit.passes.loop_stages import Stages, Term
+from tracejit.passes.loops import emit_like, has_loops, with_inputs
+from tracejit.passes.rebuild import rebuild
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+
+class NoRule(Exception):
+    """No rule computes this node for all steps at once."""
+
+    def __init__(self, node: Node) -> None:
+        """The node of the body."""
+        super().__init__(node)
+        self.node = node
+
+
+class AllSteps(Batch):
+    """A batch whose elements are the steps of a loop: nothing is computed one by one."""
+
+    def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        """Refuse."""
+        raise NoRule(node)
+
+
+def split_loops(graph: Graph) -> Graph:
+    """`graph` with as little in its loops as their carried values need."""
+    if not has_loops(graph) or graph.branches.ends:
+        return graph
+    recording = Recording(graph.name)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        recording.graph = new
+        recording.region = node.region
+        return _split(recording, node, operands)
+
+    return rebuild(graph, rewrite, ops=("loop",))
+
+
+def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    """The results of a loop by stages; None where all of it stays."""
+    body = node.params["body"].graph
+    values = [*operands, *body.values()]
+    if any(value.type.sizes is not None for value in values) or any(n.region for n in body.nodes):
+        return None
+    refused: set[Node] = set()
+    while True:
+        stages = Stages(node, body, refused)
+        if not stages.batched and not stages.sums and stages.inside:
+            return None
+        try:
+            with recording.at(node.where or NOWHERE):
+                return _Fission(recording, stages, node, operands).results()
+        except NoRule as error:
+            refused.add(error.node)
+
+
+class _Fission:
+    """One loop that is computed by stages."""
+
+    def __init__(
+        self, recording: Recording, stages: Stages, node: Node, operands: tuple[Value, ...]
+    ) -> None:
+        """Nothing is computed yet: all steps of the sliced arrays are there."""
+        self.recording = recording
+        self.stages = stages
+        self.node = node
+        self.body = stages.body
+        self.operands = loop_operands(node)._replace()
+        self.given = operands
+        first, count = node.params["invariants"], node.params["carried"]
+        self.initial = operands[first : first + count]
+        self.arrays = operands[first + count :]
+        self.around = dict(zip(self.body.inputs[:first], operands, strict=False))
+        for number, update in stages.updates.items():
+            self.around.update((value, self.initial[number]) for value in update.copies)
+        self.batch = AllSteps(recording, stages.length)
+        self.batch.known.update(zip(stages.inputs.sliced, self.arrays, strict=True))
+
+    def results(self) -> list[Value]:
+        """The values that stand for the results of the loop."""
+        stages = self.stages
+        for node in self.body.nodes:
+            if node in stages.batched and stages.ahead.issuperset(node.results):
+                self._batch(node)
+        last = self._loop()
+        for node in self.body.nodes:
+            if node in stages.batched and not stages.ahead.issuperset(node.results):
+                self._batch(node)
+        last.update((number, self._total(number)) for number in stages.sums)
+        last.update((number, self._updated(number)) for number in stages.updates)
+        finals = [last[number] for number in range(len(self.initial))]
+        results = [*finals, *[self._whole(value) for value in stages.stacked_out]]
+        for made, old in zip(results, self.node.results, strict=True):
+            assert made.type is old.type, (made, old)
+            made.take_name(old)
+        return results
+
+    # All steps at once
+
+    def _batch(self, node: Node) -> None:
+        """Compute a node of the body for all steps."""
+        known = self.batch.known
+        for value in node.operands:
+            if value in self.stages.tables and value not in known:
+                known[value] = self._table(value)
+        rows = row_index(node, self.stages.tables, self.stages.is_same)
+        if rows is not None and self.stages.is_same(node.operands[0]):
+            known[node.results[0]] = whole = self._lifted(self._taken(node, rows))
+            self._name(whole, node.results[0])
+            return
+        operands = replace_values(node.operands, self.around)
+        types = [value.type for value in node.results]
+        one = Node(node.op, operands, node.params, types, node.where or NOWHERE, node.region, ())
+        try:
+            self.batch.extend([one])
+        except NoRule:
+            raise NoRule(node) from None
+        for old, new in zip(node.results, one.results, strict=True):
+            known[old] = known[new]
+            self._name(known[old], old)
+
+    def _name(self, whole: Value, value: Value) -> None:
+        if whole.node is not None and not whole.base and not whole.is_named:
+            whole.base = f"{value.base}_all"
+
+    def _table(self, value: Value) -> Value:
+        """A number that follows from the number of the step, for all steps."""
+        numbers = self.stages.tables[value]
+        return self.recording.graph.constant(np.array(numbers, value.type.dtype))
+
+    def _whole(self, value: Value) -> Value:
+        """A value for all steps, along a first axis."""
+        if value in self.stages.tables and value not in self.batch.known:
+            return self._table(value)
+        if value in self.batch.known:
+            return self.batch.known[value]
+        same = Tensor(self.around.get(value, value), self.recording)
+        return self._lifted(np.broadcast_to(same, (self.stages.length, *value.type.shape)))
+
+    def _lifted(self, tensor: Any) -> Value:
+        return self.recording.lift(tensor)
+
+    # The rest of the loop
+
+    def _loop(self) -> dict[int, Value]:
+        """The last carried values of a loop of what stays inside; what it stacks is known then."""
+        stages = self.stages
+        kept, stacked = stages.kept, list(stages.stacked)
+        if not kept and not stages.inside and not stacked:
+            return {}
+        body, first = self.body, len(stages.inputs.invariants)
+        nodes = [node for node in body.nodes if node in stages.inside]
+        outputs = [*[stages.carried_out[number] for number in kept], *stacked]
+        read = {value for node in nodes for value in node.operands}.union(outputs)
+        fixed = [value for value in body.inputs[:first] if value in read]
+        carried = [stages.inputs.carried[number] for number in kept]
+        elements = [value for value in stages.inputs.sliced if value in read]
+        elements += [value for value in stages.sliced if value in read]
+        inputs = [*fixed, *carried, *elements, body.inputs[-1]]
+        operands = [self.around[value] for value in fixed]
+        operands += [self.initial[number] for number in kept]
+        operands += [self.batch.known[value] for value in elements]
+        shrunk = with_inputs(body, inputs, nodes, outputs, {})
+        made = emit_like(
+            self.recording.graph, self.node, operands, shrunk, len(fixed), len(kept)
+        ).results
+        for value, whole in zip(stacked, made[len(kept) :], strict=True):
+            self.batch.known[value] = whole
+            self._name(whole, value)
+        return dict(zip(kept, made, strict=False))
+
+    # Sums
+
+    def _total(self, number: int) -> Value:
+        """A carried value that is a sum: what it begins with, and its terms for all steps."""
+        initial = self.initial[number]
+        total: Any = None if _is_zero(initial) else Tensor(initial, self.recording)
+        for term in self.stages.sums[number]:
+            value = self.around.get(term.value, term.value)
+            if not term.parts and _is_zero(value):
+                continue
+            with self.recording.at(_where(term.value)):
+                found = self._sum(term)
+                if total is not None:
+                    total = total - found if term.is_subtracted else total + found
+                elif found.type is initial.type:
+                    total = -found if term.is_subtracted else found
+                else:
+                    zero = Tensor(initial, self.recording)
+                    total = zero - found if term.is_subtracted else zero + found
+        return initial if total is None else self._lifted(total)
+
+    def _sum(self, term: Term) -> Any:
+        """The sum over the steps of a term."""
+        parts = [Tensor(self._whole(value), self.recording) for value in term.parts]
+        if not parts:
+            one = self.around.get(term.value, term.value)
+            return Tensor(one, self.recording) * self.stages.length
+        if term.rows is not None:
+            assert term.value.node is not None
+            shape = term.value.node.params["shape"]
+            first: Any = parts[0]
+            rows = np.moveaxis(first, 0, term.rows.axis)
+            return put_slice(*self._at(rows, term.rows), shape=shape, index=term.rows.entries)
+        if len(parts) == 1:
+            found = np.sum(parts[0], axis=0)
+        else:
+            found = _sum_of_products(parts, term.value.type.shape)
+        if term.placed is None:
+            return found
+        indices = replace_values(term.placed.operands[1:], self.around)
+        operands = [Tensor(value, self.recording) for value in indices]
+        return put_slice(found, *operands, **term.placed.params)
+
+    # Rows
+
+    def _at(self, x: Any, rows: RowIndex) -> list[Any]:
+        """`x` and the operands of an index."""
+        return [x, *[Tensor(v, self.recording) for v in replace_values(rows.operands, self.around)]]
+
+    def _taken(self, node: Node, rows: RowIndex) -> Any:
+        """The rows of all steps, along the first axis."""
+        (value,) = replace_values(node.operands[:1], self.around)
+        found: Any = getitem(*self._at(Tensor(value, self.recording), rows), index=rows.entries)
+        return np.moveaxis(found, rows.axis, 0)
+
+    def _updated(self, number: int) -> Value:
+        """A carried array after all steps have written their rows."""
+        update = self.stages.updates[number]
+        node, value, rows = update.node, update.value, update.rows
+        x = Tensor(self.initial[number], self.recording)
+        with self.recording.at(node.where or NOWHERE):
+            if self.stages.is_same(value):
+                new: Any = Tensor(self.around.get(value, value), self.recording)
+            else:
+                whole = Tensor(self._whole(value), self.recording)
+                new = np.moveaxis(spread(whole, True, rows.ndim), 0, rows.axis)
+            operands = *self._at(x, rows), new
+            return self._lifted(set_item(*operands, index=rows.entries, unique=True))
+
+
+def _sum_of_products(factors: Sequence[Any], shape: Sequence[int]) -> Any:
+    """The sum over the steps, and the rows of each, of products of a column and a row, or of a
+    number and an array."""
+    first, second = factors
+    if first.ndim == 1:
+        return np.reshape(first @ np.reshape(second, (len(first), math.prod(shape))), shape)
+    sides = zip(factors, shape, strict=True)
+    left, right = [np.reshape(whole, (math.prod(whole.shape) // n, n)) for whole, n in sides]
+    return left.T @ right
+
+
+def _where(value: Value) -> Any:
+    return value.node.where or NOWHERE if value.node is not None else NOWHERE
+
+
+def _is_zero(value: Value) -> bool:
+    """Return whether a value is known to be zero everywhere."""
+    if isinstance(value, Constant):
+        return not np.any(value.data)
+    node = value.node
+    return node is not None and node.op.name == "full" and node.params["fill"] == 0
