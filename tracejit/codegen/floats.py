@@ -52,7 +52,9 @@ class StepExpressions(FloatExpressions):
     def operands(self, node: Node) -> list[str]:
         """The operands of a node, each as it is written."""
         texts = super().operands(node)
-        if node.op is divide and not (isinstance(node.operands[1], Constant) and texts[1] != "0.0"):
+        divisor = node.operands[-1]
+        is_known = isinstance(divisor, Constant) and divisor.data != 0
+        if node.op is divide and not is_known:
             texts[1] = self.bind(f"({texts[1]} or np.float64({texts[1]}))")
         return texts
 
@@ -86,14 +88,13 @@ def loop_pays(node: Node, step: Plan) -> bool:
     gain = model.float_operation_gain * operations + model.float_call_gain * calls
     time = model.scalar_operation * operations + model.scalar_call * calls
     made = model.float_made * len(numbers) + model.scalar_made * node.params["carried"]
-    return length * gain - made - model.listed_number * listed >= model.least_float_gain * (
-        length * time
-    )
+    saved = length * gain - made - model.listed_number * listed
+    return bool(saved >= model.least_float_gain * length * time)
 
 
 def _is_python(value: Value) -> bool:
     """Return whether a value of a step may be a Python number."""
-    return value.type is FLOAT64 or (value.type.form == "weak" and value.type.dtype.kind in "if")
+    return value.type is FLOAT64 or _is_number(value)
 
 
 def _is_weak(node: Node) -> bool:

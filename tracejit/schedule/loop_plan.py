@@ -23,13 +23,15 @@ class LoopPlan(NamedTuple):
     `updated` are the numbers of the carried arrays that steps update in place and that begin as
     copies: their initial values are not the loop's alone. `copied` are those that each step copies
     before it hands them on, `detached` those that are copied at the end, as they may share memory
-    with what is not the loop's.
+    with what is not the loop's. `in_place` is False where every array and number is to be as NumPy
+    makes it.
     """
 
     plan: Any
     updated: frozenset[int]
     copied: frozenset[int]
     detached: frozenset[int]
+    in_place: bool
 
 
 def with_rows(nodes: Sequence[Node], stacked: Sequence[Value]) -> list[Node]:

@@ -137,7 +137,7 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
         for number in shared
         if number in updated or plan.storages.root(results[number]) in written
     }
-    return LoopPlan(plan, updated - fresh, frozenset(copied), frozenset(shared - copied))
+    return LoopPlan(plan, updated - fresh, frozenset(copied), frozenset(shared - copied), in_place)
 
 
 def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[Node]:
