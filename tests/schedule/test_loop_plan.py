@@ -89,6 +89,10 @@ def test_loops_share_no_memory_that_they_update(seed: int) -> None:
         for bar, other in zip(bars, others, strict=True):
             np.testing.assert_allclose(bar, other, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(tj.function(scan)(*arguments), expected, rtol=1e-9)
+    value, pull = tj.vjp(scan, *arguments)
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+    for bar, other in zip(pull(1.0), others, strict=True):
+        np.testing.assert_allclose(bar, other, rtol=1e-8, atol=1e-10)
     for one, other in zip(arguments, before, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -215,8 +215,10 @@ def computing_time(node: Node) -> int:
     """The time that a node takes in a step, in picoseconds."""
     model = costs()
     types = [value.type for value in node.operands]
-    operations: int = node.op.cost(*types, **node.params)
+    operations: float = node.op.cost(*types, **node.params)
     made = node.results[0].type
+    if node.op.elementwise:
+        operations = min(operations, model.slowest_element * made.estimated_size)
     if made.form == "weak":
         call = model.scalar_operation - model.float_operation_gain
     elif node.op.view_of is not None and not made.shape:
