@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.conditions import ConditionDerivative
 from tracejit.autodiff.loops import LoopDerivative
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_condition
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
@@ -150,8 +151,8 @@ class ReversePass:
         if node.op is OVERRIDE:
             self._override(node, cotangents, active)
             return
-        if node.op is LOOP:
-            self._loop(node, cotangents, active)
+        if isinstance(node.op, ControlFlow):
+            self._control_flow(node, cotangents, active)
             return
         if isinstance(node.op.vjp, Joint):
             self._joint(node, cotangents, active)
@@ -235,13 +236,15 @@ class ReversePass:
             return None
         return self.choices.get(g._value)
 
-    def _loop(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
-        """A loop: its cotangents are those of the user's convention, as those of its body are."""
+    def _control_flow(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
+        """A loop or condition: its cotangents are those of the user's convention, as those of its
+        bodies are."""
         with self.recording.at(self._noted(node.where)):
             wanted = [operand in active for operand in node.operands]
-            loop = LoopDerivative(self.recording, node, self._tensors(node.operands), wanted)
+            operands = self._tensors(node.operands)
+            derivative = derivative_of(self.recording, node, operands, wanted)
             with self.recording.at(NOWHERE):  # but for what rules record
-                answers = loop.pulled_back([_conjugated(g) for g in gs], gradients)
+                answers = derivative.pulled_back([_conjugated(g) for g in gs], gradients)
             for operand, answer in zip(node.operands, answers, strict=True):
                 if answer is not None and operand in active:
                     self._add(operand, fit(conjugate(answer), operand.type, self.recording))
@@ -343,6 +346,9 @@ class ReversePass:
         if known is None:
             self.cotangents[value] = cotangent
             return
+        if value.type.form == "list":
+            self.cotangents[value] = ADD_ROWS(known, cotangent)
+            return
         mine, other = (self.choices.get(g._value) for g in (known, cotangent))
         if mine is None or other is None or not mine.has_the_mask_of(other):
             self.cotangents[value] = known + cotangent
@@ -385,10 +391,18 @@ def _conjugated(tensor: Tensor | None) -> Any:
 
 
 def conjugate(tensor: Any) -> Any:
-    """The complex conjugate; a real Tensor itself."""
-    if tensor.dtype.kind != "c":
+    """The complex conjugate; a real Tensor itself, and a list, whose rows loops conjugate."""
+    if tensor.dtype.kind != "c" or tensor.type.form == "list":
         return tensor
     return np.conjugate(tensor)
+
+
+def derivative_of(
+    recording: Any, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+) -> LoopDerivative | ConditionDerivative:
+    """The derivative of a loop or a condition by the operands that are `wanted`."""
+    kind = ConditionDerivative if is_condition(node) else LoopDerivative
+    return kind(recording, node, operands, wanted)
 
 
 def spelled(node: Node) -> str:

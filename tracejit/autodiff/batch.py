@@ -11,7 +11,8 @@ their first axis; what depends on no placeholder stays as it is:
 - None: the op for one element after the other, in a comprehension of the generated code. Its
   derivatives are those of the op, batched in their turn.
 
-A loop becomes a loop over the whole batch (`autodiff/batched_loops.py`).
+A loop becomes a loop over the whole batch (`autodiff/batched_loops.py`), a condition one of the
+whole batch, or a choice element by element (`autodiff/batched_conditions.py`).
 
 The nodes for one element are dead then. A custom gradient stays one: its rule is recorded for one
 element when it is asked for, and batched with what the forward run has become. Random numbers are
@@ -29,12 +30,14 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint, tangent
+from tracejit.autodiff.batched_conditions import BatchedCondition
 from tracejit.autodiff.batched_loops import BatchedLoops
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import bodies_of, dependents
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
 from tracejit.ops.branches import DECIDE
+from tracejit.ops.control_flow import is_condition, is_loop
 from tracejit.ops.creation import filled, full
 from tracejit.ops.infer import promote
 from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
@@ -57,7 +60,7 @@ class Batch:
         self.known: dict[Value, Value] = {}
         self._regions: dict[int, int] = {}
         self._is_in_body = False
-        self._loops = BatchedLoops(recording, size, self._nested)
+        self._loops = BatchedLoops(recording, size, self.nested)
 
     def placeholder(self, whole: Tensor) -> Tensor:
         """One element of `whole`, whose first axis is the batch: a value to record on."""
@@ -112,8 +115,8 @@ class Batch:
         is_extension = any(body.base is not None for _, body in bodies_of(node))
         return not is_extension or self._loops.has_base_of(node)
 
-    def _nested(self) -> Batch:
-        """A batch for the body of a loop."""
+    def nested(self) -> Batch:
+        """A batch for a body."""
         batch = Batch(self.recording, self.size)
         batch._regions = self._regions
         batch._is_in_body = True
@@ -160,7 +163,9 @@ class Batch:
         op = node.op
         if op is OVERRIDE:
             return self._override(node)
-        if op.name == "loop":
+        if is_condition(node):
+            return BatchedCondition(self, node, moved, operands).results()
+        if is_loop(node):
             return self._loops.results(node, moved, operands)
         if op.effect:
             return self._effect(node, moved, operands)

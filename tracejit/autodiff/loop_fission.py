@@ -19,13 +19,12 @@ from tracejit.autodiff.batch import Batch
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
 from tracejit.ops.batching import spread
-from tracejit.ops.control_flow import loop_operands
+from tracejit.ops.control_flow import is_checkpoint, loop_operands
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
 from tracejit.passes.loop_rows import RowIndex, row_index
 from tracejit.passes.loop_stages import Stages, Term
-from tracejit.passes.loops import emit_like, has_loops, with_inputs
-from tracejit.passes.rebuild import rebuild
+from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -49,16 +48,18 @@ class AllSteps(Batch):
 
 def split_loops(graph: Graph) -> Graph:
     """`graph` with as little in its loops as their carried values need."""
-    if not has_loops(graph) or graph.branches.ends:
+    if graph.branches.ends:
         return graph
     recording = Recording(graph.name)
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if is_checkpoint(node):  # which is to save the memory that this takes
+            return None
         recording.graph = new
         recording.region = node.region
         return _split(recording, node, operands)
 
-    return rebuild(graph, rewrite, ops=("loop",))
+    return rebuild_loops(graph, rewrite)
 
 
 def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
@@ -187,7 +188,12 @@ class _Fission:
         operands += [self.batch.known[value] for value in elements]
         shrunk = with_inputs(body, inputs, nodes, outputs, {})
         made = emit_like(
-            self.recording.graph, self.node, operands, shrunk, len(fixed), len(kept)
+            self.recording.graph,
+            self.node,
+            operands,
+            shrunk,
+            invariants=len(fixed),
+            carried=len(kept),
         ).results
         for value, whole in zip(stacked, made[len(kept) :], strict=True):
             self.batch.known[value] = whole

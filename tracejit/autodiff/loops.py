@@ -12,6 +12,9 @@ Either computes a step anew from the carried values that the step began with. Th
 loop that extends the first: it has the same body and returns more. What has an effect, such as a
 draw, is not computed twice: its results are stacked, too. `passes/loops.py` makes one loop of the
 first and its extension, and stacks more where that is cheaper than computing it anew.
+
+A loop on a condition is extended in the same way, and stacks in lists. Its derivatives are loops
+over these lists, whose number of steps is one of its results.
 """
 
 from __future__ import annotations
@@ -19,18 +22,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tracejit.autodiff.fitting import like
+import numpy as np
+
+from tracejit.autodiff.fitting import derivative_type, like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
-from tracejit.ir.types import ArrayType
-from tracejit.ops.control_flow import LOOP, loop_inputs
-from tracejit.ops.creation import full
+from tracejit.ops.control_flow import While, loop_inputs
 from tracejit.ops.marker_ops import inputs_of
+from tracejit.trace.conditions import zeros
 from tracejit.trace.loops import (
     LoopInputs,
     LoopRange,
+    Side,
     emit_loop,
-    loop_params,
     placeholder,
     results_of,
     take_out,
@@ -60,7 +64,7 @@ class LoopDerivative:
         self.stacked_out = self.body.outputs[self.count :]
         moving = {
             value
-            for value, is_wanted in zip(self.body.inputs[:-1], wanted, strict=True)
+            for value, is_wanted in zip(self.body.inputs[:-1], wanted, strict=False)
             if is_wanted and value.type.is_inexact
         }
         self.moving = self._spread(moving)
@@ -120,10 +124,10 @@ class LoopDerivative:
         parts = [value for value in inputs.sliced if found.get(value) is not None]
         outputs += [found[value] for value in parts]
         initial = [
-            self._zeros(bar.type) if finals[k] is None else like(finals[k], bar)
+            zeros(recording, bar.type) if finals[k] is None else like(finals[k], bar)
             for k, bar in zip(carried, bars, strict=True)
         ]
-        initial += [self._zeros(total.type) for total in totals]
+        initial += [zeros(recording, total.type) for total in totals]
         made = self._emitted(
             start,
             [*bars, *totals],
@@ -131,17 +135,17 @@ class LoopDerivative:
             outputs,
             initial,
             [stacks[k] for k in given],
-            not self.node.params["reverse"],
+            self._steps(backwards=True),
             "_bar",
         )
         keys = [*[inputs.carried[k] for k in carried], *sums, *parts]
         known = dict(zip(keys, made, strict=True))
-        return [known.get(value) for value in self.body.inputs[:-1]]
+        return [known.get(value) for value in self.body.inputs[: len(self.operands)]]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
         """The tangent of each result for those of the operands, None where there is none."""
         recording, inputs = self.recording, self.inputs
-        known = dict(zip(self.body.inputs[:-1], dots, strict=True))
+        known = dict(zip(self.body.inputs, dots, strict=False))
         carried = [k for k, value in enumerate(inputs.carried) if value in self.moving]
         sliced = [v for v in inputs.sliced if v in self.moving]
         fixed = [v for v in inputs.invariants if v in self.moving]
@@ -160,14 +164,14 @@ class LoopDerivative:
         ]
         outputs += [found[self.stacked_out[k]] for k in stacked]
         initial = [
-            self._zeros(dot.type)
+            zeros(recording, dot.type)
             if known[inputs.carried[k]] is None
             else like(known[inputs.carried[k]], dot, "_dot")
             for k, dot in zip(carried, moved, strict=True)
         ]
         whole = [known[value] for value in sliced]
-        reverse = self.node.params["reverse"]
-        made = self._emitted(start, moved, rows, outputs, initial, whole, reverse, "_dot")
+        steps = self._steps()
+        made = self._emitted(start, moved, rows, outputs, initial, whole, steps, "_dot")
         places = [*carried, *[self.count + k for k in stacked]]
         by_place = dict(zip(places, made, strict=True))
         return [by_place.get(number) for number in range(len(self.node.results))]
@@ -180,7 +184,7 @@ class LoopDerivative:
         outputs: Sequence[Tensor],
         initial: Sequence[Any],
         sliced: Sequence[Any],
-        reverse: bool,
+        steps: LoopRange,
         suffix: str,
     ) -> list[Tensor]:
         """The results of the loop that computes `outputs`, recorded from node `start` on."""
@@ -205,12 +209,21 @@ class LoopDerivative:
             step,
         )
         whole = [*sliced, *self._stacks(stacked), *[around[value] for value in elements]]
-        steps = LoopRange(self.node.params["length"], reverse)
         name = self.body.name + suffix
+        made_of = Side(nodes, returned)
         with recording.at(self.where):
-            return emit_loop(
-                recording, name, steps, inputs, nodes, returned, initial, whole, around
-            )
+            return emit_loop(recording, name, steps, inputs, made_of, initial, whole, around)
+
+    def _steps(self, backwards: bool = False) -> LoopRange:
+        """The steps of this loop, for a loop over what it stacks."""
+        node, recording = self.node, self.recording
+        if isinstance(node.op, While):
+            count: Any = recording.lift(Tensor(node.results[self.count - 1], recording))
+            count = Tensor(count, recording)
+            return LoopRange(None, backwards, np.max(count) if count.shape else count)
+        length, reverse = node.params["length"], node.params["reverse"] != backwards
+        number = self.operands[-1] if length is None else None
+        return LoopRange(length, reverse, number, node.params.get("checkpoint", False))
 
     def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
         """The values of the body at each step, from a loop that extends this one."""
@@ -220,10 +233,9 @@ class LoopDerivative:
         outputs = [*body.outputs, *values]
         graph = self.recording.graph
         extended = Subgraph(graph, body.name, body.inputs, body.nodes, outputs, body)
-        steps = LoopRange(params["length"], params["reverse"])
-        wider = loop_params(extended, params["invariants"], params["carried"], steps)
+        wider = {**params, "body": extended}
         with self.recording.at(self.where):
-            found = results_of(LOOP(*self.operands, **wider))[len(body.outputs) :]
+            found = results_of(self.node.op(*self.operands, **wider))[len(body.outputs) :]
         for tensor, value in zip(found, values, strict=True):
             if tensor._value.node is not None and not tensor._value.is_named:
                 tensor._value.derived = value, "_all"
@@ -234,8 +246,7 @@ class LoopDerivative:
 
     def _variable(self, value: Value, suffix: str) -> Tensor:
         """A placeholder for the cotangent or tangent of a value, called after it."""
-        type = value.type.with_form("scalar") if value.type.form == "weak" else value.type
-        found = placeholder(self.recording, type)
+        found = placeholder(self.recording, derivative_type(value.type))
         found._value.derived = value, suffix
         return found
 
@@ -249,9 +260,3 @@ class LoopDerivative:
         found: Tensor = total + term
         total._value.derived = found._value.derived = (value, "_bar")
         return found
-
-    def _zeros(self, type: ArrayType) -> Any:
-        if type.form == "array":
-            params = {"shape": type.shape, "fill": 0, "dtype": type.dtype}
-            return self.recording.record(full, (), params)
-        return type.dtype.type(0)

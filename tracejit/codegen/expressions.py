@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -39,13 +39,13 @@ class Expressions:
         number_name: Callable[[Node, int], str | None] = lambda node, position: None,
     ) -> None:
         """Nodes in `inlined` are spelled inside their users; `number_name` gives the name of a
-        constant that a node reads, where it has one at the module's head. In a loop, `rows` are
-        the places that a step stacks its results in."""
+        constant that a node reads, where it has one at the module's head. In a loop, `rows` spell
+        the statements that stack the results of a step."""
         self.name_of = name_of
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
-        self.rows: tuple[str, ...] = ()
+        self.rows: Sequence[Callable[[str], str]] = ()
         self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:

@@ -45,11 +45,11 @@ from tracejit.passes.loop_residuals import choose_loop_residuals
 from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
 from tracejit.passes.loop_updates import update_in_place
 from tracejit.passes.loops import (
-    has_loops,
+    has_bodies,
     hoist_invariants,
     in_bodies,
     merge_loops,
-    prune_loops,
+    prune_bodies,
     sink_fills,
 )
 from tracejit.passes.simplify import simplify, simplify_exactly
@@ -147,26 +147,26 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
-    in_loops = passes if exact else BODY_PASSES
-    if has_loops(graph):
-        graph = optimise_loops(graph, exact)
+    inside = passes if exact else BODY_PASSES
+    if has_bodies(graph):
+        graph = optimise_bodies(graph, exact)
 
     def improved(graph: Graph) -> Graph:
-        return in_bodies(graph, lambda body: improved(run_in_turn(body, in_loops)))
+        return in_bodies(graph, lambda body: improved(run_in_turn(body, inside)))
 
     graph = improved(run_in_turn(graph, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
-def optimise_loops(graph: Graph, exact: bool = False) -> Graph:
-    """`graph` with its loops, and those in their bodies, as small as they can be."""
+def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
+    """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
     graph = merge_loops(graph)
     graph = graph if exact else sink_fills(graph)
-    graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_loops(body, exact))
-    graph = hoist_invariants(prune_loops(slice_no_broadcasts(graph)), with_fills=exact)
-    graph = share_shifted_stacks(prune_loops(choose_loop_residuals(graph)))
-    graph = drop_dead(prune_loops(graph))
+    graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_bodies(body, exact))
+    graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
+    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph)))
+    graph = drop_dead(prune_bodies(graph))
     return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 
 

@@ -12,19 +12,24 @@ both and on the number of the step. The cheapest choice between computing and st
     value  -> node     UNCUT, for each node that reads the value
     value  -> sink     UNCUT, where the second loop needs it for something else
 
-Stacks that nothing reads any more are dropped by `prune_loops` afterwards.
+Stacks that nothing reads any more are dropped by `prune_bodies` afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TypeGuard
 
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of, needed_for
-from tracejit.ops.control_flow import LOOP, body_inputs, loop_operands, parts_of
+from tracejit.ops.control_flow import (
+    body_inputs,
+    is_checkpoint,
+    is_counted,
+    loop_operands,
+    parts_of,
+)
 from tracejit.passes.emission import readers_of
 from tracejit.passes.loops import emit_like, with_inputs
 from tracejit.passes.rebuild import rebuild
@@ -34,11 +39,11 @@ from tracejit.support.minimum_cut import UNCUT, Network
 
 def choose_loop_residuals(graph: Graph) -> Graph:
     """`graph` with each loop that reads stacks of another reading the cheapest stacks."""
-    count = sum(node.op is LOOP for node in graph.nodes)
+    count = sum(map(is_counted, graph.nodes))
     for second in range(1, count):
         for first in range(second):
-            loops = [node for node in graph.nodes if node.op is LOOP]
-            if loops[first] in _producers(loops[second]):
+            loops = [node for node in graph.nodes if is_counted(node)]
+            if loops[first] in _producers(loops[second]) and not is_checkpoint(loops[first]):
                 graph = _chosen(graph, loops[first], loops[second])
     return graph
 
@@ -47,11 +52,7 @@ def _producers(loop: Node) -> set[Node | None]:
     """The loops of as many steps whose stacks a loop slices."""
     makers = {value.node for value in loop_operands(loop).sliced}
     length = loop.params["length"]
-    return {node for node in makers if _is_loop(node) and node.params["length"] == length}
-
-
-def _is_loop(node: Node | None) -> TypeGuard[Node]:
-    return node is not None and node.op is LOOP
+    return {node for node in makers if is_counted(node) and node.params["length"] == length}
 
 
 def _chosen(graph: Graph, first: Node, second: Node) -> Graph:

@@ -20,8 +20,7 @@ from tracejit.ops.creation import full
 from tracejit.ops.joining import concatenate
 from tracejit.ops.shapes import broadcast_to, reshape
 from tracejit.passes.emission import emit
-from tracejit.passes.loops import emit_like, has_loops, with_inputs
-from tracejit.passes.rebuild import rebuild
+from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
 
 
 def slice_no_broadcasts(graph: Graph) -> Graph:
@@ -44,9 +43,9 @@ def slice_no_broadcasts(graph: Graph) -> Graph:
         read = [*alike.values(), *[operand for _, operand in others]]
         wider = with_inputs(body, inputs, body.nodes, body.outputs, {})
         invariants = node.params["invariants"] + len(alike)
-        return emit_like(new, node, read, wider, invariants).results
+        return emit_like(new, node, read, wider, invariants=invariants).results
 
-    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+    return rebuild_loops(graph, rewrite)
 
 
 def _element(graph: Graph, loop: Node, whole: Value) -> Value | None:
@@ -100,7 +99,7 @@ def share_shifted_stacks(graph: Graph) -> Graph:
             results[place].take_name(node.results[place])
         return results
 
-    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+    return rebuild_loops(graph, rewrite)
 
 
 def _shifted(graph: Graph, loop: Node, stack: Value, initial: Value) -> Value:

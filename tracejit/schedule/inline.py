@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.branches import LEAVE
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import is_loop
 from tracejit.ops.creation import full
 from tracejit.ops.shapes import transpose
 from tracejit.ops.weak import SIZE
@@ -29,7 +29,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
     """The nodes among `nodes` that are no statements, whatever is updated in place."""
     uses = Counter(value for node in nodes for value in node.operands)
     user = {value: node for node in nodes for value in node.operands}
-    by_loops = Counter(v for node in nodes if node.op is LOOP for v in node.operands)
+    by_loops = Counter(v for node in nodes if is_loop(node) for v in node.operands)
     returned = set(results)
     places = {node: number for number, node in enumerate(nodes)}
     updates: dict[Value, list[int]] = {}

@@ -1,9 +1,12 @@
-"""Plan of the body of a loop: that of one step.
+"""Plans of bodies: of one step of a loop, and of the sides of a condition.
 
 A step owns what it allocates, as every body does. It owns a carried array, too, where a statement
 updates it in place: the loop then begins with a copy, and every step hands on an array that nothing
-else shares. Rows are stacked as soon as they are computed, so that what they hold may be updated
-after that.
+else shares. Rows are stacked in an array as soon as they are computed, so that what they hold may
+be updated after that. A list holds the rows themselves, which nothing updates. A loop that may not
+run at all begins with copies: its results are arrays of their own in any case.
+
+A side of a condition owns what it allocates, and returns fresh arrays.
 """
 
 from __future__ import annotations
@@ -20,18 +23,31 @@ from tracejit.schedule.buffers import Storages, is_whole
 class LoopPlan(NamedTuple):
     """The `plan` of a step, whose results are the next carried values.
 
-    `updated` are the numbers of the carried arrays that steps update in place and that begin as
-    copies: their initial values are not the loop's alone. `copied` are those that each step copies
-    before it hands them on, `detached` those that are copied at the end, as they may share memory
-    with what is not the loop's. `in_place` is False where every array and number is to be as NumPy
-    makes it.
+    `begun` are the numbers of the carried arrays that begin as copies: steps update them in place,
+    or there may be no steps, and their initial values are not the loop's alone. `copied` are those
+    that each step copies before it hands them on, `detached` those that are copied at the end, as
+    they may share memory with what is not the loop's. `in_place` is False where every array and
+    number is to be as NumPy makes it. `condition` is the plan of the condition of a loop that has
+    one.
     """
 
     plan: Any
-    updated: frozenset[int]
+    begun: frozenset[int]
     copied: frozenset[int]
     detached: frozenset[int]
     in_place: bool
+    condition: Any = None
+
+    @property
+    def plans(self) -> list[Any]:
+        """The plans of the bodies."""
+        return [self.plan] if self.condition is None else [self.plan, self.condition]
+
+
+class ConditionPlan(NamedTuple):
+    """The `plans` of the sides of a condition."""
+
+    plans: Sequence[Any]
 
 
 def with_rows(nodes: Sequence[Node], stacked: Sequence[Value]) -> list[Node]:

@@ -70,6 +70,10 @@ class Prefix:
         """Nothing is asked any more: let go of the arrays."""
         self._known.clear()
 
+    def rewind(self, number: int) -> None:
+        """Nodes from this number on have been taken out of the recording."""
+        self._effects = min(self._effects, number)
+
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
         self.unknown.add(value)
@@ -115,8 +119,8 @@ class Prefix:
         """The first draw before `node` that was not made yet."""
         while self._nodes[self._effects] is not node:
             earlier = self._nodes[self._effects]
-            is_draw = earlier.op.effect and bool(earlier.operands)
-            if is_draw and earlier.operands[0].type is HANDLE and earlier.op is not CALLBACK:
+            is_draw = earlier.op.effect and earlier.op is not CALLBACK
+            if is_draw and any(value.type is HANDLE for value in earlier.operands):
                 if not self._is_known(earlier.results[0]):
                     return [earlier.results[0]]
             self._effects += 1

@@ -23,7 +23,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE, ArrayType, type_of
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.creation import as_array
 from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
@@ -84,6 +84,7 @@ class Recording(Recorder):
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
+        self.gone: set[Value] = set()
         self.relied_on: set[Value] = set()
         self.handling = Handling()
         self._namer = Namer()
@@ -125,7 +126,7 @@ class Recording(Recorder):
             raise
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
-        if types[0].form == "weak" and op not in (SIZE, LOOP) and self._knows(op, values):
+        if types[0].form == "weak" and op is not SIZE and self._knows(op, values):
             try:
                 number = op.evaluate(*map(self.known_value, values), **params)
             except (ArithmeticError, ValueError):
@@ -153,9 +154,9 @@ class Recording(Recorder):
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Return whether an op on these numbers can be computed now: none depends on a draw."""
-        return not op.effect and all(
-            isinstance(value, Constant) or value in self.known for value in values
-        )
+        if op.effect or isinstance(op, ControlFlow):
+            return False
+        return all(isinstance(value, Constant) or value in self.known for value in values)
 
     def _emit(
         self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
@@ -413,8 +414,18 @@ class Recording(Recorder):
         self._namer.finish()
         self.open = False
         self.graph.outputs = list(outputs)
+        if self.gone:
+            self._check_bodies()
         self.graph.assign_names()
         return self.graph
+
+    def _check_bodies(self) -> None:
+        """Raise LeakedTensorError where something outside of a body reads what it has made."""
+        reads = [(node.where, node.operands) for node in self.graph.nodes]
+        for where, values in [*reads, (None, self.graph.outputs)]:
+            if not self.gone.isdisjoint(values):
+                place = places.where_of(where, self.graph.files)
+                raise fail("leaked-body", place, function=self.graph.name)
 
     def abandon(self) -> None:
         """End the recording without a graph."""
