@@ -165,7 +165,7 @@ def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     graph = graph if exact else sink_fills(graph)
     graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_bodies(body, exact))
     graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
-    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph)))
+    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph, in_steps=exact)))
     graph = drop_dead(prune_bodies(graph))
     return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 

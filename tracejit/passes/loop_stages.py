@@ -20,6 +20,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.subgraph import bodies_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.arithmetic import add, multiply, subtract
 from tracejit.ops.control_flow import body_inputs, element_type, stacked_type
 from tracejit.ops.indexing import getitem, put_slice
@@ -52,6 +53,17 @@ class RowUpdate(NamedTuple):
     copies: Sequence[Value]
     value: Value
     rows: RowIndex
+
+
+def fits(type: ArrayType, length: int) -> bool:
+    """Return whether so many values of a type may be held at once."""
+    row = type.size * type.dtype.itemsize
+    return (
+        type.form != "weak"
+        and type.dtype.kind in "biufc"
+        and row <= costs().step_bytes
+        and row * length <= costs().joined_bytes
+    )
 
 
 class Stages:
@@ -109,14 +121,7 @@ class Stages:
 
     def fits(self, value: Value) -> bool:
         """Return whether the values of all steps may be held at once."""
-        kind = value.type
-        row = kind.size * kind.dtype.itemsize
-        return (
-            kind.form != "weak"
-            and kind.dtype.kind in "biufc"
-            and row <= costs().step_bytes
-            and row * self.length <= costs().joined_bytes
-        )
+        return fits(value.type, self.length)
 
     # Which values are free
 
