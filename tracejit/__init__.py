@@ -15,6 +15,7 @@ from tracejit import ops
 from tracejit.api import random
 from tracejit.api.callbacks import callback
 from tracejit.api.checks import check_grads
+from tracejit.api.control_flow import cond, switch, while_loop
 from tracejit.api.gradients import grad, value_and_grad
 from tracejit.api.jacobian import hessian, jacfwd, jacobian, jacrev
 from tracejit.api.loops import fori_loop, scan
@@ -52,6 +53,7 @@ __all__ = [
     "callback",
     "check_grads",
     "checkpoint",
+    "cond",
     "constant",
     "custom_gradient",
     "deriv",
@@ -79,7 +81,9 @@ __all__ = [
     "register_gradient",
     "scan",
     "stop_gradient",
+    "switch",
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

@@ -108,6 +108,33 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
+LOOP = """def f(x, w):
+    def step(total, e):
+        return np.tanh(total * e), total
+    last, all = tj.scan(step, np.sum(w), x)
+    return last + np.sum(all)"""
+
+ANOTHER_LOOP = {
+    "another operation": LOOP.replace("tanh", "sin"),
+    "another number": LOOP.replace("total * e", "total * e * 2.0"),
+    "another order": LOOP.replace("total * e", "e * total"),
+    "another row": LOOP.replace(", total\n", ", e\n"),
+    "in reverse": LOOP.replace("np.sum(w), x)", "np.sum(w), x, reverse=True)"),
+    "another loop inside": LOOP.replace(
+        "total * e", "tj.fori_loop(0, 2, lambda i, v: v * e, total)"
+    ),
+    "a number inside": LOOP.replace("total * e", "tj.fori_loop(0, 2, lambda i, v: v - e, total)"),
+}
+
+
+def test_the_key_is_of_the_bodies_of_loops() -> None:
+    x = np.arange(3.0)
+    same = {kernel(source, x, W).key for source in (LOOP, "\n\n" + LOOP)}
+    keys = {kernel(source, x, W).key for source in ANOTHER_LOOP.values()}
+    assert len(same) == 1
+    assert len(keys | same) == len(ANOTHER_LOOP) + 1
+
+
 def test_the_key_is_of_the_request() -> None:
     keys = []
     for request in REQUESTS.values():

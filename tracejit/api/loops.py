@@ -12,14 +12,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.graph import Value
-from tracejit.ir.types import ArrayType, type_of
-from tracejit.ops.forms import as_array, as_element, as_scalar
-from tracejit.support.errors import fail
+from tracejit.api.carries import (
+    Carry,
+    check_structure,
+    kind_of,
+    misfit,
+    name_of,
+    parameter_of,
+    pin_sizes,
+    values_of,
+)
+from tracejit.ops.control_flow import element_type
 from tracejit.trace import places
 from tracejit.trace.loops import (
     LoopInputs,
     LoopRange,
+    Side,
     emit_loop,
     placeholder,
     step_number,
@@ -27,9 +35,8 @@ from tracejit.trace.loops import (
 )
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
-from tracejit.trace.signature import signature_of
-from tracejit.trace.tensor import TENSORS, Tensor
-from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
+from tracejit.trace.tensor import Tensor
+from tracejit.trace.trees import Structure, flatten, map_tree, unflatten
 from tracejit.trace.variable import current_recorder, read_leaf
 
 Step = Callable[[Any, Any, Any], tuple[Any, Any]]
@@ -42,6 +49,8 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    unroll: int | bool = 1,
+    checkpoint: int | bool | None = None,
 ) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` for each x in `xs`; return the last carry and all y, stacked.
 
@@ -54,8 +63,16 @@ def scan(
     not grow with the number of steps. The carry keeps its types from step to step; a Python number
     in `init` takes the type that `f` gives it.
 
-    Raises ArgumentError where arrays differ in length, or the carry changes its structure, a shape
-    or a dtype, naming the leaf.
+    With `unroll`, each round of the generated loop makes so many steps, or all where it is True.
+
+    `checkpoint` says what the reverse pass finds of the forward steps. None lets a cost model
+    choose which values are kept. With True, only the carry is kept, for each step, and the rest of
+    the step is computed again. With a number n, the carry is kept for each n-th step, and n steps
+    at a time are computed again: for T steps with n near the square root of T, memory grows as the
+    square root of T, for one more forward pass.
+
+    Raises ArgumentError where `unroll` or `checkpoint` is no positive number, arrays differ in
+    length, or the carry changes its structure, a shape or a dtype, naming the leaf.
 
     >>> import numpy as np
     >>> import tracejit as tj
@@ -70,18 +87,29 @@ def scan(
     """
     leaves, structure = flatten(map_tree(read_leaf, xs))
     arrays = [leaf for leaf in leaves if leaf is not None]
-    count = _length(arrays, length, _name(f))
+    count = _length(arrays, length, name_of(f))
 
     def step(carry: Any, elements: Sequence[Any], t: Any) -> tuple[Any, Any]:
         remaining = iter(elements)
         x = unflatten(structure, [None if leaf is None else next(remaining) for leaf in leaves])
         answer = f(carry, x)
         if type(answer) is not tuple or len(answer) != 2:
-            problem = f"the body returns {_kind(answer)} instead of a pair (carry, y)"
-            raise _misfit(_name(f), problem)
+            problem = f"the body returns {kind_of(answer)} instead of a pair (carry, y)"
+            raise misfit(name_of(f), problem)
         return answer
 
-    return _Loop(f, step, init, arrays, LoopRange(count, bool(reverse))).run()
+    loop = _Loop(f, step, init, arrays, LoopRange(count, bool(reverse)))
+    if current_recording() is None:
+        return loop.run()
+    if unroll is not False and unroll != 1:
+        size = count if unroll is True else _positive(f, "unroll", unroll)
+        return loop.in_blocks(max(size, 1), _Loop.unrolled)
+    if checkpoint is None or checkpoint is False:
+        return loop.run()
+    if checkpoint is True:
+        return loop.checkpointed().run()
+    size = _positive(f, "checkpoint", checkpoint)
+    return loop.checkpointed().in_blocks(size, _Loop.run)
 
 
 @places.at_the_users_line
@@ -103,23 +131,26 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any
     try:
         first, last = operator.index(lower), operator.index(upper)
     except TypeError:
-        problem = f"the bounds are {_kind(lower)} and {_kind(upper)}, not two integers"
-        raise _misfit(_name(body), problem) from None
+        problem = f"the bounds are {kind_of(lower)} and {kind_of(upper)}, not two integers"
+        raise misfit(name_of(body), problem) from None
 
     def step(value: Any, elements: Sequence[Any], t: Any) -> tuple[Any, Any]:
         return body(t + first if first else t, value), None
 
-    return _Loop(body, step, init, (), LoopRange(max(last - first, 0), False)).run()[0]
+    steps = LoopRange(max(last - first, 0), False)
+    return _Loop(body, step, init, (), steps, 1).run()[0]
 
 
 class _Loop(NamedTuple):
-    """One call of a loop: the user's function, the step made of it, and what it runs over."""
+    """One call of a loop: the user's function, the step made of it, and what it runs over. The
+    function takes the carry in `place`."""
 
     function: Any
     step: Step
     init: Any
     arrays: Sequence[Any]
     steps: LoopRange
+    place: int = 0
 
     def run(self) -> tuple[Any, Any]:
         """The last carry and what was stacked."""
@@ -127,6 +158,46 @@ class _Loop(NamedTuple):
         if recording is None or not self.steps.length:
             return self._in_python(current_recorder() if recording is None else recording)
         return self._recorded(recording)
+
+    def checkpointed(self) -> _Loop:
+        """The loop that keeps the carry of each step, and nothing else, for its derivative."""
+        return self._replace(steps=self.steps._replace(checkpoint=True))
+
+    def unrolled(self) -> tuple[Any, Any]:
+        """The last carry and what was stacked, step by step."""
+        recording = current_recording()
+        return self._in_python(current_recorder() if recording is None else recording)
+
+    def in_blocks(self, size: int, run: Callable[[_Loop], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """The last carry and what was stacked: a loop over blocks of so many steps, each of which
+        is a loop that is `run`, and the steps that remain."""
+        count, reverse = self.steps.length, self.steps.reverse
+        blocks = count // size
+        whole = blocks * size
+        inner = self.steps._replace(length=size)
+
+        def block(carry: Any, elements: Sequence[Any], t: Any) -> tuple[Any, Any]:
+            return run(self._replace(init=carry, arrays=elements, steps=inner))
+
+        columns = [np.reshape(x[:whole], (blocks, size, *x.shape[1:])) for x in self.arrays]
+        steps = self.steps._replace(length=blocks)
+        main = self._replace(step=block, arrays=columns, steps=steps)
+        rest = self._replace(
+            arrays=[x[whole:] for x in self.arrays], steps=inner._replace(length=count - whole)
+        )
+        carry, found = self.init, []
+        for part in (rest, main) if reverse else (main, rest):
+            if part.steps.length:
+                carry, y = part._replace(init=carry).run()
+                leaves, stacked = flatten(y)
+                if part is main:
+                    leaves = [None if x is None else _flat(x, whole) for x in leaves]
+                found.append(leaves)
+        if not found:
+            return self.run()
+        parts = zip(*(found[::-1] if reverse else found), strict=True)
+        joined = [None if part[0] is None else np.concatenate(part) for part in parts]
+        return carry, unflatten(stacked, joined if len(found) > 1 else found[0])
 
     def _in_python(self, recorder: Recorder) -> tuple[Any, Any]:
         """The steps one by one; of none at all, one on zeros tells what would be stacked."""
@@ -137,7 +208,7 @@ class _Loop(NamedTuple):
         for t in reversed(steps) if self.steps.reverse else steps:
             new, y = self.step(carry, [array[t] for array in self.arrays], t)
             new, y = map_tree(read_leaf, new), map_tree(read_leaf, y)
-            self._check_structure(carry, new)
+            check_structure(name_of(self.function), carry, new)
             carry = new
             leaves, stacked = flatten(y)
             rows.append(leaves)
@@ -155,129 +226,64 @@ class _Loop(NamedTuple):
         whole = [None if column[0] is None else np.stack(column) for column in columns]
         return carry, unflatten(stacked, whole)
 
-    def _check_structure(self, carry: Any, new: Any) -> None:
-        before, after = flatten(carry)[1], flatten(new)[1]
-        if not before.is_like(after):
-            problem = f"the carry is {_kind(carry)} at first and another container after a step"
-            raise _misfit(_name(self.function), problem)
-
     def _recorded(self, recording: Recording) -> tuple[Any, Any]:
         """The node of the loop; the body is recorded again where a number of Python's in `init`
         becomes another type in it."""
-        _pin_sizes(recording)
-        leaves, structure = flatten(map_tree(read_leaf, self.init))
-        names = [*paths(structure, _carry_name(self.function), repr)]
-        initial: list[Any] = [
-            self._number(recording, leaf, name) for leaf, name in zip(leaves, names, strict=True)
-        ]
+        pin_sizes(recording)
+        root = parameter_of(self.function, self.place, "carry")
+        carry = Carry(recording, self.function, root, self.init)
         sliced: list[Any] = [Tensor(recording.lift(array), recording) for array in self.arrays]
-        for _ in range(len(leaves) + 1):
+        is_settled = False
+        while not is_settled:
             start = len(recording.graph.nodes)
-            carried = [placeholder(recording, x.type) for x in initial]
-            elements = [placeholder(recording, _element(x.type)) for x in sliced]
+            carried = carry.placeholders()
+            elements = [placeholder(recording, element_type(x.type)) for x in sliced]
             t = step_number(recording)
             events = len(recording.events)
             with recording.inside_scope():
-                new, y = self.step(unflatten(structure, carried), elements, t)
+                new, y = self.step(carry.whole(carried), elements, t)
                 new, y = map_tree(read_leaf, new), map_tree(read_leaf, y)
             if len(recording.events) > events:
-                raise _misfit(_name(self.function), "the body assigns a Variable")
-            self._check_structure(unflatten(structure, carried), new)
-            found = flatten(new)[0]
-            pairs = zip(found, initial, names, strict=True)
-            returned = [self._returned(recording, leaf, x, name) for leaf, x, name in pairs]
-            inputs = LoopInputs(_values(carried), _values(elements), t._value)
+                raise misfit(carry.function, "the body assigns a Variable")
+            returned = carry.returned(carry.whole(carried), new)
             rows, stacked = flatten(y)
-            kept = [_row(recording, row) for row in rows if row is not None]
+            kept = [Tensor(recording.lift(row), recording) for row in rows if row is not None]
+            inputs = LoopInputs(values_of(carried), values_of(elements), t._value)
             nodes = take_out(recording, start, inputs.all)
-            changed = [k for k, x in enumerate(returned) if x.type is not initial[k].type]
-            if not changed:
-                break
-            for k in changed:
-                initial[k] = as_scalar(initial[k], dtype=returned[k].dtype)
+            is_settled = carry.settle(returned)
+        step = Side(nodes, values_of([*returned, *kept]))
         results = emit_loop(
-            recording,
-            _name(self.function),
-            self.steps,
-            inputs,
-            nodes,
-            _values([*returned, *kept]),
-            initial,
-            sliced,
+            recording, carry.function, self.steps, inputs, step, carry.initial, sliced
         )
-        remaining = iter(results[len(initial) :])
+        remaining = iter(results[len(returned) :])
         whole = [None if row is None else next(remaining) for row in rows]
-        return unflatten(structure, results[: len(initial)]), unflatten(stacked, whole)
+        return carry.whole(results[: len(returned)]), unflatten(stacked, whole)
 
-    def _number(self, recording: Recording, leaf: Any, name: str) -> Any:
-        if type(leaf) not in TENSORS and type_of(leaf) is None:
-            problem = f"{name} is {_kind(leaf)}, neither an array nor a number"
-            raise _misfit(_name(self.function), problem)
-        return Tensor(recording.lift(leaf), recording)
 
-    def _returned(self, recording: Recording, leaf: Any, initial: Any, name: str) -> Any:
-        """What a step returns for a carried leaf, in the form of what it began with; as it is where
-        that was a Python number, which becomes what the step makes of it."""
-        tensor: Any = self._number(recording, leaf, name)
-        before, after = initial.type, tensor.type
-        if after is before:
-            return tensor
-        if before.form == "weak" and not after.shape and after.form != "weak":
-            return as_element(tensor) if after.form == "array" else tensor
-        if after.form == "weak" and np.can_cast(after.dtype, before.dtype, "same_kind"):
-            tensor = as_scalar(tensor, dtype=before.dtype)
-        if {tensor.type.form, before.form} == {"array", "scalar"} and not tensor.shape:
-            tensor = as_array(tensor) if before.form == "array" else as_element(tensor)
-        if tensor.type is before:
-            return tensor
-        problem = f"{name} is {before!r} at first and {after!r} after a step"
-        raise _misfit(_name(self.function), problem)
+def _flat(stack: Any, count: int) -> Any:
+    """An array that blocks have stacked, step by step."""
+    return np.reshape(stack, (count, *stack.shape[2:]))
+
+
+def _positive(f: Any, name: str, value: Any) -> int:
+    """The number of steps that an argument names."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise misfit(name_of(f), f"{name} is {value!r}, no positive number")
+    return number
 
 
 def _length(arrays: Sequence[Any], length: int | None, name: str) -> int:
     """The number of steps."""
     if any(not np.ndim(array) for array in arrays):
-        raise _misfit(name, "xs holds a number, which has no elements")
+        raise misfit(name, "xs holds a number, which has no elements")
     sizes = {int(np.shape(array)[0]) for array in arrays}
     if length is not None:
         sizes.add(operator.index(length))
     if len(sizes) != 1:
         problem = f"xs and length say {sorted(sizes)} steps" if sizes else "neither xs nor length"
-        raise _misfit(name, problem + (" is given" if not sizes else ""))
+        raise misfit(name, problem + (" is given" if not sizes else ""))
     return sizes.pop()
-
-
-def _pin_sizes(recording: Recording) -> None:
-    """Record for the sizes of this call: bodies have no free dimensions."""
-    sizes = recording.graph.sizes
-    while sizes is not None and (free := list(sizes.free())):
-        int(sizes.dim(free[0]))
-
-
-def _element(type: ArrayType) -> ArrayType:
-    return ArrayType(type.shape[1:], type.dtype, "array" if type.ndim > 1 else "scalar")
-
-
-def _values(tensors: Sequence[Tensor]) -> list[Value]:
-    return [tensor._value for tensor in tensors]
-
-
-def _row(recording: Recording, row: Any) -> Tensor:
-    return Tensor(recording.lift(row), recording)
-
-
-def _carry_name(f: Any) -> str:
-    names = [*signature_of(f).parameters]
-    return names[0] if names else "carry"
-
-
-def _name(f: Any) -> str:
-    return getattr(f, "__name__", type(f).__name__)
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
-
-
-def _misfit(function: str, problem: str) -> Exception:
-    return fail("loop", places.here(), function=function, problem=problem)

@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.conditions import ConditionDerivative
 from tracejit.autodiff.loops import LoopDerivative
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_condition, is_loop
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
@@ -150,8 +151,8 @@ class ReversePass:
         if node.op is OVERRIDE:
             self._override(node, cotangents, active)
             return
-        if node.op is LOOP:
-            self._loop(node, cotangents, active)
+        if isinstance(node.op, ControlFlow):
+            self._control_flow(node, cotangents, active)
             return
         if isinstance(node.op.vjp, Joint):
             self._joint(node, cotangents, active)
@@ -235,16 +236,32 @@ class ReversePass:
             return None
         return self.choices.get(g._value)
 
-    def _loop(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
-        """A loop: its cotangents are those of the user's convention, as those of its body are."""
+    def _control_flow(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
+        """A loop or condition: its cotangents are those of the user's convention, as those of its
+        bodies are."""
         with self.recording.at(self._noted(node.where)):
             wanted = [operand in active for operand in node.operands]
-            loop = LoopDerivative(self.recording, node, self._tensors(node.operands), wanted)
+            operands = self._tensors(node.operands)
+            known = self._known_invariants(node)
+            derivative = derivative_of(self.recording, node, operands, wanted, known)
             with self.recording.at(NOWHERE):  # but for what rules record
-                answers = loop.pulled_back([_conjugated(g) for g in gs], gradients)
-            for operand, answer in zip(node.operands, answers, strict=True):
-                if answer is not None and operand in active:
-                    self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+                answers = derivative.pulled_back([_conjugated(g) for g in gs], gradients)
+            known += [None] * (len(answers) - len(known))
+            for operand, answer, before in zip(node.operands, answers, known, strict=True):
+                if answer is None or operand not in active:
+                    continue
+                if before is not None:
+                    del self.cotangents[operand]
+                self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _known_invariants(self, node: Node) -> list[Any]:
+        """The cotangents so far of the invariants of a loop, which add up theirs one step after the
+        other; None for what it reads as something else, too."""
+        alone = node.operands[: node.params["invariants"]] if is_loop(node) else ()
+        return [
+            _conjugated(self.cotangents.get(x)) if node.operands.count(x) == 1 else None
+            for x in alone
+        ]
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the
@@ -343,6 +360,9 @@ class ReversePass:
         if known is None:
             self.cotangents[value] = cotangent
             return
+        if value.type.form == "list":
+            self.cotangents[value] = ADD_ROWS(known, cotangent)
+            return
         mine, other = (self.choices.get(g._value) for g in (known, cotangent))
         if mine is None or other is None or not mine.has_the_mask_of(other):
             self.cotangents[value] = known + cotangent
@@ -385,10 +405,24 @@ def _conjugated(tensor: Tensor | None) -> Any:
 
 
 def conjugate(tensor: Any) -> Any:
-    """The complex conjugate; a real Tensor itself."""
-    if tensor.dtype.kind != "c":
+    """The complex conjugate; a real Tensor itself, and a list, whose rows loops conjugate."""
+    if tensor.dtype.kind != "c" or tensor.type.form == "list":
         return tensor
     return np.conjugate(tensor)
+
+
+def derivative_of(
+    recording: Any,
+    node: Node,
+    operands: Sequence[Tensor],
+    wanted: Sequence[bool],
+    known: Sequence[Any] = (),
+) -> LoopDerivative | ConditionDerivative:
+    """The derivative of a loop or a condition by the operands that are `wanted`; cotangents of
+    invariants go on from those that are `known`."""
+    if is_condition(node):
+        return ConditionDerivative(recording, node, operands, wanted)
+    return LoopDerivative(recording, node, operands, wanted, known)
 
 
 def spelled(node: Node) -> str:

@@ -11,6 +11,9 @@ their first axis; what depends on no placeholder stays as it is:
 - None: the op for one element after the other, in a comprehension of the generated code. Its
   derivatives are those of the op, batched in their turn.
 
+A loop becomes a loop over the whole batch (`autodiff/batched_loops.py`), a condition one of the
+whole batch, or a choice element by element (`autodiff/batched_conditions.py`).
+
 The nodes for one element are dead then. A custom gradient stays one: its rule is recorded for one
 element when it is asked for, and batched with what the forward run has become. Random numbers are
 drawn for each element, also where nothing else depends on one: the rule of a draw is told how many
@@ -27,15 +30,20 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint, tangent
+from tracejit.autodiff.batched_conditions import BatchedCondition
+from tracejit.autodiff.batched_loops import BatchedLoops
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import bodies_of, dependents
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.batching import Moved, aligned, size_of
 from tracejit.ops.branches import DECIDE
+from tracejit.ops.control_flow import is_condition, is_loop
 from tracejit.ops.creation import filled, full
 from tracejit.ops.infer import promote
 from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Applied, Each, Joint, Op
 from tracejit.support.errors import fail
+from tracejit.trace.loops import in_region
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -46,12 +54,14 @@ class Batch:
     `size` is the number of elements.
     """
 
-    def __init__(self, recording: Recording, size: int) -> None:
-        """Begin with nothing batched."""
+    def __init__(self, recording: Recording, size: int, is_in_body: bool = False) -> None:
+        """Begin with nothing batched; in the body of a loop where it `is_in_body`."""
         self.recording = recording
         self.size = size
         self.known: dict[Value, Value] = {}
         self._regions: dict[int, int] = {}
+        self._is_in_body = is_in_body
+        self._loops = BatchedLoops(recording, size, self.nested, is_in_body)
 
     def placeholder(self, whole: Tensor) -> Tensor:
         """One element of `whole`, whose first axis is the batch: a value to record on."""
@@ -77,13 +87,13 @@ class Batch:
     def extend(self, nodes: Sequence[Node]) -> None:
         """Record these nodes, each applied to one element, for all elements; what has an effect
         takes place for all instead of for one."""
-        effects = {node for node in nodes if node.op.effect and node.op is not DECIDE}
+        effects = {node for node in nodes if self._takes_place(node)}
         for node in list(nodes):
-            if node in effects or any(operand in self.known for operand in node.operands):
+            if node in effects or self._differs(node):
                 self._step(node)
         if effects:
-            recorded = self.recording.graph.nodes
-            recorded[:] = [node for node in recorded if node not in effects]
+            results = [value for node in effects for value in node.results]
+            self.recording.graph.remove([*effects, *dependents(nodes, results)])
 
     def whole(self, tensor: Any) -> Tensor | None:
         """The batched form of a Tensor; None where it is the same for all elements."""
@@ -98,14 +108,33 @@ class Batch:
         one: Any = Tensor(self.recording.lift(tensor), self.recording)
         return np.broadcast_to(one, (self.size, *one.shape))
 
+    def _takes_place(self, node: Node) -> bool:
+        """Return whether a node has an effect that is to take place for all elements: not that of
+        a loop which extends one outside of the batch, whose effects have taken place."""
+        if not node.op.effect or node.op is DECIDE:
+            return False
+        is_extension = any(body.base is not None for _, body in bodies_of(node))
+        return not is_extension or self._loops.has_base_of(node)
+
+    def nested(self) -> Batch:
+        """A batch for a body."""
+        batch = type(self)(self.recording, self.size, is_in_body=True)
+        batch._regions = self._regions
+        return batch
+
+    def _differs(self, node: Node) -> bool:
+        """Return whether an operand differs between the elements."""
+        return any(operand in self.known for operand in node.operands)
+
     def _step(self, node: Node) -> None:
         recording = self.recording
         moved = tuple(operand in self.known for operand in node.operands)
         operands = [Tensor(self.known.get(v, v), recording) for v in node.operands]
-        with recording.at(node.where), self._inside(node.region):
+        with recording.at(node.where), in_region(recording, self._region_of(node.region)):
             found = self._applied(node, moved, operands)
-        results = found if isinstance(found, tuple) else (found,)
-        for value, result in zip(node.results, results, strict=True):
+        for value, result in zip(node.results, _listed(found), strict=True):
+            if result is None:
+                continue
             if value.type is not HANDLE:
                 assert result.shape == (self.size, *value.type.shape), (node, result.type)
             self.known[value] = batched = result._value
@@ -115,25 +144,22 @@ class Batch:
                     primal, suffix = value.derived
                     batched.derived = (self.known.get(primal, primal), suffix)
 
-    @contextmanager
-    def _inside(self, region: int) -> Iterator[None]:
-        """Nodes recorded meanwhile belong to the region that `region` has become."""
-        outer = self.recording.region
-        if region:
-            if region not in self._regions:
-                self.recording.regions += 1
-                self._regions[region] = self.recording.regions
-            self.recording.region = self._regions[region]
-        try:
-            yield
-        finally:
-            self.recording.region = outer
+    def _region_of(self, region: int) -> int:
+        """The region that `region`, if it is one, has become."""
+        if region and region not in self._regions:
+            self.recording.regions += 1
+            self._regions[region] = self.recording.regions
+        return self._regions.get(region, self.recording.region)
 
     def _applied(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """The node's op on what its operands have become."""
         op = node.op
         if op is OVERRIDE:
             return self._override(node)
+        if is_condition(node):
+            return BatchedCondition(self, node, moved, operands).results()
+        if is_loop(node):
+            return self._loops.results(node, moved, operands)
         if op.effect:
             return self._effect(node, moved, operands)
         operands = _strong(node, moved, operands)
@@ -146,9 +172,13 @@ class Batch:
             found = op.batch(moved, *operands, **node.params)
             if found is not NotImplemented:
                 return found
-        if op.statements is not None:
-            raise fail("no-batch", self.recording.here(), op=op.name)
-        return mapped(op)(*operands, moved=tuple(moved), **node.params)
+        return self.one_by_one(node, moved, operands)
+
+    def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        """The node's op for one element after the other, where no rule covers it."""
+        if node.op.statements is not None:
+            raise fail("no-batch", self.recording.here(), op=node.op.name)
+        return mapped(node.op)(*operands, moved=tuple(moved), **node.params)
 
     def _effect(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """An op with an effect, once for each element."""
@@ -174,16 +204,23 @@ class Batch:
         """A marker's rule, for all elements at once."""
 
         def rule(*cotangents: Any) -> list[Any]:
+            graph = self.recording.graph
+            start = len(graph.nodes)
             with self.recorded():
                 ones = [None if g is None else self.placeholder(g) for g in cotangents]
                 answers = marker.rule(*ones)
+            if self._is_in_body:  # whose values for one element are nowhere
+                graph.remove([n for n in graph.nodes[start:] if self._differs(n)])
             return [None if answer is None else self.everywhere(answer) for answer in answers]
 
         return rule
 
 
 def _strong(node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> list[Any]:
-    """The operands of a node, what were Python's numbers in the dtype that it gives way to."""
+    """The operands of a node, what were Python's numbers in the dtype that it gives way to; as an
+    index, and as what is written into an array, they stay integers."""
+    if node.op.elements == "taken" or node.op.update is not None:
+        return list(operands)
     weak = [there and v.type.form == "weak" for v, there in zip(node.operands, moved, strict=True)]
     if not any(weak):
         return list(operands)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_array, as_element
 from tracejit.trace.tensor import Tensor
 
@@ -24,3 +25,8 @@ def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
     if value.node is not None and not value.is_named:
         value.derived = source._value, suffix
     return gradient
+
+
+def derivative_type(type: ArrayType) -> ArrayType:
+    """The type of the cotangent or tangent of a value: that of a Python number is a scalar."""
+    return type.with_form("scalar") if type.form == "weak" else type

@@ -12,6 +12,9 @@ Either computes a step anew from the carried values that the step began with. Th
 loop that extends the first: it has the same body and returns more. What has an effect, such as a
 draw, is not computed twice: its results are stacked, too. `passes/loops.py` makes one loop of the
 first and its extension, and stacks more where that is cheaper than computing it anew.
+
+A loop on a condition is extended in the same way, and stacks in lists. Its derivatives are loops
+over these lists, whose number of steps is one of its results.
 """
 
 from __future__ import annotations
@@ -19,18 +22,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tracejit.autodiff.fitting import like
+import numpy as np
+
+from tracejit.autodiff.fitting import derivative_type, like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
-from tracejit.ir.types import ArrayType
-from tracejit.ops.control_flow import LOOP, loop_inputs
-from tracejit.ops.creation import full
+from tracejit.ops.control_flow import While, loop_inputs
 from tracejit.ops.marker_ops import inputs_of
+from tracejit.trace.conditions import zeros
 from tracejit.trace.loops import (
     LoopInputs,
     LoopRange,
+    Side,
     emit_loop,
-    loop_params,
+    in_region,
     placeholder,
     results_of,
     take_out,
@@ -46,11 +51,20 @@ class LoopDerivative:
     """The derivative of one loop, which is applied to `operands`: what moves of its body."""
 
     def __init__(
-        self, recording: Any, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+        self,
+        recording: Any,
+        node: Node,
+        operands: Sequence[Tensor],
+        wanted: Sequence[bool],
+        known: Sequence[Any] = (),
     ) -> None:
-        """The operands that are `wanted` move, and all that depends on them."""
+        """The operands that are `wanted` move, and all that depends on them. Cotangents of
+        invariants go on from those that are `known`."""
         self.recording = recording
+        self.known = known
         self.where = recording.where
+        result = recording.substitutes.get(node.results[0], node.results[0])
+        self.region = result.node.region if result.node is not None else 0
         self.node = node
         self.operands = operands
         self.body: Subgraph = node.params["body"]
@@ -60,7 +74,7 @@ class LoopDerivative:
         self.stacked_out = self.body.outputs[self.count :]
         moving = {
             value
-            for value, is_wanted in zip(self.body.inputs[:-1], wanted, strict=True)
+            for value, is_wanted in zip(self.body.inputs[:-1], wanted, strict=False)
             if is_wanted and value.type.is_inexact
         }
         self.moving = self._spread(moving)
@@ -91,53 +105,66 @@ class LoopDerivative:
             found |= new
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
-        """The cotangent of each operand for those of the results, None where there is none."""
+        """The cotangent of each operand for those of the results, None where there is none; with
+        what is known of it where it is."""
         recording, inputs = self.recording, self.inputs
         finals, stacks = cotangents[: self.count], cotangents[self.count :]
         reached = self.reached(
             [out for out, g in zip(self.body.outputs, cotangents, strict=True) if g is not None]
         )
         live = self.moving & reached
-        carried = [k for k, value in enumerate(inputs.carried) if value in live]
+        carried = [
+            k
+            for k, value in enumerate(inputs.carried)
+            if value in live or (value in self.moving and finals[k] is not None)
+        ]
         given = [k for k, g in enumerate(stacks) if g is not None and self.stacked_out[k] in live]
         start = len(recording.graph.nodes)
         bars = [self._variable(inputs.carried[k], "_bar") for k in carried]
         rows = [self._variable(self.stacked_out[k], "_bar") for k in given]
         outs = [self.carried_out[k] for k in carried] + [self.stacked_out[k] for k in given]
         xs = [value for value in self.body.inputs[:-1] if value in live]
-        answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
-        found = dict(zip(xs, answers, strict=True))
+        known = dict(zip(self.body.inputs, self.known, strict=False))
+        totals = {v: self._total(v) for v in inputs.invariants if v in live}
+        answers = gradients(
+            *self._tensors(outs, xs), [*bars, *rows], self.body.nodes, [*map(totals.get, xs)]
+        )
+        found: dict[Value, Any] = dict(zip(xs, answers, strict=True))
         outputs = [
-            like(found[inputs.carried[k]], bar) for k, bar in zip(carried, bars, strict=True)
+            like(found.get(inputs.carried[k]), bar) for k, bar in zip(carried, bars, strict=True)
         ]
-        sums = [v for v in inputs.invariants if found.get(v) is not None]
-        totals = [self._total(found[value]) for value in sums]
-        outputs += [self._sum(total, found[v], v) for total, v in zip(totals, sums, strict=True)]
+        sums = [v for v, total in totals.items() if found[v]._value is not total._value]
+        outputs += [self._named(like(found[v], totals[v]), v) for v in sums]
         parts = [value for value in inputs.sliced if found.get(value) is not None]
         outputs += [found[value] for value in parts]
         initial = [
-            self._zeros(bar.type) if finals[k] is None else like(finals[k], bar)
+            zeros(recording, bar.type) if finals[k] is None else like(finals[k], bar)
             for k, bar in zip(carried, bars, strict=True)
         ]
-        initial += [self._zeros(total.type) for total in totals]
+        initial += [
+            zeros(recording, totals[v].type, negative=True)
+            if known.get(v) is None
+            else like(known[v], totals[v])
+            for v in sums
+        ]
         made = self._emitted(
             start,
-            [*bars, *totals],
+            [*bars, *[totals[v] for v in sums]],
             rows,
             outputs,
             initial,
             [stacks[k] for k in given],
-            not self.node.params["reverse"],
+            self._steps(backwards=True),
             "_bar",
         )
         keys = [*[inputs.carried[k] for k in carried], *sums, *parts]
-        known = dict(zip(keys, made, strict=True))
-        return [known.get(value) for value in self.body.inputs[:-1]]
+        found = dict(zip(keys, made, strict=True))
+        return [found.get(value) for value in self.body.inputs[: len(self.operands)]]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
         """The tangent of each result for those of the operands, None where there is none."""
         recording, inputs = self.recording, self.inputs
-        known = dict(zip(self.body.inputs[:-1], dots, strict=True))
+        known = dict(zip(self.body.inputs, dots, strict=False))
         carried = [k for k, value in enumerate(inputs.carried) if value in self.moving]
         sliced = [v for v in inputs.sliced if v in self.moving]
         fixed = [v for v in inputs.invariants if v in self.moving]
@@ -156,14 +183,14 @@ class LoopDerivative:
         ]
         outputs += [found[self.stacked_out[k]] for k in stacked]
         initial = [
-            self._zeros(dot.type)
+            zeros(recording, dot.type)
             if known[inputs.carried[k]] is None
             else like(known[inputs.carried[k]], dot, "_dot")
             for k, dot in zip(carried, moved, strict=True)
         ]
         whole = [known[value] for value in sliced]
-        reverse = self.node.params["reverse"]
-        made = self._emitted(start, moved, rows, outputs, initial, whole, reverse, "_dot")
+        steps = self._steps()
+        made = self._emitted(start, moved, rows, outputs, initial, whole, steps, "_dot")
         places = [*carried, *[self.count + k for k in stacked]]
         by_place = dict(zip(places, made, strict=True))
         return [by_place.get(number) for number in range(len(self.node.results))]
@@ -176,7 +203,7 @@ class LoopDerivative:
         outputs: Sequence[Tensor],
         initial: Sequence[Any],
         sliced: Sequence[Any],
-        reverse: bool,
+        steps: LoopRange,
         suffix: str,
     ) -> list[Tensor]:
         """The results of the loop that computes `outputs`, recorded from node `start` on."""
@@ -188,6 +215,8 @@ class LoopDerivative:
         given = [*new, *mine.carried, *mine.sliced, step, *effects]
         inside = [value for node in self.body.nodes for value in node.results]
         made = take_out(recording, start, [*given, *inside])
+        if not outputs:
+            return []
         nodes = needed_for(returned, [*self.body.nodes, *made], given)
         read = {value for node in nodes for value in node.operands}.union(returned)
         stacked = [value for value in (*mine.carried, *effects) if value in read]
@@ -199,25 +228,34 @@ class LoopDerivative:
             step,
         )
         whole = [*sliced, *self._stacks(stacked), *[around[value] for value in elements]]
-        steps = LoopRange(self.node.params["length"], reverse)
         name = self.body.name + suffix
+        made_of = Side(nodes, returned)
         with recording.at(self.where):
-            return emit_loop(
-                recording, name, steps, inputs, nodes, returned, initial, whole, around
-            )
+            return emit_loop(recording, name, steps, inputs, made_of, initial, whole, around)
+
+    def _steps(self, backwards: bool = False) -> LoopRange:
+        """The steps of this loop, for a loop over what it stacks."""
+        node, recording = self.node, self.recording
+        if isinstance(node.op, While):
+            count: Any = recording.lift(Tensor(node.results[self.count - 1], recording))
+            count = Tensor(count, recording)
+            return LoopRange(None, backwards, np.max(count) if count.shape else count)
+        length, reverse = node.params["length"], node.params["reverse"] != backwards
+        number = self.operands[-1] if length is None else None
+        return LoopRange(length, reverse, number, node.params.get("checkpoint", False))
 
     def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
-        """The values of the body at each step, from a loop that extends this one."""
+        """The values of the body at each step, from a loop that extends this one, or what a
+        recompute region has made of it."""
         if not values:
             return []
         body, params = self.body, self.node.params
         outputs = [*body.outputs, *values]
         graph = self.recording.graph
         extended = Subgraph(graph, body.name, body.inputs, body.nodes, outputs, body)
-        steps = LoopRange(params["length"], params["reverse"])
-        wider = loop_params(extended, params["invariants"], params["carried"], steps)
-        with self.recording.at(self.where):
-            found = results_of(LOOP(*self.operands, **wider))[len(body.outputs) :]
+        wider = {**params, "body": extended}
+        with self.recording.at(self.where), in_region(self.recording, self.region):
+            found = results_of(self.node.op(*self.operands, **wider))[len(body.outputs) :]
         for tensor, value in zip(found, values, strict=True):
             if tensor._value.node is not None and not tensor._value.is_named:
                 tensor._value.derived = value, "_all"
@@ -228,24 +266,17 @@ class LoopDerivative:
 
     def _variable(self, value: Value, suffix: str) -> Tensor:
         """A placeholder for the cotangent or tangent of a value, called after it."""
-        type = value.type.with_form("scalar") if value.type.form == "weak" else value.type
-        found = placeholder(self.recording, type)
+        found = placeholder(self.recording, derivative_type(value.type))
         found._value.derived = value, suffix
         return found
 
-    def _total(self, term: Any) -> Tensor:
-        """A placeholder for a sum of such terms."""
-        type = term.type
-        return placeholder(self.recording, type if type.shape else type.with_form("scalar"))
+    def _total(self, value: Value) -> Tensor:
+        """A placeholder for the sum of the cotangents of a value so far; NumPy's sums of 0-d arrays
+        are scalars."""
+        type = value.type if value.type.shape else value.type.with_form("scalar")
+        return self._named(placeholder(self.recording, type), value)
 
-    def _sum(self, total: Any, term: Any, value: Value) -> Tensor:
-        """A total and one more term of the cotangent of `value`."""
-        found: Tensor = total + term
-        total._value.derived = found._value.derived = (value, "_bar")
-        return found
-
-    def _zeros(self, type: ArrayType) -> Any:
-        if type.form == "array":
-            params = {"shape": type.shape, "fill": 0, "dtype": type.dtype}
-            return self.recording.record(full, (), params)
-        return type.dtype.type(0)
+    def _named(self, tensor: Tensor, value: Value) -> Tensor:
+        """A cotangent of `value`, called after it."""
+        tensor._value.derived = value, "_bar"
+        return tensor

@@ -1,7 +1,7 @@
 """Rematerialisation: choose the residuals, and what backward computes again from them.
 
 What backward reads of forward is kept or computed again from what is kept; the cheapest choice is a
-cut (`autodiff/minimum_cut.py`). A node is on the sink's side where it is computed again, a value
+cut (`support/minimum_cut.py`). A node is on the sink's side where it is computed again, a value
 where it is there in backward:
 
     source -> node     what it costs to compute the node again; UNCUT where it may not be
@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from tracejit.autodiff.minimum_cut import UNCUT, Network
 from tracejit.autodiff.partition import Partition
 from tracejit.ir.dims import Dim
 from tracejit.ir.graph import Constant, Node, Value
@@ -38,6 +37,7 @@ from tracejit.ops.op import OPS, Op
 from tracejit.ops.weak import SIZE
 from tracejit.passes.rematerialise import Late, computed_before
 from tracejit.support.cost_model import costs
+from tracejit.support.minimum_cut import UNCUT, Network
 
 Weight = Callable[[Node], int | None]
 

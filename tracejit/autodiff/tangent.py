@@ -25,11 +25,10 @@ import numpy as np
 
 from tracejit.autodiff import adjoint
 from tracejit.autodiff.linearity import LinearMap
-from tracejit.autodiff.loops import LoopDerivative
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import IDENTITY, OVERRIDE, Marker, inputs_of
 from tracejit.ops.op import Applied, Joint, Missing
@@ -88,7 +87,8 @@ class ForwardPass:
 
     def _step(self, node: Node) -> None:
         """The tangents of a node's results from those of its operands."""
-        if node.op.jvp is None and node.op is not LOOP and not self._is_ruled(node):
+        is_known = node.op.jvp is not None or isinstance(node.op, ControlFlow)
+        if not is_known and not self._is_ruled(node):
             raise fail("no-rule", self._place(node), op=adjoint.spelled(node))
         with self.recording.at(noted(node)):
             try:
@@ -115,8 +115,8 @@ class ForwardPass:
         if self._is_ruled(node):
             yield self._transposed_rule(node)
             return
-        if node.op is LOOP:
-            yield self._loop(node)
+        if isinstance(node.op, ControlFlow):
+            yield self._control_flow(node)
             return
         operands = [Tensor(operand, self.recording) for operand in node.operands]
         dots = [self.tangents.get(operand) for operand in node.operands]
@@ -137,13 +137,14 @@ class ForwardPass:
             elif (rule := node.op.jvp_rule(number)) is not None:
                 yield rule(dot, y, *operands, **node.params)
 
-    def _loop(self, node: Node) -> tuple[Tensor | None, ...]:
-        """The tangents of a loop's results."""
+    def _control_flow(self, node: Node) -> tuple[Tensor | None, ...]:
+        """The tangents of the results of a loop or condition."""
         dots = [self.tangents.get(operand) for operand in node.operands]
         operands = [Tensor(operand, self.recording) for operand in node.operands]
-        loop = LoopDerivative(self.recording, node, operands, [dot is not None for dot in dots])
+        moving = [dot is not None for dot in dots]
+        derivative = adjoint.derivative_of(self.recording, node, operands, moving)
         with self.recording.at(NOWHERE):  # but for what rules record
-            return tuple(loop.pushed_forward(dots, tangents))
+            return tuple(derivative.pushed_forward(dots, tangents))
 
     def _transposed_rule(self, node: Node) -> tuple[Tensor | None, ...]:
         """The tangents of an override's results: the transpose of its rule, applied to the tangents

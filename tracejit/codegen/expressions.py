@@ -10,7 +10,7 @@ from __future__ import annotations
 import cmath
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from tracejit.codegen.constants import diagonal_of, is_identity
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.printer import INLINE_ELEMENTS
+from tracejit.ir.subgraph import bodies_of
 from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import full
 from tracejit.ops.op import literal
@@ -38,13 +39,13 @@ class Expressions:
         number_name: Callable[[Node, int], str | None] = lambda node, position: None,
     ) -> None:
         """Nodes in `inlined` are spelled inside their users; `number_name` gives the name of a
-        constant that a node reads, where it has one at the module's head. In a loop, `rows` are
-        the places that a step stacks its results in."""
+        constant that a node reads, where it has one at the module's head. In a loop, `rows` spell
+        the statements that stack the results of a step."""
         self.name_of = name_of
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
-        self.rows: tuple[str, ...] = ()
+        self.rows: Sequence[Callable[[str], str]] = ()
         self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:
@@ -250,7 +251,7 @@ def _numbers_suffice(node: Node) -> bool:
     """Return whether the scalar constants of a node may be written as Python numbers: where NumPy
     then computes the same in the same dtype."""
     scalars = [v for v in node.operands if isinstance(v, Constant) and v.type.form == "scalar"]
-    if not scalars:
+    if not scalars or any(bodies_of(node)):
         return False
     types = [
         ArrayType((), np.dtype(type(value.data.item())), "weak") if value in scalars else value.type

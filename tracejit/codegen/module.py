@@ -222,7 +222,7 @@ def _library_names(plans: Sequence[Plan]) -> dict[str, str]:
     spell = Expressions(lambda value: "_", set())
     seen: set[tuple[Any, ...]] = set()
     for plan in plans:
-        if plan.loops:
+        if plan.inner:
             spell.bind("np.empty")
         for node in (*plan.statements, *plan.inlined):
             used = [v if isinstance(v, Constant) else v.type for v in node.operands]

@@ -98,8 +98,11 @@ def _by_astor(statement: str, depth: int) -> list[str]:
     opens = statement.endswith(":")
     generator = SourceGenerator(_INDENT, False, _double_quoted)
     generator.indentation = depth
-    generator.visit(parse(statement + " pass" * opens).body[0])
+    other = statement.startswith("elif ")  # parsed as the `if` that it ends in
+    generator.visit(parse(statement[2 * other :] + " pass" * opens).body[0])
     text = "".join(generator.result).lstrip("\n")
+    if other:
+        text = text.replace("if ", "elif ", 1)
     if opens:
         text = text.rpartition("\n")[0]
     if ", = " in text:

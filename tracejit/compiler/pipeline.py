@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracejit.autodiff.loop_fission import split_loops
 from tracejit.autodiff.loop_vectorisation import vectorise_loops
 from tracejit.cache.key import digest, kernel_name
 from tracejit.codegen.header import Facts, MemoryUse
@@ -31,6 +32,7 @@ from tracejit.ir.dims import size_text
 from tracejit.ir.graph import Graph, Value
 from tracejit.ir.location import Origin
 from tracejit.ir.printer import print_graph
+from tracejit.ir.subgraph import every_node
 from tracejit.ir.types import HANDLE, ArrayType, dtype_letters
 from tracejit.ops.op import LIBRARIES
 from tracejit.passes.cse import share, share_decompositions
@@ -39,19 +41,24 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loop_merging import merge_loops
+from tracejit.passes.loop_residuals import choose_loop_residuals
+from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
+from tracejit.passes.loop_updates import update_in_place
 from tracejit.passes.loops import (
-    has_loops,
+    has_bodies,
     hoist_invariants,
     in_bodies,
-    merge_loops,
-    prune_loops,
+    sink_fills,
 )
+from tracejit.passes.prune import prune_bodies
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
 from tracejit.version import __version__
 
-IR_VERSION = 9
+IR_VERSION = 10
 EXACT_PASSES = tuple(
     Pass(each, is_exact=True)
     for each in (erase_markers, simplify_exactly, share, share_decompositions, drop_dead)
@@ -65,6 +72,7 @@ PASSES = (
     Pass(improve),
     Pass(detach, is_exact=True),
 )
+BODY_PASSES = (*PASSES[:-1], Pass(update_in_place), Pass(drop_dead, is_exact=True), PASSES[-1])
 
 
 class Recorded(NamedTuple):
@@ -108,7 +116,7 @@ def key_of(recorded: Recorded, options: str) -> str:
 
 def made_for(graph: Graph) -> str:
     """The versions that the text of a graph's module depends on."""
-    libraries = ["np", *sorted({n.op.library for n in graph.nodes if n.op.library != "np"})]
+    libraries = ["np", *sorted({n.op.library for n in every_node(graph.nodes)} - {"np"})]
     named = [
         f"{m.__name__} {'.'.join(m.__version__.split('.')[:2])}"
         for m in map(LIBRARIES.__getitem__, libraries)
@@ -140,21 +148,33 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     """`graph` after every pass; verified in between where TRACEJIT_VERIFY=1. With `exact` no bit of
     a result is changed, and no buffer updated in place."""
     passes = EXACT_PASSES if exact else PASSES
-    if has_loops(graph):
-        graph = optimise_loops(graph)
-    graph = in_bodies(run_in_turn(graph, passes), lambda body: run_in_turn(body, passes))
+    inside = passes if exact else BODY_PASSES
+    if has_bodies(graph):
+        graph = optimise_bodies(graph, exact)
+
+    def improved(graph: Graph) -> Graph:
+        return in_bodies(graph, lambda body: improved(run_in_turn(body, inside)))
+
+    graph = improved(run_in_turn(graph, passes))
     dump("plan", lambda: print_graph(graph))
     return graph
 
 
-def optimise_loops(graph: Graph) -> Graph:
-    """`graph` with its loops as small as they can be."""
+def reduced(body: Graph) -> Graph:
+    """`body` after what had better see a step and its derivative together."""
+    return drop_dead(reduce_strength(body))
 
-    def simplified(graph: Graph) -> Graph:
-        return run_in_turn(graph, EXACT_PASSES)
 
-    graph = in_bodies(simplified(merge_loops(graph)), simplified)
-    return drop_dead(hoist_invariants(prune_loops(graph)))
+def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
+    """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
+    graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
+    graph = graph if exact else sink_fills(graph)
+    graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
+    graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
+    graph = graph if exact else in_bodies(graph, reduced)
+    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph, in_steps=exact)))
+    graph = drop_dead(prune_bodies(graph))
+    return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 
 
 def generate(

@@ -9,7 +9,12 @@ One node a line: results with their types, the op (`op@2` in recompute region 2)
 parameters, and the user's line where it changes. A graph whose types have free dimensions names
 them under the head, with what must hold of them: `sizes n m where n > 2`. Numbers stand in place
 of a name: `2.0` is a Python number, `f4(2.0)` a NumPy scalar. An array constant has a line of its
-own under the head, with its elements or, if large, their hash.
+own under the head, with its elements or, if large, their hash. The body of a loop stands under the
+node that owns it, indented, after the parameter that holds it:
+
+    last  f8 = loop 0.0 xs  body=add_up invariants=0 carried=1 length=9 reverse=False
+      body: graph add_up(total: f8, x: f8, t: ~i8) -> total_1: f8
+        total_1  f8 = add total x
 """
 
 from __future__ import annotations
@@ -17,7 +22,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +33,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Operation, Value
 from tracejit.ir.location import Location, location_text
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
+from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.types import ArrayType, dtype_letters, parse_type
 from tracejit.support.errors import fail
 from tracejit.support.words import printable
@@ -36,6 +43,11 @@ INLINE_ELEMENTS = 16
 
 def print_graph(graph: Graph) -> str:
     """The printed form of `graph`, whose names have been assigned."""
+    return _printed(graph, graph.sizes)
+
+
+def _printed(graph: Graph, named: Sizes | None) -> str:
+    """The printed form of `graph`, with a line for the sizes that are `named` in it."""
     inputs = ", ".join(f"{value.name}: {value.type!r}" for value in graph.inputs)
     outputs = ", ".join(f"{_operand(value)}: {value.type!r}" for value in graph.outputs)
     texts: dict[ArrayType, str] = {}
@@ -43,8 +55,8 @@ def print_graph(graph: Graph) -> str:
     names = max((len(row[0]) for row in rows), default=0)
     types = max((len(row[1]) for row in rows), default=0)
     lines = [f"graph {graph.name}({inputs}) -> {outputs}".rstrip()]
-    if graph.sizes is not None:
-        lines += _sizes_line(graph.sizes)
+    if named is not None:
+        lines += _sizes_line(named)
     lines += [
         f"  {constant.name} {constant.type!r} = constant {constant_text(constant)}"
         for constant in graph.constants()
@@ -57,17 +69,38 @@ def print_graph(graph: Graph) -> str:
             line = f"{line:<50}  # {location_text(node.where)}"
         previous = node.where
         lines.append(line.rstrip())
+        for key, owned in bodies_of(node):
+            lines.append(textwrap.indent(f"{key}: {body_text(owned)}", "    ").rstrip())
     return "\n".join(lines) + "\n"
 
 
 def parameter_text(value: Any) -> str:
-    """A parameter as printed: a literal, a dtype's letters, a function's or a marker's name."""
+    """A parameter as printed: a literal, a dtype's letters, a function's or a marker's name; of a
+    body all that it does."""
     if isinstance(value, np.dtype):
         return dtype_letters(value)
+    if type(value) is Subgraph:
+        return body_text(value)
+    if type(value) is tuple and any(type(one) is Subgraph for one in value):
+        return "".join(map(parameter_text, value))
     if type(value) in (Dim, FreeShape, tuple):
         return spelled(value)
     name = getattr(value, "__name__", None)
     return repr(value) if name is None else printable(str(name))
+
+
+def body_text(body: Subgraph) -> str:
+    """The printed form of a body; the sizes in it are those of the graph around it."""
+    return _printed(body.graph, None)
+
+
+def _line_text(value: Any) -> str:
+    """A parameter in the line of its node, below which bodies stand."""
+    if type(value) is Subgraph:
+        return value.name
+    if type(value) is tuple and any(type(one) is Subgraph for one in value):
+        return f"({','.join(map(_line_text, value))})"
+    return parameter_text(value)
 
 
 def constant_text(constant: Constant) -> str:
@@ -96,7 +129,7 @@ def _cells(node: Node, texts: dict[ArrayType, str]) -> tuple[str, str, str]:
         operands.insert(1, "<-")
     body = " ".join([node.op.name + region, *operands])
     if node.params:
-        params = [f"{key}={parameter_text(value)}" for key, value in node.params.items()]
+        params = [f"{key}={_line_text(value)}" for key, value in node.params.items()]
         body = f"{body}  {' '.join(params)}"
     names = ", ".join([value.name for value in node.results])
     types = [value.type for value in node.results]
@@ -118,6 +151,7 @@ _HEAD = re.compile(r"graph (\S+)\((.*)\) ->(?: (.*))?")
 _SIZES = re.compile(r"  sizes ([\w ]+?)(?: where (.+))?")
 _CONSTANT = re.compile(r"  (\S+) (\S+) = constant (\S+)")
 _NODE = re.compile(r"  (.+?)  +(.+?) += (\w+)(?:@(\d+))?(.*)")
+_BODY = re.compile(r"    (\w+): (graph .*)")
 _PARAMETER = re.compile(r"(?<=\s)(\w+)=")
 
 
@@ -130,21 +164,36 @@ def parse_graph(
     A parameter that was printed by a function's name stays that name.
     """
     lines = text.splitlines()
+    found = _SIZES.fullmatch(lines[1]) if lines[1:] else None
+    owner = Sizes() if found else None
+    sizes = read_sizes(owner, found[1].split(), found[2]) if found and owner else {}
+    if found:
+        del lines[1]
+    return _parsed(lines, ops, constants or {}, owner, sizes)
+
+
+def _parsed(
+    lines: Sequence[str],
+    ops: Mapping[str, Operation],
+    constants: Mapping[str, np.ndarray],
+    owner: Sizes | None,
+    sizes: Mapping[str, Dim],
+) -> Graph:
+    """The graph of these lines, over the free dimensions `sizes` of `owner`."""
     head = _HEAD.fullmatch(lines[0]) if lines else None
     if head is None:
-        raise fail("graph", None, problem=f"{text[:40]!r} is not a printed graph")
+        problem = f"{lines[0][:40] if lines else ''!r} is not a printed graph"
+        raise fail("graph", None, problem=problem)
     graph = Graph(head[1])
+    graph.sizes = owner
     known: dict[str, Value] = {}
-    found = _SIZES.fullmatch(lines[1]) if lines[1:] else None
-    graph.sizes = Sizes() if found else None
-    sizes = read_sizes(graph.sizes, found[1].split(), found[2]) if found and graph.sizes else {}
     for name, kind in re.findall(r"(\w+): ([^\s,\[]+(?:\[[^\s\[\]]*\])?)", head[2]):
         known[name] = graph.add_input(name, parse_type(kind, sizes))
     where: Location | None = None
-    for line in lines[2 if found else 1 :]:
+    for line, bodies in _with_bodies(lines[1:]):
         constant = _CONSTANT.fullmatch(line)
         if constant is not None:
-            data = (constants or {}).get(constant[1])
+            data = constants.get(constant[1])
             if data is None:
                 kind = parse_type(constant[2])
                 elements = re.findall(r"[^\[\],]+", constant[3])
@@ -158,6 +207,9 @@ def parse_graph(
         if match is None:
             raise fail("graph", None, problem=f"{line!r} is not a node")
         operands, params = _split_parameters(match[5], sizes)
+        for key, texts in bodies.items():
+            read = [Subgraph.of(_parsed(text, ops, constants, owner, sizes)) for text in texts]
+            params[key] = tuple(read) if str(params[key]).startswith("(") else read[0]
         node = graph.emit(
             ops[match[3]],
             tuple(_value(graph, known, word) for word in operands if word != "<-"),
@@ -175,6 +227,23 @@ def parse_graph(
         if word
     ]
     return graph
+
+
+def _with_bodies(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, list[list[str]]]]]:
+    """Each line of a graph, and the lines of the bodies that stand under it by parameter."""
+    line = ""
+    bodies: dict[str, list[list[str]]] = {}
+    for following in [*lines, ""]:
+        opened = _BODY.fullmatch(following)
+        if opened is not None:
+            inside = [opened[2]]
+            bodies.setdefault(opened[1], []).append(inside)
+        elif bodies and following.startswith("    "):
+            inside.append(following[4:])
+        else:
+            if line:
+                yield line, bodies
+            line, bodies = following, {}
 
 
 def _parse_location(comment: str) -> Location:

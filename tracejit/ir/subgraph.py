@@ -9,12 +9,12 @@ all that it reads. That graph is printed, rewritten by passes and written out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
+from tracejit.support.words import identifier
 
 _serial = count()
 
@@ -43,7 +43,7 @@ class Subgraph:
         base: Subgraph | None = None,
     ) -> None:
         """A body that was recorded among the nodes of `parent`."""
-        self.name = name
+        self.name = identifier(name)
         self.inputs = list(inputs)
         self.nodes = list(nodes)
         self.outputs = list(outputs)
@@ -58,6 +58,38 @@ class Subgraph:
         made = cls(graph, graph.name, graph.inputs, graph.nodes, graph.outputs)
         made._graph, made._parent = graph, None
         return made
+
+    def opened(self, parent: Graph, around: Sequence[Value]) -> Subgraph:
+        """This body as one that was recorded among the nodes of `parent`, and reads the values
+        `around` directly, where its first inputs stand for them."""
+        inputs = [*around, *self.inputs[len(around) :]]
+        known = dict(zip(self.inputs, inputs, strict=True))
+        nodes = []
+        for node in self.nodes:
+            operands = replace_values(node.operands, known)
+            params = dict(node.params)
+            for name, body in bodies_of(node):
+                params[name] = body.opened(parent, operands[: params["invariants"]])
+            types = [value.type for value in node.results]
+            nodes.append(Node(node.op, operands, params, types, node.where, node.region, ()))
+            known.update(zip(node.results, nodes[-1].results, strict=True))
+            for old, new in zip(node.results, nodes[-1].results, strict=True):
+                new.take_name(old)
+        return Subgraph(parent, self.name, inputs, nodes, replace_values(self.outputs, known))
+
+    def extended_from(self, base: Subgraph) -> Subgraph:
+        """This body, whose own base does the same as `base`, as one that extends `base`."""
+        mine = self.base or self
+        known = dict(zip(mine.inputs, base.inputs, strict=True))
+        for old, new in zip(mine.nodes, base.nodes, strict=True):
+            known.update(zip(old.results, new.results, strict=True))
+        outputs = replace_values(self.outputs, known)
+        return Subgraph(base.parent, self.name, base.inputs, base.nodes, outputs, base)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Return whether the body stands among the values of a recording."""
+        return self._parent is not None
 
     @property
     def parent(self) -> Graph:
@@ -80,11 +112,6 @@ class Subgraph:
     def __repr__(self) -> str:
         """A name that no other body of the process has: no two are taken for equal."""
         return f"{self.name}.{self.serial}"
-
-    @property
-    def __name__(self) -> str:
-        """The printed name, which does not differ from run to run."""
-        return self.name
 
 
 def _isolated(body: Subgraph) -> Graph:
@@ -116,17 +143,20 @@ def _called(value: Value) -> str:
     return name and name + suffix
 
 
-def bodies_of(node: Node) -> list[Subgraph]:
-    """The bodies that a node owns, if any."""
-    return [value for value in _parts(node.params) if type(value) is Subgraph]
+def bodies_of(node: Node) -> Iterator[tuple[str, Subgraph]]:
+    """The bodies that a node owns, each with the name of the parameter that holds it."""
+    for name, value in node.params.items():
+        for part in value if type(value) is tuple else (value,):
+            if type(part) is Subgraph:
+                yield name, part
 
 
-def _parts(params: dict[str, Any]) -> Iterator[Any]:
-    for value in params.values():
-        if type(value) is tuple:
-            yield from value
-        else:
-            yield value
+def every_node(nodes: Iterable[Node]) -> Iterator[Node]:
+    """`nodes` and those of the bodies that they own."""
+    for node in nodes:
+        yield node
+        for _, body in bodies_of(node):
+            yield from every_node(body.nodes)
 
 
 def dependents(nodes: Sequence[Node], inputs: Collection[Value]) -> list[Node]:
@@ -160,11 +190,12 @@ def needed_for(
 def values_around(
     nodes: Sequence[Node], outputs: Sequence[Value], inputs: Collection[Value]
 ) -> list[Value]:
-    """The values from outside that a body reads or returns, in order of first use."""
+    """The values from outside that a body reads or returns, in order of first use; array constants
+    are among them, so that they belong to the graph around the body alone."""
     inside = set(inputs).union(value for node in nodes for value in node.results)
     read = [*(value for node in nodes for value in node.operands), *outputs]
     return [
         value
         for value in dict.fromkeys(read)
-        if value not in inside and not isinstance(value, Constant)
+        if value not in inside and (value.type.form == "array" or not isinstance(value, Constant))
     ]

@@ -5,6 +5,8 @@
     array    an ndarray, 0-d included              printed f8[8,3], f8[]
     scalar   a NumPy scalar such as np.float64      printed f8
     weak     a Python bool, int, float or complex   printed ~f8
+    list     a list of arrays or numbers of this shape and dtype, of any length: what a loop
+             stacks that runs an unknown number of times    printed *f8[3]
     handle   an object that is no array: a random generator, a function    printed handle
 
 Types are interned, so equal types are the same object and are compared with `is`.
@@ -37,7 +39,7 @@ from tracejit.ir.size_parser import parse_sizes
 from tracejit.ir.sizes import Sizes
 from tracejit.support.errors import fail
 
-Form = Literal["array", "scalar", "weak", "handle"]
+Form = Literal["array", "scalar", "weak", "list", "handle"]
 Shape = tuple[int, ...]
 
 WEAK_DTYPES: Final[dict[type, np.dtype[Any]]] = {
@@ -103,7 +105,7 @@ class ArrayType:
         made.shape, made.dtype, made.form, made.sizes = shape, dtype, form, sizes
         made.is_inexact = dtype.kind in "fc"
         is_number = form == "weak" or (form == "array" and not shape)
-        made.is_real = not is_number and dtype in _REAL
+        made.is_real = not is_number and form != "list" and dtype in _REAL
         made._size = math.prod(shape) if sizes is None else None
         return made
 
@@ -151,7 +153,8 @@ class ArrayType:
             return "~" + letters
         if self.form == "scalar":
             return letters
-        return f"{letters}[{','.join(map(size_text, self.shape))}]"
+        star = "*" if self.form == "list" else ""
+        return f"{star}{letters}[{','.join(map(size_text, self.shape))}]"
 
 
 HANDLE: Final = ArrayType((), np.dtype(object), "handle")
@@ -196,11 +199,11 @@ def parse_type(text: str, sizes: Mapping[str, Dim] | None = None) -> ArrayType:
     """The type that prints as `text`, in which there may be `sizes`."""
     if text == "handle":
         return HANDLE
-    match = re.fullmatch(r"(~?)([a-z]\d+)(\[([^\[\]]*)\])?", text)
+    match = re.fullmatch(r"([~*]?)([a-z]\d+)(\[([^\[\]]*)\])?", text)
     if match is None:
         raise fail("graph", None, problem=f"{text!r} is not a type")
     dtype = np.dtype(match[2])
-    if match[1]:
+    if match[1] == "~":
         return ArrayType((), dtype, "weak")
     if match[3] is None:
         return ArrayType((), dtype, "scalar")
@@ -208,4 +211,4 @@ def parse_type(text: str, sizes: Mapping[str, Dim] | None = None) -> ArrayType:
     shape = tuple(parse_sizes(word, sizes or {}) for word in words)
     if any(size is None for size in shape):
         raise fail("graph", None, problem=f"{text!r} is not a type")
-    return ArrayType(shape, dtype)
+    return ArrayType(shape, dtype, "list" if match[1] else "array")

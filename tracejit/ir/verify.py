@@ -3,12 +3,15 @@ TRACEJIT_VERIFY=1.
 
 - every operand is an input, a constant or the result of an earlier node of the same graph;
 - every result has the type that its op infers from its operands and parameters;
-- names, where assigned, are unique; outputs are values of the graph.
+- names, where assigned, are unique; outputs are values of the graph;
+- the same holds of the bodies that nodes own. That their inputs and outputs have the types of
+  operands and results is the affair of the op, which infers types from them.
 """
 
 from __future__ import annotations
 
 from tracejit.ir.graph import Constant, Graph, Value
+from tracejit.ir.subgraph import bodies_of
 from tracejit.support.errors import fail
 
 
@@ -25,6 +28,8 @@ def verify(graph: Graph) -> Graph:
         if expected != actual:
             raise fail("graph", None, problem=f"{place} has types {actual}, infer says {expected}")
         known.update(node.results)
+        for _, body in bodies_of(node):
+            verify(body.graph)
     for output in graph.outputs:
         if output not in known and not isinstance(output, Constant):
             raise fail(

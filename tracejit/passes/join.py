@@ -38,11 +38,12 @@ graph f(x: f8[3]) ->
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tracejit.ir.graph import Branches, Constant, Decision, Graph, Node, Value
 from tracejit.ir.printer import parameter_text
+from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ops.branches import DECIDE, LEAVE
 
 
@@ -100,6 +101,7 @@ class Tree:
         Raises Misfit where it differs from others before a decision with another outcome.
         """
         known: dict[Value, Value] = {}
+        bodies: dict[Subgraph, Subgraph] = {}
         new: dict[Any, Value] = {}
         for key, value in zip(keys, graph.inputs, strict=True):
             mine = self._inputs.get(key)
@@ -126,8 +128,9 @@ class Tree:
                 copy = segment.nodes[place]
                 place += 1
             else:
-                copy = _copied(node, operands)
+                copy = _copied(node, operands, bodies)
                 segment.nodes.append(copy)
+            bodies.update(_paired(node, copy))
             for old, result in zip(node.results, copy.results, strict=True):
                 known[old] = result
                 if start is not None:
@@ -216,9 +219,20 @@ def _same(node: Node, operands: tuple[Value, ...], other: Node) -> bool:
     )
 
 
-def _copied(node: Node, operands: tuple[Value, ...]) -> Node:
+def _copied(node: Node, operands: tuple[Value, ...], bodies: Mapping[Subgraph, Subgraph]) -> Node:
+    """A node of a trace in the tree; a loop that extends another extends that of the tree."""
     types = [value.type for value in node.results]
-    return Node(node.op, operands, node.params, types, node.where, node.region, ())
+    params = dict(node.params)
+    for name, body in bodies_of(node):
+        if body.base is not None and body.base in bodies:
+            params[name] = body.extended_from(bodies[body.base])
+    return Node(node.op, operands, params, types, node.where, node.region, ())
+
+
+def _paired(node: Node, other: Node) -> Iterator[tuple[Subgraph, Subgraph]]:
+    """The bodies of a node with those of its like."""
+    for (_, body), (_, its) in zip(bodies_of(node), bodies_of(other), strict=True):
+        yield body, its
 
 
 def _name_as(value: Value, other: Value, known: dict[Value, Value]) -> None:

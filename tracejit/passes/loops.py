@@ -1,184 +1,87 @@
-"""Loops: what a loop need not compute, carry, stack or read is dropped, and what is the same at
-each step is computed before it.
+"""Loops and conditions: what is the same at each step is computed before the loop, and loops with
+one body are one. `passes/prune.py` drops what they need not compute.
 
-- `merge_loops` makes one loop of a loop and those that extend it by further stacks;
-- `prune_loops` drops results that nothing reads with all that only they need, takes a carried value
-  that never changes for an invariant, and puts constants in the place of inputs;
-- `hoist_invariants` computes before the loop what depends on invariants alone.
+- `sink_fills` takes arrays full of one number into the bodies that read them, where passes see
+  that they are zeros;
+- `hoist_invariants` computes before the loop what depends on invariants alone. Nothing leaves the
+  side of a condition: it may raise, or be expensive.
 
 `in_bodies` applies a pass to the bodies. All of them are exact.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
-from tracejit.ir.subgraph import Subgraph, needed_for
+from tracejit.ir.graph import PLACE, Constant, Graph, Node, Value, replace_values
+from tracejit.ir.subgraph import Subgraph, bodies_of
+from tracejit.ir.value_names import ValueNames
 from tracejit.ops.branches import may_raise
-from tracejit.ops.control_flow import LOOP
-from tracejit.passes.rebuild import rebuild
+from tracejit.ops.control_flow import (
+    LOOPS,
+    OWNERS,
+    ControlFlow,
+    is_condition,
+    is_counted,
+)
+from tracejit.ops.creation import full
+from tracejit.passes.rebuild import Rewrite, rebuild
 
 
-def has_loops(graph: Graph) -> bool:
-    """Return whether there is a loop in a graph."""
-    return any(node.op is LOOP for node in graph.nodes)
+def has_bodies(graph: Graph) -> bool:
+    """Return whether there is a loop or a condition in a graph."""
+    return any(isinstance(node.op, ControlFlow) for node in graph.nodes)
 
 
 def in_bodies(graph: Graph, run: Callable[[Graph], Graph]) -> Graph:
-    """`graph` with `run` applied to the body of each loop, the innermost first."""
+    """`graph` with `run` applied to each body."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        body = node.params["body"].graph
-        better = run(in_bodies(body, run))
-        return None if better is body else emit_like(new, node, operands, better).results
+        bodies = graphs_of(node)
+        better = [run(body) for body in bodies]
+        if all(one is body for one, body in zip(better, bodies, strict=True)):
+            return None
+        return emit_like(new, node, operands, *better).results
 
-    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+    return rebuild(graph, rewrite, ops=OWNERS) if has_bodies(graph) else graph
+
+
+def rebuild_loops(graph: Graph, rewrite: Rewrite) -> Graph:
+    """`graph` with every loop of a known number of steps rewritten."""
+
+    def counted(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return rewrite(new, node, operands) if is_counted(node) else None
+
+    is_there = any(map(is_counted, graph.nodes))
+    return rebuild(graph, counted, ops=("loop",)) if is_there else graph
+
+
+def graphs_of(node: Node) -> list[Graph]:
+    """The bodies of a node as graphs: that of a loop first, and then its condition."""
+    return [body.graph for _, body in bodies_of(node)]
 
 
 def emit_like(
-    graph: Graph,
-    node: Node,
-    operands: Sequence[Value],
-    body: Graph,
-    invariants: int | None = None,
-    carried: int | None = None,
+    graph: Graph, node: Node, operands: Sequence[Value], *bodies: Graph, **numbers: int
 ) -> Node:
-    """A loop like `node` with another body, at its place."""
-    params = {**node.params, "body": Subgraph.of(body)}
-    if invariants is not None:
-        params["invariants"] = invariants
-    if carried is not None:
-        params["carried"] = carried
-    types = LOOP.result_types([value.type for value in operands], params)
+    """A node like `node` with these bodies, at its place; a condition that is not given stays.
+    `numbers` are those of a loop's invariants and carried values, where they change."""
+    made = [Subgraph.of(body) for body in bodies]
+    params = {**node.params, **numbers}
+    if is_condition(node):
+        params["bodies"] = tuple(made)
+    else:
+        params.update(zip(("body", "condition"), made, strict=False))
+    types = node.op.result_types([value.type for value in operands], params)
     place = node.where, node.region, node.tapes, node.segment
-    return graph.emit(LOOP, tuple(operands), params, types, *place)
+    return graph.emit(node.op, tuple(operands), params, types, *place)
 
 
-# Loops that extend others
+# Other inputs
 
 
-def merge_loops(graph: Graph) -> Graph:
-    """`graph` with each loop and those that extend it as one, which stands where the first does."""
-    if not any(n.op is LOOP and n.params["body"].base is not None for n in graph.nodes):
-        return graph
-    firsts: dict[tuple[Subgraph, tuple[Value, ...]], Node] = {}
-    groups: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        if node.op is LOOP:
-            key = _first(node.params["body"]), node.operands
-            first = firsts.setdefault(key, node)
-            if not graph.branches.precedes(first.segment, node.segment):
-                first = firsts[key] = node
-            groups.setdefault(first, []).append(node)
-    widest = {n: (first, group) for first, group in groups.items() for n in group if group[1:]}
-    made: dict[Node, dict[Value, Value]] = {}
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node not in widest:
-            return None
-        first, group = widest[node]
-        if node is first:
-            made[first] = _merged(new, group, operands)
-        return [made[first][value] for value in node.results]
-
-    return rebuild(graph, rewrite, ops=("loop",))
-
-
-def _first(body: Subgraph) -> Subgraph:
-    while body.base is not None:
-        body = body.base
-    return body
-
-
-def _merged(graph: Graph, group: Sequence[Node], operands: tuple[Value, ...]) -> dict[Value, Value]:
-    """What the results of loops with one body are in one loop that returns all of them."""
-    first = group[0]
-    carried = first.params["carried"]
-    body = _first(first.params["body"])
-    outputs = dict.fromkeys(v for n in group for v in n.params["body"].outputs[carried:])
-    whole = Subgraph(
-        body.parent, body.name, body.inputs, body.nodes, [*body.outputs[:carried], *outputs]
-    )
-    made = emit_like(graph, first, operands, whole.graph).results
-    places = {value: carried + number for number, value in enumerate(outputs)}
-    known: dict[Value, Value] = {}
-    for node in group:
-        rows = [made[places[value]] for value in node.params["body"].outputs[carried:]]
-        for old, new in zip(node.results, (*made[:carried], *rows), strict=True):
-            known[old] = new
-            new.take_name(old)
-    return known
-
-
-# What is not needed
-
-
-def prune_loops(graph: Graph) -> Graph:
-    """`graph` with no more in its loops than what is read needs."""
-    if not has_loops(graph):
-        return graph
-    reads = Counter(value for node in graph.nodes for value in node.operands)
-    reads.update(graph.outputs)
-    for node in reversed(graph.nodes):
-        if node.op is LOOP and not any(reads[value] for value in node.results):
-            if not any(inner.op.effect for inner in node.params["body"].graph.nodes):
-                reads.subtract(node.operands)
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        return _pruned(new, node, operands, [bool(reads[value]) for value in node.results])
-
-    return rebuild(graph, rewrite, ops=("loop",))
-
-
-def _pruned(
-    graph: Graph, node: Node, operands: tuple[Value, ...], is_read: Sequence[bool]
-) -> Sequence[Value]:
-    """The results of a loop without what nothing reads; the initial value stands for a result that
-    is dropped."""
-    body = node.params["body"].graph
-    first, count = node.params["invariants"], node.params["carried"]
-    carried = body.inputs[first : first + count]
-    known: dict[Value, Value] = {
-        value: operand
-        for value, operand in zip(body.inputs[:first], operands, strict=False)
-        if isinstance(operand, Constant)
-    }
-    fixed = [k for k in range(count) if body.outputs[k] is carried[k]]
-    needed = {k for k, read in enumerate(is_read) if read and k not in fixed}
-    while True:
-        outputs = [body.outputs[k] for k in sorted(needed)]
-        nodes = needed_for(outputs, body.nodes, body.inputs)
-        read = {value for inner in nodes for value in inner.operands}.union(outputs)
-        new = {k for k, value in enumerate(carried) if value in read and k not in fixed} - needed
-        if not new:
-            break
-        needed |= new
-    kept = [k for k in range(count) if k in needed]
-    rows = sorted(k for k in needed if k >= count)
-    invariant = [k for k in range(first) if body.inputs[k] in read and body.inputs[k] not in known]
-    invariant += [first + k for k in fixed if carried[k] in read]
-    sliced = [k for k in range(first + count, len(operands)) if body.inputs[k] in read]
-    places = [*invariant, *[first + k for k in kept], *sliced]
-    results = [*operands[first : first + count], *node.results[count:]]
-    if not kept and not rows and not any(inner.op.effect for inner in nodes):
-        return results
-    unchanged = len(places) == len(operands) and len(needed) == len(node.results) and not known
-    if unchanged and len(nodes) == len(body.nodes):
-        return graph.take(node, operands).results
-    inputs = [*[body.inputs[k] for k in places], body.inputs[-1]]
-    shrunk = _rebuilt(body, inputs, nodes, [body.outputs[k] for k in (*kept, *rows)], known)
-    made = emit_like(
-        graph, node, [operands[k] for k in places], shrunk, len(invariant), len(kept)
-    ).results
-    for place, value in zip((*kept, *rows), made, strict=True):
-        results[place] = value
-        value.take_name(node.results[place])
-    return results
-
-
-def _rebuilt(
+def with_inputs(
     body: Graph,
     inputs: Sequence[Value],
     nodes: Sequence[Node],
@@ -188,48 +91,117 @@ def _rebuilt(
     """A body with these inputs, nodes and outputs; values are replaced by what is `known`."""
     new = Graph(body.name)
     new.adopt(body)
-    known = dict(known)
-    known.update((value, new.add_input(value.name, value.type)) for value in inputs)
+    known = {**known, **{value: new.add_input(value.name, value.type) for value in inputs}}
+    made = {value.name for node in nodes for value in node.results}
+    names = ValueNames(made.union(value.name for value in new.inputs))
+    for value in new.inputs:
+        if value.name in made:  # it comes from another body of the node
+            names.give(value, value.base)
+            value.label = value.name
+    return _filled(new, nodes, outputs, known)
+
+
+def _filled(
+    graph: Graph, nodes: Sequence[Node], outputs: Sequence[Value], known: dict[Value, Value]
+) -> Graph:
+    """`graph` with these nodes and outputs, applied to what is `known`."""
     for node in nodes:
-        made = new.copy_node(node, replace_values(node.operands, known))
+        made = graph.copy_node(node, replace_values(node.operands, known))
         known.update(zip(node.results, made.results, strict=True))
-    new.outputs = list(replace_values(outputs, known))
-    new.complete_names()
-    return new
+    graph.outputs = list(replace_values(outputs, known))
+    graph.complete_names()
+    return graph
+
+
+def moved_node(graph: Graph, node: Node, operands: tuple[Value, ...], **place: Any) -> Node:
+    """A copy of a node of another graph, whose results are yet to be given names in this one."""
+    count = len(graph.nodes)
+    types = [value.type for value in node.results]
+    found = {name: getattr(node, name) for name in PLACE} | place
+    made = graph.emit(node.op, operands, node.params, types, **found)
+    if len(graph.nodes) > count:
+        for old, result in zip(node.results, made.results, strict=True):
+            result.take_name(old)
+            result.name = ""
+    return made
 
 
 # What does not depend on the step
 
 
-def hoist_invariants(graph: Graph) -> Graph:
-    """`graph` with what depends on invariants alone computed before each loop."""
+def sink_fills(graph: Graph) -> Graph:
+    """`graph` with arrays full of one number made in the bodies that read them."""
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        return _hoisted(new, node, operands)
+        body = node.params["body"].graph
+        first = node.params["invariants"]
+        fills = {v: x for v, x in zip(body.inputs[:first], operands, strict=False) if _is_fill(x)}
+        better = body
+        if fills:
+            better = Graph(body.name)
+            better.adopt(body)
+            known = {v: better.add_input(v.name, v.type) for v in body.inputs if v not in fills}
+            for value, whole in fills.items():
+                assert whole.node is not None
+                made = moved_node(better, whole.node, (), segment=0, region=0, tapes=())
+                known[value] = made.results[0]
+            _filled(better, body.nodes, body.outputs, known)
+        if better is body:
+            return None
+        kept = [x for x in operands[:first] if not _is_fill(x)]
+        read = [*kept, *operands[first:]]
+        return emit_like(new, node, read, better, invariants=len(kept)).results
 
-    return rebuild(graph, rewrite, ops=("loop",)) if has_loops(graph) else graph
+    return rebuild_loops(graph, rewrite)
 
 
-def _hoisted(graph: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-    body = node.params["body"].graph
+def _is_fill(value: Value) -> bool:
+    return value.node is not None and value.node.op is full
+
+
+def hoist_invariants(graph: Graph, with_fills: bool = True) -> Graph:
+    """`graph` with what depends on invariants alone computed before each loop; arrays full of one
+    number stay in bodies, unless `with_fills`."""
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        return _hoisted(new, node, operands, with_fills)
+
+    return rebuild(graph, rewrite, ops=LOOPS) if has_bodies(graph) else graph
+
+
+def _hoisted(
+    graph: Graph, node: Node, operands: tuple[Value, ...], with_fills: bool
+) -> Sequence[Value] | None:
+    bodies = graphs_of(node)
     first = node.params["invariants"]
-    known = dict(zip(body.inputs[:first], operands, strict=False))
-    moved: list[Node] = []
-    for inner in body.nodes:
-        if inner.op.effect or inner.op is LOOP or may_raise(inner):
-            continue
-        if all(value in known or isinstance(value, Constant) for value in inner.operands):
-            place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
-            made = graph.copy_node(inner, replace_values(inner.operands, known), **place)
-            known.update(zip(inner.results, made.results, strict=True))
-            moved.append(inner)
+    known: dict[Value, Value] = {}
+    moved: dict[Node, None] = {}
+    for body in bodies:
+        known.update(zip(body.inputs[:first], operands, strict=False))
+        for inner in body.nodes:
+            if inner.op.effect or isinstance(inner.op, ControlFlow) or may_raise(inner):
+                continue
+            if inner.op is full and not with_fills:
+                continue
+            if all(value in known or isinstance(value, Constant) for value in inner.operands):
+                place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
+                made = moved_node(graph, inner, replace_values(inner.operands, known), **place)
+                known.update(zip(inner.results, made.results, strict=True))
+                moved[inner] = None
     if not moved:
         return None
-    gone = set(moved)
-    nodes = [inner for inner in body.nodes if inner not in gone]
-    read = dict.fromkeys([*(v for n in nodes for v in n.operands), *body.outputs])
+    left = [[inner for inner in body.nodes if inner not in moved] for body in bodies]
+    read = {
+        value
+        for body, nodes in zip(bodies, left, strict=True)
+        for value in [*(v for n in nodes for v in n.operands), *body.outputs]
+    }
     new = [value for inner in moved for value in inner.results if value in read]
-    inputs = [*body.inputs[:first], *new, *body.inputs[first:]]
-    shrunk = _rebuilt(body, inputs, nodes, body.outputs, {})
+    shrunk = [
+        with_inputs(
+            body, [*body.inputs[:first], *new, *body.inputs[first:]], nodes, body.outputs, {}
+        )
+        for body, nodes in zip(bodies, left, strict=True)
+    ]
     places = [*operands[:first], *[known[value] for value in new], *operands[first:]]
-    return emit_like(graph, node, places, shrunk, first + len(new)).results
+    return emit_like(graph, node, places, *shrunk, invariants=first + len(new)).results

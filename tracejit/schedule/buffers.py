@@ -73,7 +73,7 @@ def overwritten_operands(
                 continue
             if dies.get(root) != number:
                 continue
-            if not _is_whole(operand, root, overwrites):
+            if not is_whole(operand, root, overwrites):
                 continue
             overwrites[node] = operand
             dies[root] = dies.get(result, -1)
@@ -82,7 +82,7 @@ def overwritten_operands(
     return overwrites
 
 
-def _is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bool:
+def is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> bool:
     """Return whether `value` covers all of the memory of `root`, in whatever shape."""
     while value is not root and value.node not in overwrites:
         assert value.node is not None

@@ -5,7 +5,8 @@ inline_elements an expression costs the same as statements in place, and reads b
 is inlined in the statement that follows, where no buffer is updated in place in between. Four kinds
 keep a line of their own: values that the user named, values read from an array that is updated
 before the statement, arrays that are updated, and arrays that are updated in another shape. Views
-of a named value may be repeated: `w.T` twice is two cheap views.
+of a named value may be repeated: `w.T` twice is two cheap views. So may the zeros that loops begin
+with: each has its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from itertools import pairwise
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ops.branches import LEAVE
+from tracejit.ops.control_flow import is_loop
+from tracejit.ops.creation import full
 from tracejit.ops.shapes import transpose
 from tracejit.ops.weak import SIZE
 from tracejit.schedule.liveness import read_values
@@ -26,6 +29,7 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
     """The nodes among `nodes` that are no statements, whatever is updated in place."""
     uses = Counter(value for node in nodes for value in node.operands)
     user = {value: node for node in nodes for value in node.operands}
+    by_loops = Counter(v for node in nodes if is_loop(node) for v in node.operands)
     returned = set(results)
     places = {node: number for number, node in enumerate(nodes)}
     updates: dict[Value, list[int]] = {}
@@ -48,7 +52,9 @@ def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
             and _misses_update(node, user[value], inlined, places, updates)
         ):
             continue
-        if _is_view_of_name(node, inlined):
+        if node.op is full and by_loops[value] == uses[value]:
+            is_chosen = True
+        elif _is_view_of_name(node, inlined):
             is_chosen = uses[value] <= costs().view_uses
         else:
             is_chosen = uses[value] == 1 and (

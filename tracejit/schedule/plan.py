@@ -9,16 +9,22 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import NamedTuple
 
 from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
 from tracejit.ops.branches import ENSURE, LEAVE, may_raise
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import ControlFlow, Loop, is_condition
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
 from tracejit.schedule.inline import inlined_in_the_next, inlined_nodes
 from tracejit.schedule.liveness import last_uses
-from tracejit.schedule.loop_plan import LoopPlan, updated_inputs, with_rows
+from tracejit.schedule.loop_plan import (
+    ConditionPlan,
+    LoopPlan,
+    handed_over,
+    updated_inputs,
+    with_rows,
+)
 from tracejit.schedule.tile_loops import TileLoop
 
 
@@ -32,6 +38,7 @@ class Plan(NamedTuple):
     `kept` are the residuals: returned besides the results and never copied. `storages` say which
     values share memory, statements in place included. With several traces, as in `branches`, each
     ends in a statement that returns: `leaves` holds the positions of the results that it copies.
+    `inner` are the plans of the loops and conditions among the statements.
     """
 
     inputs: list[Value]
@@ -46,13 +53,13 @@ class Plan(NamedTuple):
     storages: Storages
     leaves: dict[Node, set[int]]
     branches: Branches
-    loops: dict[Node, LoopPlan]
+    inner: dict[Node, LoopPlan | ConditionPlan]
 
     @property
     def all(self) -> list[Plan]:
-        """This plan and those of the loops in it."""
-        inner = [plan for loop in self.loops.values() for plan in loop.plan.all]
-        return [self, *inner]
+        """This plan and those of all bodies in it."""
+        inner = [plan for owner in self.inner.values() for plan in owner.plans]
+        return [self, *[one for plan in inner for one in plan.all]]
 
 
 def plan_body(
@@ -106,24 +113,67 @@ def plan_body(
         storages,
         leaves,
         branches,
-        {node: plan_loop(node, in_place) for node in nodes if node.op is LOOP},
+        {
+            node: plan_condition(node, in_place)
+            if is_condition(node)
+            else plan_loop(
+                node,
+                in_place,
+                handed_over(node, number, last_use, storages, inlined, overwrites),
+            )
+            for number, node in enumerate(statements)
+            if isinstance(node.op, ControlFlow)
+        },
     )
 
 
-def plan_loop(node: Node, in_place: bool) -> LoopPlan:
-    """Plan a step of a loop."""
+def plan_condition(node: Node, in_place: bool) -> ConditionPlan:
+    """Plan the sides of a condition."""
+    graphs = [body.graph for body in node.params["bodies"]]
+    return ConditionPlan(
+        [plan_body(one.inputs, one.nodes, one.outputs, in_place=in_place) for one in graphs]
+    )
+
+
+def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
+    """Plan a step of a loop, whose initial values of the numbers `fresh` it may update."""
     graph, count = node.params["body"].graph, node.params["carried"]
     first = node.params["invariants"]
     carried = graph.inputs[first : first + count]
-    results = graph.outputs[:count]
-    nodes = with_rows(graph.nodes, graph.outputs[count:])
-    plan = plan_body(graph.inputs, nodes, results, in_place=in_place, owned=carried)
+    results, rows = graph.outputs[:count], graph.outputs[count:]
+    nodes = with_rows(graph.nodes, rows)
+    length = node.params["length"] if isinstance(node.op, Loop) else None
+    kept = rows if length is None else ()
+    owned = [] if kept else carried
+    plan = plan_body(graph.inputs, nodes, results, kept, in_place, owned=owned)
     updated = updated_inputs(plan, carried)
-    owned = [carried[number] for number in updated]
-    if len(owned) < count:
-        plan = plan_body(graph.inputs, nodes, results, in_place=in_place, owned=owned)
+    if len(updated) < len(owned):
+        owned = [carried[number] for number in updated]
+        plan = plan_body(graph.inputs, nodes, results, kept, in_place, owned=owned)
     shared = {number for number in plan.copies if results[number].type.form == "array"}
-    return LoopPlan(plan, updated, frozenset(shared & updated), frozenset(shared - updated))
+    written = {plan.storages.root(results[number]) for number in updated}
+    copied = {
+        number
+        for number in shared
+        if number in updated or plan.storages.root(results[number]) in written
+    }
+    arrays = {number for number, value in enumerate(carried) if value.type.form == "array"}
+    return LoopPlan(
+        plan,
+        frozenset((updated if length else arrays) - fresh),
+        frozenset(copied),
+        frozenset(shared - copied),
+        in_place,
+        _plan_test(node, in_place),
+    )
+
+
+def _plan_test(node: Node, in_place: bool) -> Plan | None:
+    """Plan the condition of a loop, if it has one."""
+    if "condition" not in node.params:
+        return None
+    graph = node.params["condition"].graph
+    return plan_body(graph.inputs, graph.nodes, graph.outputs, in_place=in_place)
 
 
 def _without_ensure(nodes: Sequence[Node], returned: Sequence[Value]) -> list[Node]:

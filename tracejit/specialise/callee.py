@@ -16,6 +16,7 @@ from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.support.words import identifier
+from tracejit.trace.closing import Closing
 from tracejit.trace.eager import EAGER
 from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.labelled import unlabelled
@@ -70,11 +71,12 @@ class Findings:
     `effects` are the kinds of what happens outside of it, "events" or the names of ops.
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
-    that it has read.
+    that it has read, `closing` what is known of its loops.
     """
 
     def __init__(self) -> None:
         """Begin with no call seen."""
+        self.closing = Closing()
         self.effects: set[str] = set()
         self.keeps_apart = False
         self.takes_gradients: bool | None = None

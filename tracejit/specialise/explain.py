@@ -21,6 +21,7 @@ from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
+from tracejit.trace.closing import Closing
 from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call
 
@@ -83,7 +84,7 @@ def _decisions(entry: Entry) -> list[str]:
 def loops_recorded(entry: Entry, kernel: str) -> Iterator[str]:
     """The loops of Python's that are loops in a kernel, too, and why others are written out."""
     for trace in entry.traces.traces:
-        for note in trace.one.recording.loops[:MOST_LINES]:
+        for note in trace.one.recording.loop_notes[:MOST_LINES]:
             where, steps, reason = note
             if where is None:
                 yield f"Loops are written out step by step in {kernel}, because {reason}."
@@ -104,9 +105,13 @@ class History:
     The user can ask a function that `is_held`; of another nobody is told how many kernels it has.
     """
 
-    def __init__(self, name: str, table: KernelTable, is_held: bool = True) -> None:
-        """Begin with no recording of the function `name`."""
+    def __init__(
+        self, name: str, table: KernelTable, is_held: bool = True, closing: Closing | None = None
+    ) -> None:
+        """Begin with no recording of the function `name`; `closing` is what is known of its
+        loops."""
         self.name = name
+        self.closing = closing or Closing()
         self.table = table
         self.is_held = is_held
         self.reasons: dict[Kernel, Reason] = {}
@@ -185,7 +190,8 @@ class History:
             for note in (traces_recorded, loops_recorded, contents_compared)
             for text in note(entry, self._number(its))
         )
-        return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])
+        more = dict.fromkeys([*notes, *self.closing.tell()])
+        return "\n".join([*lines, *more, *self.uncompiled.tell()])
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:
         """Foresee a call: the kernel that takes it, or why it would be recorded. `static`

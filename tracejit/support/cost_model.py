@@ -156,7 +156,12 @@ class Operations:
 class Loops:
     """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
     recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
-    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion."""
+    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion.
+
+    Loops of one node (passes/loop_stages.py). Measured on elementwise chains of rows of 256 to
+    16,384 numbers in 20 to 1,000 steps: for all steps at once they take a third to a half of the
+    time where a row has 4 KB or all fit the second-level cache, and twice to four times of it where
+    neither holds. Chosen: `loop_bytes` and `tabled_steps`, for the memory they take."""
 
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
@@ -180,6 +185,35 @@ class Loops:
     """Largest operand of the one product."""
     copied_for_one: Count = 8
     """Elements that may be copied to save the addition of one."""
+    step_bytes: Bytes = 1 << 12
+    """Largest row that is computed, or stacked, for all steps of a loop at once, ..."""
+    rows_for_one: Count = 16
+    """... unless what a step multiplies it by, or adds it to, is so many times as large, ..."""
+    loop_bytes: Bytes = 1 << 25
+    """... and the largest array of such rows, ..."""
+    cached_steps: Bytes = 1 << 19
+    """... or an array up to which rows of any length are."""
+    tabled_steps: Count = 1 << 14
+    """Most steps of a loop whose numbers are tabled."""
+
+
+class LoopResiduals:
+    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured beside
+    `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
+    small row takes half the time of a ufunc, reading it a quarter."""
+
+    array_call: Nanoseconds = 430.0
+    """A ufunc or a product of arrays, besides its elements."""
+    row_written: Nanoseconds = 220.0
+    """Writing an array into a row of a stack, besides its bytes."""
+    row_read: Nanoseconds = 110.0
+    """Taking a row of a stack."""
+    number_written: Nanoseconds = 60.0
+    """Writing a number into a stack."""
+    number_read: Nanoseconds = 75.0
+    """Reading a number of a stack."""
+    stacked_byte: Nanoseconds = 0.2
+    """Writing a byte to new memory, and reading it when no cache holds it any more."""
 
 
 class Layout:
@@ -314,6 +348,7 @@ class CostModel(
     Rewrites,
     Reassociation,
     Loops,
+    LoopResiduals,
     Layout,
 ):
     """All figures. No dataclass: with its sections that would take 10 ms to import."""

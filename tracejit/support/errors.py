@@ -131,6 +131,12 @@ ERRORS: dict[str, Row] = {
         "the body is one for all steps: each takes what the one before has returned.",
         "return what the body takes, in the same containers, shapes and dtypes.",
     ),
+    "condition": Row(
+        ArgumentError,
+        "{call} cannot be recorded: {problem}.",
+        "all sides are recorded, and what follows is recorded once for all of them.",
+        "return the same containers, shapes and dtypes from every side.",
+    ),
     "update": Row(
         InPlaceError,
         "{call}: {problem}.",
@@ -173,6 +179,14 @@ ERRORS: dict[str, Row] = {
         "a Tensor recorded in {function} was used after that recording had ended.",
         "it stands for a value of one recording and holds no number.",
         "return it from the function instead of keeping it (in a global, a list, an lru_cache).",
+    ),
+    "leaked-body": Row(
+        LeakedTensorError,
+        "{function} uses a Tensor of the body of a loop, or of the side of a condition, outside of "
+        "it.",
+        "the body is recorded once, and stands for every step: outside of it there is no such "
+        "value.",
+        "return it from the body.",
     ),
     "other-thread": Row(
         LeakedTensorError,

@@ -70,6 +70,10 @@ class Prefix:
         """Nothing is asked any more: let go of the arrays."""
         self._known.clear()
 
+    def rewind(self, number: int) -> None:
+        """Nodes from this number on have been taken out of the recording."""
+        self._effects = min(self._effects, number)
+
     def hide(self, value: Value) -> None:
         """`value` stands for more than what it is computed from."""
         self.unknown.add(value)
@@ -115,8 +119,8 @@ class Prefix:
         """The first draw before `node` that was not made yet."""
         while self._nodes[self._effects] is not node:
             earlier = self._nodes[self._effects]
-            is_draw = earlier.op.effect and bool(earlier.operands)
-            if is_draw and earlier.operands[0].type is HANDLE and earlier.op is not CALLBACK:
+            is_draw = earlier.op.effect and earlier.op is not CALLBACK
+            if is_draw and any(value.type is HANDLE for value in earlier.operands):
                 if not self._is_known(earlier.results[0]):
                     return [earlier.results[0]]
             self._effects += 1
@@ -137,7 +141,8 @@ class Prefix:
 
 class Decisions:
     """The decisions of a recording. `given` is what its inputs are in this call; what depends on
-    the cotangents `seeds` is for Python to decide."""
+    the cotangents `seeds` is for Python to decide. In the `first_trip` of a loop, placeholders
+    are what the loop begins with."""
 
     def __init__(self, graph: Graph, hidden: Mapping[int, Hidden], forced: Sequence[Any]) -> None:
         """Nothing yet; the first outcomes will be those `forced`, whatever is computed here: those
@@ -150,6 +155,7 @@ class Decisions:
         self.failed: Failed | None = None
         self.has_read = False
         self.seeds: set[Value] = set()
+        self.first_trip: dict[Value, Value] = {}
 
     def __len__(self) -> int:
         return len(self._outcomes)
@@ -204,6 +210,8 @@ class Decisions:
         """The array or number that an input of the graph is in this call."""
         if value in self.given:
             return self.given[value]
+        if value in self.first_trip:
+            return self.prefix[self.first_trip[value]]
         for hidden in self._hidden.values():
             if hidden.value is value:
                 path, holder = hidden.path, hidden.holder

@@ -1,18 +1,21 @@
 """Recording of loops: the body once, on placeholders, and the node that owns it.
 
 What the body records that does not depend on a placeholder stays in the graph around it, before
-the loop: it is computed once. Effects are of the body: a draw takes place at each step.
+the loop: it is computed once. Effects are of the body: a draw takes place at each step. Of a loop
+that may not run at all, and of the side of a condition, everything is of the body: it may raise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Placeholder, Subgraph, dependents, needed_for, values_around
 from tracejit.ir.types import WEAK_TYPES, ArrayType
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.branches import DECIDE
+from tracejit.ops.control_flow import LOOP, WHILE, op_for
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -32,10 +35,21 @@ class LoopInputs(NamedTuple):
 
 
 class LoopRange(NamedTuple):
-    """The steps of a loop: how many, and whether from the last to the first."""
+    """The steps of a loop: how many, and whether from the last to the first. Where `length` is
+    None, it is a `number` that is recorded. With `checkpoint` nothing is kept for the derivative
+    but what each step began with."""
 
     length: Any
     reverse: bool
+    number: Tensor | None = None
+    checkpoint: bool = False
+
+
+class Side(NamedTuple):
+    """The contents of a body: nodes that were recorded, and the values that it returns."""
+
+    nodes: Sequence[Node]
+    outputs: Sequence[Value]
 
 
 def placeholder(recording: Recording, type: ArrayType, label: str = "") -> Tensor:
@@ -46,18 +60,44 @@ def placeholder(recording: Recording, type: ArrayType, label: str = "") -> Tenso
     return Tensor(value, recording)
 
 
+@contextmanager
+def in_region(recording: Recording, region: int) -> Iterator[None]:
+    """Nodes recorded meanwhile belong to this recompute region."""
+    outer, recording.region = recording.region, region
+    try:
+        yield
+    finally:
+        recording.region = outer
+
+
 def step_number(recording: Recording, label: str = "t") -> Tensor:
     """The number of a step, as a Python int."""
     return placeholder(recording, WEAK_TYPES[int], label)
 
 
-def take_out(recording: Recording, start: int, inputs: Sequence[Value]) -> list[Node]:
+def take_out(recording: Recording, start: int, inputs: Sequence[Value] | None = None) -> list[Node]:
     """The nodes from number `start` on that depend on `inputs` or have an effect: they belong to a
-    body, and are taken out of the graph."""
+    body, and are taken out of the graph. Without `inputs` all of them do, but for decisions and
+    what these are made from."""
     graph = recording.graph
-    found = dependents(graph.nodes[start:], inputs)
+    nodes = graph.nodes[start:]
+    found = _but_decisions(nodes) if inputs is None else dependents(nodes, inputs)
     graph.remove(found)
+    recording.decisions.prefix.rewind(start)
+    recording.gone.update(value for node in found for value in node.results)
     return found
+
+
+def _but_decisions(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes that no decision depends on."""
+    decided: set[Value] = set()
+    found = []
+    for node in reversed(nodes):
+        if node.op is DECIDE or not decided.isdisjoint(node.results):
+            decided.update(node.operands)
+        else:
+            found.append(node)
+    return found[::-1]
 
 
 def emit_loop(
@@ -65,36 +105,87 @@ def emit_loop(
     name: str,
     steps: LoopRange,
     inputs: LoopInputs,
-    nodes: Sequence[Node],
-    outputs: Sequence[Value],
+    step: Side,
     initial: Sequence[Any],
     sliced: Sequence[Any],
     around: dict[Value, Any] | None = None,
 ) -> list[Tensor]:
-    """The last carried values and the stacked arrays of a loop whose body computes `outputs` by
-    `nodes`. `around` maps values that the body reads from outside to what they are here."""
-    kept = needed_for(outputs, nodes, inputs.all)
+    """The last carried values and what is stacked of a loop over a `step`. `around` maps values
+    that the body reads from outside to what they are here."""
+    kept = needed_for(step.outputs, step.nodes, inputs.all)
+    made = [value for node in kept if node.op.effect for value in node.results]
+    outputs = step.outputs or made[:1]  # a node without results could not be told to be over
     invariants = values_around(kept, outputs, inputs.all)
     body = Subgraph(recording.graph, name, [*invariants, *inputs.all], kept, outputs)
+    fixed = _here(recording, invariants, around)
+    params = {
+        "body": body,
+        "invariants": len(invariants),
+        "carried": len(initial),
+        "length": steps.length,
+        "reverse": steps.reverse,
+        **({"checkpoint": True} if steps.checkpoint else {}),
+    }
+    tail = () if steps.number is None else (steps.number,)
+    found = op_for(LOOP, kept)(*fixed, *initial, *sliced, *tail, **params)
+    return _called_after(results_of(found), inputs.carried)
+
+
+def emit_while(
+    recording: Recording,
+    name: str,
+    inputs: LoopInputs,
+    test: Side,
+    step: Side,
+    initial: Sequence[Any],
+    around: dict[Value, Any] | None = None,
+) -> list[Tensor]:
+    """The last carried values, and what is stacked, of a loop over a `step` that runs as long as a
+    `test` holds. `around` maps values that they read from outside to what they are here. The last
+    value that the node carries is the number of steps, for the derivative."""
+    start = len(recording.graph.nodes)
+    count: Any = step_number(recording, "count")
+    following = (count + 1)._value
+    number = len(initial)
+    outputs = [*step.outputs[:number], following, *step.outputs[number:]]
+    step = Side([*step.nodes, *take_out(recording, start)], outputs)
+    inputs = inputs._replace(carried=[*inputs.carried, count._value])
+    initial = [*initial, 0]
+    bodies = [
+        Side(needed_for(side.outputs, side.nodes, inputs.all), side.outputs)
+        for side in (test, step)
+    ]
+    nodes = [node for side in bodies for node in side.nodes]
+    invariants = values_around(nodes, [*test.outputs, *step.outputs], inputs.all)
+    condition, body = [
+        Subgraph(recording.graph, called, [*invariants, *inputs.all], *side)
+        for called, side in zip((f"{name}_condition", name), bodies, strict=True)
+    ]
+    params = {
+        "body": body,
+        "condition": condition,
+        "invariants": len(invariants),
+        "carried": len(initial),
+    }
+    fixed = _here(recording, invariants, around)
+    found = op_for(WHILE, nodes)(*fixed, *initial, **params)
+    results = _called_after(results_of(found), inputs.carried)
+    return [*results[:number], *results[number + 1 :]]
+
+
+def _here(
+    recording: Recording, values: Sequence[Value], around: dict[Value, Any] | None
+) -> list[Any]:
+    """Values that a body reads from outside as Tensors."""
     known = around or {}
-    fixed = [known.get(value, Tensor(value, recording)) for value in invariants]
-    params = loop_params(body, len(invariants), len(initial), steps)
-    results = results_of(LOOP(*fixed, *initial, *sliced, **params))
-    for result, value in zip(results, inputs.carried, strict=False):
+    return [known.get(value, Tensor(value, recording)) for value in values]
+
+
+def _called_after(results: list[Tensor], carried: Sequence[Value]) -> list[Tensor]:
+    """The results of a loop, called after what the body calls them."""
+    for result, value in zip(results, carried, strict=False):
         result._value.derived = value.derived or (value, "")
     return results
-
-
-def loop_params(body: Subgraph, invariants: int, carried: int, steps: LoopRange) -> dict[str, Any]:
-    """The parameters of a loop."""
-    length, reverse = steps
-    return {
-        "body": body,
-        "invariants": invariants,
-        "carried": carried,
-        "length": length,
-        "reverse": reverse,
-    }
 
 
 def results_of(found: Any) -> list[Tensor]:

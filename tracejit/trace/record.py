@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.subgraph import Placeholder
 from tracejit.ir.types import HANDLE, ArrayType, type_of
-from tracejit.ops.control_flow import LOOP
+from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.creation import as_array
 from tracejit.ops.marker_ops import OVERRIDE, Marker, stop
 from tracejit.ops.op import Op
@@ -36,6 +36,7 @@ from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
+from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, owner_of_view, seal
 from tracejit.trace.namer import Namer
@@ -49,16 +50,6 @@ from tracejit.trace.tensor import TENSORS, Tensor
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
-
-
-class Event(NamedTuple):
-    """An effect that takes place when the call has succeeded: a Variable gets a value, or an array
-    that is an argument, by name; or `run` is called with several."""
-
-    variable: Any
-    run: Callable[..., Any] | None
-    values: list[Value]
-    argument: str = ""
 
 
 class Recording(Recorder):
@@ -82,12 +73,15 @@ class Recording(Recorder):
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
         self.moved: dict[Value, Value] = {}
-        self.loops: list[Any] = []
+        self.loop_notes: list[Any] = []
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
+        self.gone: set[Value] = set()
         self.relied_on: set[Value] = set()
         self.handling = Handling()
+        self.loops: Any = None
+        self.trail: list[Node] | None = None
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -127,7 +121,7 @@ class Recording(Recorder):
             raise
         except (ValueError, TypeError, IndexError) as error:
             raise self.misfit(op, values, params, error) from None
-        if types[0].form == "weak" and op not in (SIZE, LOOP) and self._knows(op, values):
+        if types[0].form == "weak" and op is not SIZE and self._knows(op, values):
             try:
                 number = op.evaluate(*map(self.known_value, values), **params)
             except (ArithmeticError, ValueError):
@@ -155,9 +149,9 @@ class Recording(Recorder):
 
     def _knows(self, op: Op, values: Sequence[Value]) -> bool:
         """Return whether an op on these numbers can be computed now: none depends on a draw."""
-        return not op.effect and all(
-            isinstance(value, Constant) or value in self.known for value in values
-        )
+        if op.effect or isinstance(op, ControlFlow):
+            return False
+        return all(isinstance(value, Constant) or value in self.known for value in values)
 
     def _emit(
         self, op: Op, values: tuple[Value, ...], params: dict[str, Any], types: Sequence[ArrayType]
@@ -167,6 +161,8 @@ class Recording(Recorder):
         before = len(self.graph.nodes)
         tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
+        if self.trail is not None:
+            self.trail.append(node)
         if len(self.graph.nodes) > before:
             for window in seen:
                 window.add(node)
@@ -193,6 +189,8 @@ class Recording(Recorder):
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
+        if self.trail is not None:
+            self.trail.append(made)
         return made
 
     def lift(self, operand: Any) -> Value:
@@ -291,22 +289,6 @@ class Recording(Recorder):
             if type(tensor) in TENSORS and type(tensor._owner) is Written:
                 self.events.append(Event(None, None, [self.lift(tensor)], name))
 
-    def lasting_events(self) -> list[Event]:
-        """The events in order, without assignments that nothing can see before the next."""
-        kept: list[Event] = []
-        overwritten: set[int] = set()
-        for event in reversed(self.events):
-            if event.argument:
-                pass
-            elif event.variable is None:
-                overwritten.clear()
-            elif id(event.variable) in overwritten:
-                continue
-            else:
-                overwritten.add(id(event.variable))
-            kept.append(event)
-        return kept[::-1]
-
     # Memory
 
     def starts_in_order(self, value: Value) -> bool:
@@ -345,6 +327,14 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
+        if self.loops is not None:
+            if convert is bool:
+                return self.loops.decide(value, lambda: self._decide(value, bool, call, fix))
+            self.loops.refuse_open(f"{call.format('a number')} in it")
+        return self._decide(value, convert, call, fix)
+
+    def _decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`decide` where no loop is open."""
         if convert is not bool and value in self.known:
             return convert(self.read(value))
         if origins_of(value) == set():
@@ -424,8 +414,18 @@ class Recording(Recorder):
         self._namer.finish()
         self.open = False
         self.graph.outputs = list(outputs)
+        if self.gone:
+            self._check_bodies()
         self.graph.assign_names()
         return self.graph
+
+    def _check_bodies(self) -> None:
+        """Raise LeakedTensorError where something outside of a body reads what it has made."""
+        reads = [(node.where, node.operands) for node in self.graph.nodes]
+        for where, values in [*reads, (None, self.graph.outputs)]:
+            if not self.gone.isdisjoint(values):
+                place = places.where_of(where, self.graph.files)
+                raise fail("leaked-body", place, function=self.graph.name)
 
     def abandon(self) -> None:
         """End the recording without a graph."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import Location
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.arithmetic import add
@@ -31,7 +31,14 @@ from tracejit.ops.joining import stack
 from tracejit.ops.marker_ops import OVERRIDE, is_ruled
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
-from tracejit.trace.loops import LoopInputs, LoopRange, emit_loop, placeholder, step_number
+from tracejit.trace.loops import (
+    LoopInputs,
+    LoopRange,
+    Side,
+    emit_loop,
+    placeholder,
+    step_number,
+)
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
 from tracejit.trace.step_columns import (
@@ -46,7 +53,6 @@ from tracejit.trace.step_columns import (
     Steps,
 )
 from tracejit.trace.tensor import Tensor
-
 
 PERIODS = 4
 
@@ -68,7 +74,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
         return
     problem = _problem(recording)
     if problem:
-        recording.loops.append(LoopNote(None, 0, problem))
+        recording.loop_notes.append(LoopNote(None, 0, problem))
         return
     recording.settle_names()
     held = _held(recording, graph.nodes[start:])
@@ -77,7 +83,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     while True:
         search = _Search(recording, graph.nodes[start:], places)
         bodies = search.bodies()
-        recording.loops += search.notes
+        recording.loop_notes += search.notes
         if not bodies:
             break
         _Replacement(recording, search, bodies, places).run(start)
@@ -524,7 +530,13 @@ class _Emission:
             inputs = LoopInputs(self.carried, self.sliced, self.step)
             steps = LoopRange(body.length, False)
             made = emit_loop(
-                recording, "step", steps, inputs, self.nodes, outputs, self.initial, self.arrays
+                recording,
+                "step",
+                steps,
+                inputs,
+                Side(self.nodes, outputs),
+                self.initial,
+                self.arrays,
             )
         stacked = dict(zip(slots, made[len(self.carried) :], strict=True))
         last = dict(zip(finals, made, strict=False))
@@ -686,4 +698,3 @@ class _Emission:
         node = Node(BINARY_OPS[symbol], operands, {}, (WEAK_TYPES[int],), where, 0, ())
         self.nodes.append(node)
         return node.results[0]
-

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from tracejit.autodiff.minimum_cut import UNCUT, Network
+from tracejit.support.minimum_cut import UNCUT, Network
 
 Edge = tuple[int, int, int]
 

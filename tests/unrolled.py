@@ -1,0 +1,45 @@
+"""Loops unrolled: `scan` and `fori_loop` as Python loops, the reference for the loops of one
+node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import tracejit as tj
+from tracejit.trace.trees import flatten, unflatten
+
+
+def scan(
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """As `tj.scan`, with one copy of the body for each step."""
+    leaves, structure = flatten(xs)
+    arrays = [leaf for leaf in leaves if leaf is not None]
+    count = length if not arrays else arrays[0].shape[0]
+    rows: list[Any] = [None] * int(count)  # type: ignore[arg-type]
+    steps = range(len(rows))
+    for t in reversed(steps) if reverse else steps:
+        x = unflatten(structure, [None if leaf is None else leaf[t] for leaf in leaves])
+        init, rows[t] = f(init, x)
+    columns = zip(*[flatten(row)[0] for row in rows], strict=True)
+    whole = [None if column[0] is None else np.stack(column) for column in columns]
+    return init, unflatten(flatten(rows[0])[1], whole)
+
+
+def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """As `tj.fori_loop`, with one copy of the body for each step."""
+    for i in range(lower, upper):
+        init = body(i, init)
+    return init
+
+
+LOOPS = SimpleNamespace(scan=tj.scan, fori_loop=tj.fori_loop)
+UNROLLED = SimpleNamespace(scan=scan, fori_loop=fori_loop)

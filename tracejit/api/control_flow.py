@@ -1,0 +1,237 @@
+"""Explicit conditions and loops on a condition: `cond`, `switch` and `while_loop`.
+
+Recorded, each is one node, whose sides or body are recorded once. Outside of recordings it is
+Python's `if` and `while` on arrays, or on Tensors where a tape is open.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from tracejit.api.carries import (
+    Carry,
+    check_structure,
+    kind_of,
+    misfit,
+    name_of,
+    parameter_of,
+    pin_sizes,
+    values_of,
+)
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.support.errors import fail
+from tracejit.trace import places
+from tracejit.trace.conditions import common_type, emit_condition, record_side
+from tracejit.trace.loops import LoopInputs, Side, emit_while, step_number, take_out
+from tracejit.trace.record import Recording, current_recording
+from tracejit.trace.tensor import TENSORS, Tensor
+from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
+from tracejit.trace.variable import read_leaf
+
+
+@places.at_the_users_line
+def cond(
+    predicate: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+) -> Any:
+    """Return `true_fun(*operands)` if `predicate` is true, else `false_fun(*operands)`.
+
+    In a recorded function both sides are recorded, once, and generated code is one `if`: the
+    function is not recorded again when the predicate changes. Only the side that is taken is
+    computed, and only its derivative. Sides may read values from around them. They return the
+    same containers of the same shapes and dtypes; a Python number takes the dtype that the other
+    side has.
+
+    Under `tj.vmap`, a predicate that differs between elements computes both sides for all elements
+    and chooses with `np.where`.
+
+    Raises ArgumentError where the predicate is no scalar, or results of the sides differ, naming
+    the leaf.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> def root(x):
+    ...     return tj.cond(x > 0, np.sqrt, lambda x: 0.0 * x, x)
+    >>> float(root(4.0)), float(tj.grad(root)(4.0)), float(tj.grad(root)(-1.0))
+    (2.0, 0.25, 0.0)
+    """
+    predicate = read_leaf(predicate)
+    recording = _recording_of(predicate)
+    if recording is None:
+        return (true_fun if predicate else false_fun)(*operands)
+    choice = _scalar(predicate, "tj.cond", "the predicate")
+    if choice.dtype.kind != "b":
+        choice = choice != 0
+    return _recorded(recording, "tj.cond", choice, (true_fun, false_fun), operands)
+
+
+@places.at_the_users_line
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """Return `branches[index](*operands)`.
+
+    An index that is too large takes the last branch, a negative one the first. Otherwise as
+    `tj.cond`.
+
+    Raises ArgumentError where the index is no integer or there are no branches.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> powers = [np.ones_like, lambda x: x, np.square]
+    >>> [float(tj.switch(k, powers, 3.0)) for k in (-1, 0, 1, 2, 7)]
+    [1.0, 1.0, 3.0, 9.0, 9.0]
+    """
+    branches = list(branches)
+    if not branches:
+        raise _mismatch("tj.switch", "there are no branches")
+    index = read_leaf(index)
+    recording = _recording_of(index)
+    if recording is None:
+        try:
+            number = operator.index(index)
+        except TypeError:
+            raise _mismatch("tj.switch", f"the index is {kind_of(index)}, no integer") from None
+        return branches[min(max(number, 0), len(branches) - 1)](*operands)
+    choice = _scalar(index, "tj.switch", "the index")
+    if choice.dtype.kind not in "iu":
+        raise _mismatch("tj.switch", f"the index is {choice.type!r}, no integer")
+    return _recorded(recording, "tj.switch", choice, branches, operands)
+
+
+@places.at_the_users_line
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any) -> Any:
+    """Run `value = body_fun(value)` from `init` as long as `cond_fun(value)` is true; return the
+    last value.
+
+    `value` is an array, a number or a container of them, which keeps its types from step to step.
+    In a recorded function both functions are recorded once, and the generated code is one `while`.
+    Derivatives of any order can be taken; the reverse mode keeps what each step began with. Where
+    the number of steps is known, `tj.fori_loop` needs less memory.
+
+    Under `tj.vmap`, a condition that differs between elements goes on until it holds for none;
+    elements that are done keep their values.
+
+    Raises ArgumentError where `value` changes its structure, a shape or a dtype, naming the leaf,
+    or the condition is no scalar.
+
+    >>> import numpy as np
+    >>> import tracejit as tj
+    >>> def root(a):
+    ...     return tj.while_loop(
+    ...         lambda x: abs(x * x - a) > 1e-12, lambda x: 0.5 * (x + a / x), np.maximum(a, 1.0)
+    ...     )
+    >>> round(float(root(2.0)), 9), round(float(tj.grad(root)(2.0)), 9)
+    (1.414213562, 0.353553391)
+    """
+    recording = current_recording()
+    if recording is None:
+        value = map_tree(read_leaf, init)
+        while cond_fun(value):
+            new = map_tree(read_leaf, body_fun(value))
+            check_structure(name_of(body_fun), value, new)
+            value = new
+        return value
+    pin_sizes(recording)
+    carry = Carry(recording, body_fun, parameter_of(body_fun, 0, "value"), init)
+    is_settled = False
+    while not is_settled:
+        carried = carry.placeholders()
+        inputs = LoopInputs(values_of(carried), [], step_number(recording)._value)
+        events = len(recording.events)
+        with recording.inside_scope():
+            value = carry.whole(carried)
+            test = record_side(recording, partial(_test, recording, cond_fun, value))
+            start = len(recording.graph.nodes)
+            new = map_tree(read_leaf, body_fun(value))
+        if len(recording.events) > events:
+            raise misfit(carry.function, "the body assigns a Variable")
+        returned = carry.returned(value, new)
+        step = Side(take_out(recording, start), values_of(returned))
+        is_settled = carry.settle(returned)
+    return carry.whole(emit_while(recording, carry.function, inputs, test, step, carry.initial))
+
+
+def _test(recording: Recording, function: Any, value: Any) -> list[Any]:
+    """The condition of a loop, as a truth value alone."""
+    found: Any = read_leaf(function(value))
+    if type(found) not in TENSORS and type_of(found) is None:
+        raise misfit(name_of(function), f"the condition is {kind_of(found)}, no truth value")
+    found = Tensor(recording.lift(found), recording)
+    if found.shape:
+        raise misfit(name_of(function), f"the condition is {found.type!r}, no scalar")
+    return [found if found.dtype.kind == "b" else found != 0]
+
+
+def _recording_of(choice: Any) -> Recording | None:
+    """The recording that does not know `choice`; None where Python can choose."""
+    return current_recording() if type(choice) in TENSORS else None
+
+
+def _scalar(choice: Any, call: str, name: str) -> Any:
+    if choice.shape:
+        raise _mismatch(call, f"{name} is {choice.type!r}, no scalar")
+    return choice
+
+
+def _recorded(
+    recording: Recording,
+    call: str,
+    choice: Tensor,
+    functions: Sequence[Callable[..., Any]],
+    operands: Sequence[Any],
+) -> Any:
+    """The results of a condition: one node, once every side is recorded."""
+    pin_sizes(recording)
+    operands = [map_tree(read_leaf, operand) for operand in operands]
+    structures: list[Structure] = []
+    nothing: list[list[bool]] = []
+
+    def run(function: Callable[..., Any]) -> list[Tensor]:
+        events = len(recording.events)
+        with recording.inside_scope():
+            leaves, structure = flatten(map_tree(read_leaf, function(*operands)))
+        if len(recording.events) > events:
+            raise _mismatch(call, f"{name_of(function)} assigns a Variable")
+        structures.append(structure)
+        nothing.append([leaf is None for leaf in leaves])
+        names = paths(structure, "result", repr)
+        pairs = zip(leaves, names, strict=True)
+        return [_leaf(recording, call, leaf, name) for leaf, name in pairs if leaf is not None]
+
+    sides = [record_side(recording, partial(run, function)) for function in functions]
+    first = structures[0]
+    for function, structure, none in zip(functions, structures, nothing, strict=True):
+        if not first.is_like(structure) or none != nothing[0]:
+            pair = f"{name_of(functions[0])} and {name_of(function)}"
+            raise _mismatch(call, f"{pair} return different containers")
+    names = [
+        name
+        for name, none in zip(paths(first, "result", repr), nothing[0], strict=True)
+        if not none
+    ]
+    for number, name in enumerate(names):
+        types = [side.outputs[number].type for side in sides]
+        if common_type(types) is None:
+            raise _mismatch(call, f"{name} is {_differing(types)}")
+    results = iter(emit_condition(recording, name_of(functions[0]), choice, sides))
+    return unflatten(first, [None if none else next(results) for none in nothing[0]])
+
+
+def _leaf(recording: Recording, call: str, leaf: Any, name: str) -> Tensor:
+    if type(leaf) not in TENSORS and type_of(leaf) is None:
+        raise _mismatch(call, f"{name} is {kind_of(leaf)}, neither an array nor a number")
+    return Tensor(recording.lift(leaf), recording)
+
+
+def _differing(types: Sequence[ArrayType]) -> str:
+    """The first two types that differ."""
+    other = next(type for type in types if common_type([types[0], type]) is None)
+    return f"{types[0]!r} on one side and {other!r} on another"
+
+
+def _mismatch(call: str, problem: str) -> Exception:
+    return fail("condition", places.here(), call=call, problem=problem)

@@ -1,0 +1,296 @@
+"""Loop fission: compute what no step hands on to the next one for all steps at once.
+
+`u @ x` in a loop over the rows of `xs` is `xs @ u.T` before the loop; a row that is only stacked,
+such as `xs_bar[t] = u.T @ h_bar`, is `h_bar_all @ u` after it; and what steps only add up is the
+sum of what they stack, `w_bar = h_bar_all.T @ h_all`. A loop that carries nothing is its body for
+all steps: no loop at all. `passes/loop_stages.py` finds what goes where; the rules of batching
+apply it to all steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracejit.autodiff.batch import Batch
+from tracejit.ir.graph import Graph, Node, Value, replace_values
+from tracejit.ir.location import NOWHERE
+from tracejit.ir.subgraph import bodies_of
+from tracejit.ops.batching import spread
+from tracejit.ops.control_flow import is_checkpoint, parts_of
+from tracejit.ops.indexing import getitem, put_slice
+from tracejit.ops.updates import set_item
+from tracejit.passes.loop_rows import RowIndex
+from tracejit.passes.loop_stages import Stages
+from tracejit.passes.loop_terms import Term, gather_terms, is_zero
+from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
+from tracejit.trace.record import Recording
+from tracejit.trace.tensor import Tensor
+
+
+class NoRule(Exception):
+    """No rule computes this node for all steps at once."""
+
+    def __init__(self, node: Node) -> None:
+        """The node of the body."""
+        super().__init__(node)
+        self.node = node
+
+
+class AllSteps(Batch):
+    """A batch whose elements are the steps of a loop: nothing is computed one by one."""
+
+    def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        """Refuse."""
+        raise NoRule(node)
+
+
+def split_loops(graph: Graph) -> Graph:
+    """`graph` with as little in its loops as their carried values need."""
+    if graph.branches.ends:
+        return graph
+    recording = Recording(graph.name)
+
+    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+        if is_checkpoint(node):  # which is to save the memory that this takes
+            return None
+        recording.graph = new
+        recording.region = node.region
+        return _split(recording, node, operands)
+
+    return rebuild_loops(graph, rewrite)
+
+
+def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
+    """The results of a loop by stages; None where all of it stays."""
+    body: Graph = node.params["body"].graph
+    values = [*operands, *body.values()]
+    if any(value.type.sizes is not None for value in values) or any(n.region for n in body.nodes):
+        return None
+    body = gather_terms(body, Stages(node, body, set()).is_there)
+    refused: set[Node] = set()
+    while True:
+        stages = Stages(node, body, refused)
+        if stages.is_of_one_piece:
+            return None
+        if stages.inside and not stages.kept and not stages.stacked:
+            return None  # effects alone: a node without results is none
+        try:
+            with recording.at(node.where or NOWHERE):
+                return _Fission(recording, stages, node, operands).results()
+        except NoRule as error:
+            refused.add(error.node)
+
+
+class _Fission:
+    """One loop that is computed by stages."""
+
+    def __init__(
+        self, recording: Recording, stages: Stages, node: Node, operands: tuple[Value, ...]
+    ) -> None:
+        """Nothing is computed yet: all steps of the sliced arrays are there."""
+        self.recording = recording
+        self.stages = stages
+        self.node = node
+        self.body = stages.body
+        parts = parts_of(operands, node)
+        self.initial = parts.carried
+        self.around = dict(zip(stages.inputs.invariants, parts.invariants, strict=True))
+        for number, update in stages.updates.items():
+            self.around.update((value, self.initial[number]) for value in update.copies)
+        self.batch = AllSteps(recording, stages.length)
+        self.batch.known.update(zip(stages.inputs.sliced, parts.sliced, strict=True))
+
+    def results(self) -> list[Value]:
+        """The values that stand for the results of the loop."""
+        stages = self.stages
+        for value in stages.fills:
+            assert value.node is not None
+            self.around[value] = self.recording.graph.copy_node(
+                value.node, (), segment=self.node.segment, region=self.node.region
+            ).results[0]
+        for node in self.body.nodes:
+            if node in stages.batched and stages.ahead.issuperset(node.results):
+                self._batch(node)
+        last = self._loop()
+        for node in self.body.nodes:
+            if node in stages.batched and not stages.ahead.issuperset(node.results):
+                self._batch(node)
+        last.update((number, self._total(number)) for number in stages.sums)
+        last.update((number, self._updated(number)) for number in stages.updates)
+        finals = [last[number] for number in range(len(self.initial))]
+        results = [*finals, *[self._whole(value) for value in stages.stacked_out]]
+        for made, old in zip(results, self.node.results, strict=True):
+            assert made.type is old.type, (made, old)
+            made.take_name(old)
+        return results
+
+    # All steps at once
+
+    def _batch(self, node: Node) -> None:
+        """Compute a node of the body for all steps."""
+        known = self.batch.known
+        for value in node.operands:
+            if value in self.stages.tables and value not in known:
+                known[value] = self._table(value)
+        rows = self.stages.rows_read(node)
+        if rows is not None:
+            known[node.results[0]] = whole = self._lifted(self._taken(node, rows))
+            self._name(whole, node.results[0])
+            return
+        operands = replace_values(node.operands, self.around)
+        types = [value.type for value in node.results]
+        params = dict(node.params)
+        for name, inner in bodies_of(node):
+            around = operands[: params["invariants"]]
+            params[name] = inner.opened(self.recording.graph, around)
+        one = Node(node.op, operands, params, types, node.where or NOWHERE, node.region, ())
+        try:
+            self.batch.extend([one])
+        except NoRule:
+            raise NoRule(node) from None
+        for old, new in zip(node.results, one.results, strict=True):
+            known[old] = known[new]
+            self._name(known[old], old)
+
+    def _name(self, whole: Value, value: Value) -> None:
+        if whole.node is not None and not whole.base and not whole.is_named:
+            whole.base = f"{value.base}_all"
+
+    def _table(self, value: Value) -> Value:
+        """A number that follows from the number of the step, for all steps."""
+        numbers = self.stages.tables[value]
+        return self.recording.graph.constant(np.array(numbers, value.type.dtype))
+
+    def _whole(self, value: Value) -> Value:
+        """A value for all steps, along a first axis."""
+        if value in self.stages.tables and value not in self.batch.known:
+            return self._table(value)
+        if value in self.batch.known:
+            return self.batch.known[value]
+        same = Tensor(self.around.get(value, value), self.recording)
+        return self._lifted(np.broadcast_to(same, (self.stages.length, *value.type.shape)))
+
+    def _lifted(self, tensor: Any) -> Value:
+        return self.recording.lift(tensor)
+
+    # The rest of the loop
+
+    def _loop(self) -> dict[int, Value]:
+        """The last carried values of a loop of what stays inside; what it stacks is known then."""
+        stages = self.stages
+        kept, stacked = stages.kept, list(stages.stacked)
+        if not kept and not stages.inside and not stacked:
+            return {}
+        body, first = self.body, len(stages.inputs.invariants)
+        nodes = [node for node in body.nodes if node in stages.inside]
+        outputs = [*[stages.carried_out[number] for number in kept], *stacked]
+        read = {value for node in nodes for value in node.operands}.union(outputs)
+        fixed = [value for value in body.inputs[:first] if value in read]
+        carried = [stages.inputs.carried[number] for number in kept]
+        elements = [value for value in stages.inputs.sliced if value in read]
+        elements += [value for value in stages.sliced if value in read]
+        inputs = [*fixed, *carried, *elements, body.inputs[-1]]
+        operands = [self.around[value] for value in fixed]
+        operands += [self.initial[number] for number in kept]
+        operands += [self.batch.known[value] for value in elements]
+        shrunk = with_inputs(body, inputs, nodes, outputs, {})
+        made = emit_like(
+            self.recording.graph,
+            self.node,
+            operands,
+            shrunk,
+            invariants=len(fixed),
+            carried=len(kept),
+        ).results
+        for value, whole in zip(stacked, made[len(kept) :], strict=True):
+            self.batch.known[value] = whole
+            self._name(whole, value)
+        return dict(zip(kept, made, strict=False))
+
+    # Sums
+
+    def _total(self, number: int) -> Value:
+        """A carried value that is a sum: what it begins with, and its terms for all steps."""
+        initial = self.initial[number]
+        total: Any = None if is_zero(initial) else Tensor(initial, self.recording)
+        for term in self.stages.sums[number]:
+            value = self.around.get(term.value, term.value)
+            if not term.parts and is_zero(value):
+                continue
+            with self.recording.at(_where(term.value)):
+                found = self._sum(term)
+                if total is not None:
+                    total = total - found if term.is_subtracted else total + found
+                elif found.type is initial.type:
+                    total = -found if term.is_subtracted else found
+                else:
+                    zero = Tensor(initial, self.recording)
+                    total = zero - found if term.is_subtracted else zero + found
+        return initial if total is None else self._lifted(total)
+
+    def _sum(self, term: Term) -> Any:
+        """The sum over the steps of a term."""
+        parts = [Tensor(self._whole(value), self.recording) for value in term.parts]
+        if not parts:
+            one = self.around.get(term.value, term.value)
+            return Tensor(one, self.recording) * self.stages.length
+        if term.rows is not None:
+            assert term.value.node is not None
+            shape = term.value.node.params["shape"]
+            first: Any = parts[0]
+            rows = np.moveaxis(first, 0, term.rows.axis)
+            return put_slice(*self._at(rows, term.rows), shape=shape, index=term.rows.entries)
+        if len(parts) == 1:
+            found = np.sum(parts[0], axis=0)
+        else:
+            found = _sum_of_products(parts, term.value.type.shape)
+        if term.placed is None:
+            return found
+        indices = replace_values(term.placed.operands[1:], self.around)
+        operands = [Tensor(value, self.recording) for value in indices]
+        return put_slice(found, *operands, **term.placed.params)
+
+    # Rows
+
+    def _at(self, x: Any, rows: RowIndex) -> list[Any]:
+        """`x` and the operands of an index."""
+        return [x, *[Tensor(v, self.recording) for v in replace_values(rows.operands, self.around)]]
+
+    def _taken(self, node: Node, rows: RowIndex) -> Any:
+        """The rows of all steps, along the first axis."""
+        (value,) = replace_values(node.operands[:1], self.around)
+        found: Any = getitem(*self._at(Tensor(value, self.recording), rows), index=rows.entries)
+        return np.moveaxis(found, rows.axis, 0)
+
+    def _updated(self, number: int) -> Value:
+        """A carried array after all steps have written their rows."""
+        update = self.stages.updates[number]
+        node, value, rows = update.node, update.value, update.rows
+        x = Tensor(self.initial[number], self.recording)
+        with self.recording.at(node.where or NOWHERE):
+            if self.stages.is_same(value):
+                new: Any = Tensor(self.around.get(value, value), self.recording)
+            else:
+                whole: Any = Tensor(self._whole(value), self.recording)
+                new = np.moveaxis(spread(whole, True, rows.ndim), 0, rows.axis)
+            operands = *self._at(x, rows), new
+            return self._lifted(set_item(*operands, index=rows.entries, unique=True))
+
+
+def _sum_of_products(factors: Sequence[Any], shape: Sequence[int]) -> Any:
+    """The sum over the steps, and the rows of each, of products of a column and a row, or of a
+    number and an array."""
+    first, second = factors
+    if first.ndim == 1:
+        return np.reshape(first @ np.reshape(second, (len(first), math.prod(shape))), shape)
+    sides = zip(factors, shape, strict=True)
+    left, right = [np.reshape(whole, (math.prod(whole.shape) // n, n)) for whole, n in sides]
+    return left.T @ right
+
+
+def _where(value: Value) -> Any:
+    return value.node.where or NOWHERE if value.node is not None else NOWHERE
