@@ -142,10 +142,10 @@ FAULTS = (
         (f"{TABLE} matmul-",),
     ),
     Fault(
-        "an inverse moves the wrong way in forward mode",
-        "jvp=lambda v, y, a: -(y @ v @ y)",
-        "jvp=lambda v, y, a: y @ v @ y",
-        (f"{TABLE} inv-",),
+        "a running product moves the wrong way in forward mode",
+        "return np.flip(recurrence(later, moved, axis), axis)",
+        "return recurrence(later, moved, axis)",
+        (f"{TABLE} cumprod-",),
     ),
     Fault(
         "a cross product turns the wrong way",

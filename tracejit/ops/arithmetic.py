@@ -92,7 +92,6 @@ modf = defop(
     canonical=operands_of(np.modf),
     infer=_parts_type(np.modf),
     vjp=lambda g, y, x: g[0],
-    jvp=lambda v, y, x: (v, None),
     batch="elementwise",
     source="np.modf({0})",
 )
@@ -101,7 +100,6 @@ frexp = defop(
     canonical=operands_of(np.frexp),
     infer=_parts_type(np.frexp),
     vjp=lambda g, y, x: np.ldexp(g[0], -y[1]),
-    jvp=lambda v, y, x: (np.ldexp(v, -y[1]), None),
     batch="elementwise",
     source="np.frexp({0})",
 )

@@ -133,14 +133,6 @@ def _elements_vjp(g: Any, y: Any, a: Any, *ends: Any, bins: int) -> Any:
     return np.sum(g * (1.0 - upward)) * lowest + np.sum(g * upward) * highest
 
 
-def _elements_jvp(v: Any, y: Any, a: Any, *ends: Any, bins: int) -> Any:
-    if ends:
-        return None
-    lowest, highest = _outer(a)
-    upward = _fractions(y)
-    return np.sum(v * lowest) * (1.0 - upward) + np.sum(v * highest) * upward
-
-
 _FIRST_AND_LAST: tuple[Rule, ...] = (
     lambda g, y, a, first, last, bins: g * (1.0 - _fractions(y)),
     lambda g, y, a, first, last, bins: g * _fractions(y),
@@ -162,7 +154,6 @@ even_edges = defop(
     name="histogram_bin_edges",
     infer=_edges_type,
     vjp=(_elements_vjp, *_FIRST_AND_LAST),
-    jvp=(_elements_jvp, *_FIRST_AND_LAST),
     source=lambda types, bins: (
         "np.histogram_bin_edges({0}, {bins}" + (", range=({1}, {2}))" if len(types) > 1 else ")")
     ),

@@ -28,7 +28,7 @@ from tracejit.ops.linalg import (
     square_type,
 )
 from tracejit.ops.op import Missing, answer, defop
-from tracejit.ops.phases import adjoint, along, turn, turned
+from tracejit.ops.phases import adjoint, along, turned
 from tracejit.ops.products import conj
 from tracejit.ops.triangles import lower_half, lower_half_product
 from tracejit.support.errors import fail
@@ -68,16 +68,10 @@ def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
     return lower_half_product(inverse, (half + conj(half).mT) @ conj(inverse))
 
 
-def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
-    inverse = lower_inverse(y)
-    return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
-
-
 cholesky = defop(
     name="cholesky",
     infer=square_type,
     vjp=_cholesky_vjp,
-    jvp=_cholesky_jvp,
     batch="leading",
     source="np.linalg.cholesky({0})",
     cost=cubic,
@@ -87,7 +81,6 @@ cholesky_upper = defop(
     name="cholesky_upper",
     infer=square_type,
     vjp=lambda g, y, a: adjoint(_cholesky_vjp(adjoint(g), adjoint(y), a)),
-    jvp=lambda v, y, a: adjoint(_cholesky_jvp(adjoint(v), adjoint(y), a)),
     batch="leading",
     source="np.linalg.cholesky({0}, upper=True)",
     cost=cubic,
@@ -126,24 +119,6 @@ def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     return _triangle(change + adjoint(change), uplo)
 
 
-def _moved(v: Any, uplo: str) -> Any:
-    """The change of the Hermitian matrix that NumPy makes of the triangle it reads."""
-    return hermitian(v if uplo == "L" else conj(v).mT)
-
-
-def _eigenvalues_jvp(v: Any, vectors: Any, uplo: str) -> Any:
-    return np.real(np.sum(conj(vectors) * (_moved(v, uplo) @ vectors), axis=-2))
-
-
-def _eigh_jvp(v: Any, y: Any, a: Any, uplo: str = "L") -> tuple[Any, Any]:
-    values, vectors = y
-    change = adjoint(vectors) @ _moved(v, uplo) @ vectors
-    moved = vectors @ (inverse_gaps(values) * change)
-    if vectors.dtype.kind == "c":
-        moved = moved - turn(moved, vectors, uplo == "U") * vectors
-    return _real(np.diagonal(change, 0, -2, -1)), moved
-
-
 def _eigh_source(function: str) -> Callable[..., str]:
     return lambda types, uplo="L": (
         f"np.linalg.{function}({{0}})" if uplo == "L" else f"np.linalg.{function}({{0}}, 'U')"
@@ -161,7 +136,6 @@ eigh = defop(
     canonical=_eigh_call,
     infer=_eigh_type,
     vjp=_eigh_vjp,
-    jvp=_eigh_jvp,
     batch="leading",
     source=_eigh_source("eigh"),
     cost=_costs(9),
@@ -174,7 +148,6 @@ eigvalsh = defop(
     vjp=lambda g, y, a, uplo="L": _triangle(
         2.0 * _eigenvalues_vjp(g, np.linalg.eigh(a, uplo)[1]), uplo
     ),
-    jvp=lambda v, y, a, uplo="L": _eigenvalues_jvp(v, np.linalg.eigh(a, uplo)[1], uplo),
     batch="leading",
     source=_eigh_source("eigvalsh"),
     cost=_costs(4),
@@ -260,56 +233,15 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     return change
 
 
-def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
-    if _has_free_vectors(a, full):
-        return NO_VECTORS, _svdvals_jvp(v, y[1], a), NO_VECTORS
-    u, s, vh = y
-    gaps = inverse_gaps(s * s)
-    row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
-    change = adjoint(u) @ v @ adjoint(vh)
-    u_dot = u @ (gaps * (change * row + column * adjoint(change)))
-    vh_dot = adjoint(gaps * (column * change + adjoint(change) * row)) @ vh
-    if u.shape[-2] > u.shape[-1]:
-        u_dot = u_dot + (v @ adjoint(vh) - u @ change) / row
-    if vh.shape[-1] > vh.shape[-2]:
-        vh_dot = vh_dot + (adjoint(u) @ v - change @ vh) / column
-    s_dot = np.diagonal(change, 0, -2, -1)
-    if u.dtype.kind == "c":
-        u_dot, vh_dot = _turned_back(u_dot, vh_dot, y, 1j * (np.imag(s_dot) / s))
-    return u_dot, _real(s_dot), vh_dot
-
-
-def _turned_back(u_dot: Any, vh_dot: Any, y: Any, apart: Any) -> tuple[Any, Any]:
-    """The tangents of complex vectors with their phase: left and right ones come apart by
-    `apart`."""
-    u, _, vh = y
-    apart = np.expand_dims(apart, -2)
-    if u.shape[-2] >= vh.shape[-1]:
-        back = turn(adjoint(vh_dot), adjoint(vh))
-        return u_dot + (apart - back) * u, vh_dot - adjoint(back) * vh
-    back = turn(u_dot, u)
-    return u_dot - back * u, vh_dot - adjoint(apart + back) * vh
-
-
-def _real(x: Any) -> Any:
-    return np.real(x) if x.dtype.kind == "c" else x
-
-
 def reduced_svd(a: Any) -> Any:
     """The decomposition without the vectors that belong to no value."""
     return svd(a, full=False)
-
-
-def _svdvals_jvp(v: Any, y: Any, a: Any) -> Any:
-    u, _, vh = reduced_svd(a)
-    return np.real(np.sum(conj(u) * (v @ conj(vh).mT), axis=-2))
 
 
 svd = defop(
     name="svd",
     infer=_svd_type,
     vjp=_svd_vjp,
-    jvp=_svd_jvp,
     batch="leading",
     source=lambda types, full: (
         "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
@@ -321,7 +253,6 @@ svdvals = defop(
     name="svdvals",
     infer=lambda a: _svd_type(a, False)[1],
     vjp=lambda g, y, a: singular_values_vjp(g, *reduced_svd(a)[::2]),
-    jvp=_svdvals_jvp,
     batch="leading",
     source="np.linalg.svd({0}, compute_uv=False)",
     cost=_costs(4),

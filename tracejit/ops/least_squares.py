@@ -84,17 +84,6 @@ def _pinv_vjp(g: Any, p: Any, a: Any, rcond: float | None = None, hermitian: boo
     return conj(left + right - adjoint @ conj(g) @ adjoint)
 
 
-def _pinv_jvp(v: Any, p: Any, a: Any, rcond: float | None = None, hermitian: bool = False) -> Any:
-    if hermitian:
-        return _pinv_jvp(hermitian_of(v), p, hermitian_of(a))
-    adjoint = conj(p).mT
-    left = p @ adjoint @ conj(v).mT
-    right = conj(v).mT @ adjoint @ p
-    left = left - (left @ a) @ p
-    right = right - p @ (a @ right)
-    return left + right - p @ v @ p
-
-
 def _pinv_source(types: Any, rcond: float | None = None, hermitian: bool = False) -> str:
     arguments = ["{0}"] + ["{rcond}"] * (rcond is not None) + ["hermitian=True"] * hermitian
     return f"np.linalg.pinv({', '.join(arguments)})"
@@ -105,7 +94,6 @@ pinv = defop(
     canonical=_pinv_call,
     infer=_pinv_type,
     vjp=_pinv_vjp,
-    jvp=_pinv_jvp,
     batch="leading",
     source=_pinv_source,
     cost=_costs,
@@ -171,20 +159,6 @@ def _lstsq_vjp(wanted: int, g: Any, y: Any, a: Any, b: Any, rcond: float | None)
     return sum(parts[1:], start=parts[0]) if parts else None
 
 
-def _lstsq_jvp(wanted: int, v: Any, y: Any, a: Any, b: Any, rcond: float | None) -> Any:
-    p = np.linalg.pinv(a, _limit(a, rcond))
-    move = v if wanted else -(v @ y[0])
-    residuals = None
-    if y[1].size:
-        distances = _columns(b - a @ y[0])
-        residuals = 2.0 * np.sum(np.real(conj(distances) * _columns(move)), axis=0)
-    if wanted:
-        return p @ v, residuals, None, None
-    u, _, vh = reduced_svd(a)
-    values = np.real(np.sum(conj(u) * (v @ conj(vh).mT), axis=-2))
-    return _pinv_jvp(v, p, a) @ b, residuals, None, values
-
-
 def _batched_lstsq(moved: Moved, a: Any, b: Any, rcond: float | None) -> Any:
     """With one matrix, all right sides at once."""
     if moved[0]:
@@ -208,10 +182,6 @@ lstsq: Op = defop(
         lambda g, y, a, b, rcond: _lstsq_vjp(0, g, y, a, b, rcond),
         lambda g, y, a, b, rcond: _lstsq_vjp(1, g, y, a, b, rcond),
     ),
-    jvp=(
-        lambda v, y, a, b, rcond: _lstsq_jvp(0, v, y, a, b, rcond),
-        lambda v, y, a, b, rcond: _lstsq_jvp(1, v, y, a, b, rcond),
-    ),
     batch=_batched_lstsq,
     source=lambda types, rcond: (
         "np.linalg.lstsq({0}, {1})" if rcond is None else "np.linalg.lstsq({0}, {1}, {rcond})"
@@ -223,7 +193,6 @@ of_full_rank = defop(
     name="residuals_of_full_rank",
     infer=lambda residuals: residuals,
     vjp=lambda g, y, residuals: g,
-    jvp=lambda v, y, residuals: v,
     source=lambda types: f"np.reshape({{0}}, {types[0].size})",
     view_of=0,
     assumes_shape=True,
@@ -340,7 +309,6 @@ cond = defop(
     canonical=_cond_call,
     infer=_cond_type,
     vjp=lambda g, y, x, p=2: each(np.real(g) if g.dtype.kind == "c" else g) * _cond_slope(y, x, p),
-    jvp=lambda v, y, x, p=2: np.sum(np.real(_cond_slope(y, x, p) * v), axis=(-2, -1)),
     batch="leading",
     source=lambda types, p=2: (
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"

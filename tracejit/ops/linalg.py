@@ -118,10 +118,6 @@ solve = defop(
         lambda g, x, a, b: -(_solve_turned(a, g) @ x.mT),
         lambda g, x, a, b: _solve_turned(a, g),
     ),
-    jvp=(
-        lambda v, x, a, b: -np.linalg.solve(a, v @ x),
-        lambda v, x, a, b: np.linalg.solve(a, v),
-    ),
     batch=_batched_solve,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
@@ -133,10 +129,6 @@ solve_vector = defop(
     vjp=(
         lambda g, x, a, b: -np.outer(_solve_turned(a, g), x),
         lambda g, x, a, b: _solve_turned(a, g),
-    ),
-    jvp=(
-        lambda v, x, a, b: -np.linalg.solve(a, v @ x),
-        lambda v, x, a, b: np.linalg.solve(a, v),
     ),
     batch=_batched_solve_vector,
     source="np.linalg.solve({0}, {1})",
@@ -161,7 +153,6 @@ inv = defop(
     canonical=lambda a: ((a,), {}),
     infer=square_type,
     vjp=lambda g, y, a: -(y.mT @ g @ y.mT),
-    jvp=lambda v, y, a: -(y @ v @ y),
     batch="leading",
     source="np.linalg.inv({0})",
     cost=cubic,
@@ -191,7 +182,6 @@ lower_inverse = defop(
     name="lower_inverse",
     infer=square_type,
     vjp=lambda g, y, a: -np.tril(y.mT @ np.tril(g) @ y.mT),
-    jvp=lambda v, y, a: -(y @ np.tril(v) @ y),
     batch="leading",
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
@@ -326,11 +316,6 @@ def _slogdet_type(a: ArrayType) -> tuple[ArrayType, ArrayType]:
     return sign, sign.with_dtype(real_dtype(sign.dtype))
 
 
-def _trace_of_quotient(v: Any, a: Any) -> Any:
-    """The traces of a^-1 v."""
-    return np.sum(np.linalg.inv(a).mT * v, axis=(-2, -1))
-
-
 def _cofactors(y: Any, a: Any) -> Any:
     """The derivative of the determinant y: of products up to three rows, y * a^-T beyond."""
     size = a.shape[-1]
@@ -361,19 +346,11 @@ def _slogdet_vjp(g: Any, y: Any, a: Any) -> Any:
     return None if g_log is None else each(g_log) * np.linalg.inv(a).mT
 
 
-def _slogdet_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
-    change = _trace_of_quotient(v, a)
-    if y[0].dtype.kind == "c":
-        return y[0] * _imaginary(change), np.real(change)
-    return np.zeros_like(y[0]), change
-
-
 det = defop(
     np.linalg.det,
     canonical=lambda a: ((a,), {}),
     infer=_det_type,
     vjp=lambda g, y, a: each(g) * _cofactors(y, a),
-    jvp=lambda v, y, a: np.sum(_cofactors(y, a) * v, axis=(-2, -1)),
     batch="leading",
     source="np.linalg.det({0})",
     cost=cubic,
@@ -383,7 +360,6 @@ slogdet = defop(
     name="slogdet",
     infer=_slogdet_type,
     vjp=_slogdet_vjp,
-    jvp=_slogdet_jvp,
     batch="leading",
     source="np.linalg.slogdet({0})",
     cost=cubic,

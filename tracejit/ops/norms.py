@@ -76,16 +76,6 @@ def _norm_vjp(
     return _over(g, axis, keepdims) * _derivative(y, x, axis, ord, keepdims)
 
 
-def _norm_jvp(
-    v: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
-) -> Any:
-    axes = tuple(range(x.ndim)) if axis is None else axis
-    if ord == 2:
-        return np.sum(np.real(conj(x) * v), axis=axes, keepdims=keepdims) / _length(y)
-    change = _derivative(y, x, axis, ord, keepdims) * v
-    return np.sum(np.real(change), axis=axes, keepdims=keepdims)
-
-
 def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:
     if axis is None:
         return norm_op(rows(x), axis=(1,), **params)
@@ -96,7 +86,6 @@ norm_op: Op = defop(
     name="norm",
     infer=_norm_type,
     vjp=_norm_vjp,
-    jvp=_norm_jvp,
     batch=_norm_batch,
     source=_norm_source,
     cost=lambda x, **params: 2 * x.size,

@@ -15,10 +15,12 @@ tests:
           operand's number first.
     jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or
           rules like vjp's, (v, out, *operands, **params) -> tangent of the result, summed over
-          the operands.
+          the operands. None: the transpose of vjp, which forward mode records; a rule is for a
+          shorter formula.
 
 vjp = () declares an op piecewise constant: it disconnects. vjp = None means no rule is known, and
-differentiating through it is an error. For an op with several results g, out are tuples.
+differentiating through it is an error. A vjp is linear in g, and reads of it no more than whether
+it is None. For an op with several results g, out are tuples.
 
 `source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})";
 or a function (types, **params) that returns such a template. `statements` spells an op that no

@@ -13,7 +13,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import hermitian
-from tracejit.ops.linalg import check_matrix, cubic, identity_like, linalg_dtype
+from tracejit.ops.linalg import check_matrix, cubic, linalg_dtype
 from tracejit.ops.op import answer, defop
 from tracejit.ops.products import conj
 from tracejit.support.errors import fail
@@ -46,16 +46,6 @@ def _tall_vjp(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     return np.linalg.solve(r, total.mT).mT
 
 
-def _tall_jvp(v: Any, q: Any, r: Any) -> tuple[Any, Any]:
-    quotient = np.linalg.solve(r.mT, v.mT).mT
-    inner = conj(q).mT @ quotient
-    lower = np.tril(inner, -1)
-    turn = lower - conj(lower).mT
-    if inner.dtype.kind == "c":
-        turn = turn + 1j * np.imag(inner) * identity_like(inner)
-    return q @ (turn - inner) + quotient, (inner - turn) @ r
-
-
 def _qr_vjp(g: Any, y: Any, a: Any, complete: bool = False) -> Any:
     (g_q, g_r), (q, r) = g, y
     *_, rows, columns = a.shape
@@ -75,23 +65,10 @@ def _qr_vjp(g: Any, y: Any, a: Any, complete: bool = False) -> Any:
     return np.concatenate([square, rest], axis=-1)
 
 
-def _qr_jvp(v: Any, y: Any, a: Any, complete: bool = False) -> tuple[Any, Any]:
-    q, r = y
-    *_, rows, columns = a.shape
-    if complete and rows > columns:
-        raise fail("no-rule", None, op="qr with mode='complete'")
-    if rows >= columns:
-        return _tall_jvp(v, q, r)
-    q_dot, moved = _tall_jvp(v[..., :rows], q, r[..., :rows])
-    rest = conj(q_dot).mT @ a[..., rows:] + conj(q).mT @ v[..., rows:]
-    return q_dot, np.concatenate([moved, rest], axis=-1)
-
-
 qr = defop(
     name="qr",
     infer=_qr_type,
     vjp=_qr_vjp,
-    jvp=_qr_jvp,
     batch="leading",
     source=lambda types, complete=False: (
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
@@ -103,7 +80,6 @@ qr_r = defop(
     name="qr_r",
     infer=lambda a: _qr_type(a)[1],
     vjp=lambda g, r, a: _qr_vjp((None, g), qr(a), a),
-    jvp=lambda v, r, a: _qr_jvp(v, qr(a), a)[1],
     batch="leading",
     source="np.linalg.qr({0}, 'r')",
     cost=_costs,

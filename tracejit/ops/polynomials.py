@@ -56,14 +56,6 @@ def _without_ones(v: Any, increasing: bool) -> Any:
     return v[:, 1:] if increasing else v[:, :-1]
 
 
-def _vander_jvp(v: Any, y: Any, x: Any, columns: int, increasing: bool = False) -> Any:
-    if not columns:
-        return np.zeros_like(y)
-    moved = v[:, None] * _vander_slopes(y, increasing)
-    zeros = np.zeros_like(y[:, :1])
-    return np.concatenate((zeros, moved) if increasing else (moved, zeros), axis=1)
-
-
 def _batched_vander(moved: Moved, x: Any, columns: int, increasing: bool = False) -> Any:
     """The places of all elements in one matrix."""
     powers = vander(np.reshape(x, x.size), columns=columns, increasing=increasing)
@@ -77,7 +69,6 @@ vander: Op = defop(
     vjp=lambda g, y, x, columns, increasing=False: np.sum(
         _without_ones(g, increasing) * _vander_slopes(y, increasing), axis=1
     ),
-    jvp=_vander_jvp,
     batch=_batched_vander,
     source=lambda types, columns, increasing=False: (
         f"np.vander({{0}}, {columns}{', increasing=True' if increasing else ''})"
@@ -125,7 +116,6 @@ without_leading_zeros = defop(
     name="without_leading_zeros",
     infer=lambda p: p,
     vjp=lambda g, y, p: g,
-    jvp=lambda v, y, p: v,
     source=lambda types: f"np.reshape(np.trim_zeros({{0}}, 'f'), {types[0].size})",
     view_of=0,
     assumes_shape=True,
@@ -221,7 +211,6 @@ roots = defop(
     canonical=lambda p: ((p,), {}),
     infer=_roots_type,
     vjp=lambda g, r, p: g @ _shares(r, p),
-    jvp=lambda v, r, p: _shares(r, p) @ v,
     source=lambda types: f"np.reshape(np.roots({{0}}), {max(types[0].size - 1, 0)})",
     assumes_shape=True,
     cost=lambda p: 25 * p.size**3,

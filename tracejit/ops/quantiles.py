@@ -63,7 +63,7 @@ def _from_rows(rows: Any, shape: tuple[int, ...], axis: Axes) -> Any:
 
 
 def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
-    """The vjp and jvp of `function`."""
+    """The vjp of `function`."""
 
     def selected(y: Any, rows: Any, q: Any, method: str | None) -> tuple[Any, Any]:
         """The positions of the elements in each row, and their weights: a row for each quantile."""
@@ -78,7 +78,6 @@ def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
         axis: Axes,
         q: Any = 0.5,
         method: str | None = None,
-        keepdims: bool = False,
         **form: Any,
     ) -> Any:
         rows = _rows(x, axis)
@@ -89,26 +88,11 @@ def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
         placed = put_along_axis(parts, places, shape=rows.shape, axis=rows.ndim - 1)
         return _from_rows(placed, x.shape, axis)
 
-    def jvp(
-        v: Any,
-        y: Any,
-        x: Any,
-        axis: Axes,
-        q: Any = 0.5,
-        method: str | None = None,
-        keepdims: bool = False,
-        **form: Any,
-    ) -> Any:
-        rows = _rows(x, axis)
-        places, weights = selected(y, rows, q, method)
-        moved = np.take_along_axis(_rows(v, axis), places, axis=-1)
-        return np.reshape(np.tensordot(weights, moved, axes=((1,), (rows.ndim - 1,))), y.shape)
-
-    return {"vjp": vjp, "jvp": jvp, "cost": lambda x, **params: 20 * x.size}
+    return {"vjp": vjp, "cost": lambda x, **params: 20 * x.size}
 
 
 def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
-    """The vjp and jvp of `function`, whose weights depend on the data."""
+    """The vjp of `function`, whose weights depend on the data."""
 
     def shares(
         y: Any, x: Any, axis: Axes, q: Any, method: str | None, weights: tuple[Any, ...]
@@ -140,27 +124,12 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
         axis: Axes,
         q: Any = 0.5,
         method: str | None = None,
-        keepdims: bool = False,
         **form: Any,
     ) -> Any:
         each = np.reshape(g, (np.size(q), *reduced_shape(x.shape, axis, True)))
         return np.sum(each * shares(y, x, axis, q, method, weights), axis=0)
 
-    def jvp(
-        v: Any,
-        y: Any,
-        x: Any,
-        *weights: Any,
-        axis: Axes,
-        q: Any = 0.5,
-        method: str | None = None,
-        keepdims: bool = False,
-        **form: Any,
-    ) -> Any:
-        share = shares(y, x, axis, q, method, weights)
-        return np.reshape(np.sum(share * v, axis=tuple(k + 1 for k in axis)), y.shape)
-
-    return {"vjp": (vjp,), "jvp": (jvp,), "cost": lambda x, *weights, **params: 30 * x.size}
+    return {"vjp": (vjp,), "cost": lambda x, *weights, **params: 30 * x.size}
 
 
 # By how much faster than the count of elements the place of a quantile moves with q; where it
@@ -176,10 +145,9 @@ _MOVES = {
 
 
 def _recorded_rules(function: Callable[..., Any]) -> dict[str, Any]:
-    """The vjp and jvp of `function` where q is recorded, too; of one that both sides of a kink
+    """The vjp of `function` where q is recorded, too; of one that both sides of a kink
     disagree on, the mean."""
-    rules = _rank_rules(function)
-    (of_values,), (values_jvp,) = rules["vjp"], rules["jvp"]
+    (of_values,) = _rank_rules(function)["vjp"]
     one = 100.0 if "percentile" in function.__name__ else 1.0
 
     def slopes(y: Any, x: Any, q: Any, axis: Axes, method: str) -> Any:
@@ -201,15 +169,8 @@ def _recorded_rules(function: Callable[..., Any]) -> dict[str, Any]:
         change = np.reshape(g * slopes(y, x, q, axis, method), (np.size(q), -1))
         return np.reshape(np.sum(change, axis=1), np.shape(q))
 
-    def q_jvp(
-        v: Any, y: Any, x: Any, q: Any, axis: Axes, method: str, keepdims: Any = False
-    ) -> Any:
-        spread = np.reshape(v, (*np.shape(q), *(1,) * (y.ndim - np.ndim(q))))
-        return spread * slopes(y, x, q, axis, method)
-
     return {
         "vjp": (lambda g, y, x, q, **params: of_values(g, y, x, q=q, **params), of_q),
-        "jvp": (lambda v, y, x, q, **params: values_jvp(v, y, x, q=q, **params), q_jvp),
         "cost": lambda x, q, **params: 30 * x.size,
     }
 

@@ -138,13 +138,6 @@ def _share(g: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
     return chosen * expand(g / ties, axis, keepdims)
 
 
-def _mean_of_chosen(v: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
-    """The mean of v over the elements of x that are the extremum y."""
-    chosen = x == expand(y, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, dtype=with_room(x).dtype, keepdims=keepdims)
-    return np.sum(chosen * with_room(v), axis=axis, keepdims=keepdims) / ties
-
-
 def along(axis: int, part: slice) -> tuple[slice, ...]:
     """The index that takes `part` of one axis."""
     return (slice(None),) * axis + (part,)
@@ -199,7 +192,6 @@ sum = _reduction(
 )
 _EXTREMUM: dict[str, Any] = {
     "vjp": _share,
-    "jvp": _mean_of_chosen,
     "sign": "kept",
     "elements": "taken",
 }

@@ -88,7 +88,6 @@ class Kind:
             "vander",
             infer=lambda x, deg: ArrayType((*(x.shape or (1,)), deg + 1), _inexact(x.dtype)),
             vjp=lambda g, y, x, deg: np.reshape(np.sum(g * moved(y, x, deg), axis=-1), x.shape),
-            jvp=lambda v, y, x, deg: np.expand_dims(v, -1) * moved(y, x, deg),
             batch=lambda _, x, deg: op(x if x.ndim > 1 else x[:, None], deg=deg),
             source=f"{self.path}.{self.prefix}vander({{0}}, {{deg}})",
             cost=lambda x, deg: 5 * x.size * deg,
@@ -242,9 +241,6 @@ class Kind:
             vjp=lambda g, y, x, m, axis, **options: applied(
                 matrix(y, x, m, axis, options).T, g, axis
             ),
-            jvp=lambda v, y, x, m, axis, **options: applied(
-                matrix(y, x, m, axis, options), v, axis
-            ),
             source=source,
             cost=lambda c, m, axis, **options: 2 * c.size * m,
         )
@@ -268,10 +264,6 @@ class Kind:
             vjp=(
                 lambda g, y, a, b: g[: a.shape[0]],
                 lambda g, y, a, b: sign * g[: b.shape[0]],
-            ),
-            jvp=(
-                lambda v, y, a, b: np.pad(v, (0, y.shape[0] - a.shape[0])),
-                lambda v, y, a, b: np.pad(sign * v, (0, y.shape[0] - b.shape[0])),
             ),
             source=lambda types: self._checked(name, max(type.size for type in types)),
             assumes_shape=True,
@@ -307,10 +299,6 @@ class Kind:
             vjp=(
                 lambda g, y, a, b: g @ times(y, a, b, 1),
                 lambda g, y, a, b: g @ times(y, a, b, 0),
-            ),
-            jvp=(
-                lambda v, y, a, b: times(y, a, b, 1) @ v,
-                lambda v, y, a, b: times(y, a, b, 0) @ v,
             ),
             source=lambda types: self._checked("mul", types[0].size + types[1].size - 1),
             assumes_shape=True,

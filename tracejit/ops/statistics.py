@@ -177,26 +177,11 @@ def _std_vjp(
     return expand(quotient, axis, keepdims) * distances
 
 
-def _std_jvp(
-    v: Any,
-    y: Any,
-    x: Any,
-    axis: Axes,
-    ddof: float = 0,
-    dtype: Any = None,
-    keepdims: bool = False,
-) -> Any:
-    distances, quotient = _std_factors(1.0, y, x, axis, ddof, dtype)
-    products = np.sum(distances * v, axis=axis, keepdims=keepdims)
-    return (np.real(products) if v.dtype.kind == "c" else products) * quotient
-
-
 std = defop(
     name="std",
     canonical=_std_call,
     infer=_std_type,
     vjp=_std_vjp,
-    jvp=_std_jvp,
     batch=along_axis("std"),
     source=_std_source,
     cost=lambda x, **params: 4 * x.size,

@@ -153,12 +153,6 @@ solveh_banded: Op = linalg_op(
         ),
         lambda g, x, ab, b, lower=False, **rest: solveh_banded(ab, g, lower=lower),
     ),
-    jvp=(
-        lambda v, x, ab, b, lower=False, **rest: (
-            -solveh_banded(ab, _product(_symmetric(v, lower), x), lower=lower)
-        ),
-        lambda v, x, ab, b, lower=False, **rest: solveh_banded(ab, v, lower=lower),
-    ),
     probe=lambda ab, b, **params: sl.solveh_banded(np.ones((1, 2), ab.dtype), b),
 )
 

@@ -71,33 +71,11 @@ def _qr_vjp(g: Any, y: Any, a: Any, mode: str = "full", **params: Any) -> Any:
     return _unpivoted(total, y)
 
 
-def _qr_jvp(v: Any, y: Any, a: Any, mode: str = "full", **params: Any) -> tuple[Any, ...]:
-    _check_real(a)
-    rows, columns = a.shape[-2:]
-    q, r = y[:2]
-    if mode == "full" and rows > columns:
-        raise fail("no-rule", None, op="q of qr with mode='full' of tall matrices")
-    if len(y) > 2:
-        v = np.take_along_axis(v, np.expand_dims(y[2], -2), axis=-1)
-    size = min(rows, columns)
-    square_r = r[..., :size]
-    quotient = right_quotient(v[..., :size], square_r, transposed=False)
-    inner = q.mT @ quotient
-    lower = np.tril(inner, -1)
-    turn = lower - lower.mT
-    q_dot, r_dot = q @ (turn - inner) + quotient, (inner - turn) @ square_r
-    if columns > rows:
-        beside = q.mT @ (v[..., size:] - q_dot @ r[..., size:])
-        r_dot = np.concatenate([r_dot, beside], axis=-1)
-    return (q_dot, r_dot, *map(np.zeros_like, y[2:]))
-
-
 qr = linalg_op(
     sl.qr,
     keywords=("mode", "pivoting"),
     shape=_qr_shapes,
     vjp=_qr_vjp,
-    jvp=_qr_jvp,
     handles=False,
 )
 

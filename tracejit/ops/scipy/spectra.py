@@ -23,13 +23,12 @@ from tracejit.ops.op import answer, literal
 from tracejit.ops.products import conj
 from tracejit.ops.scipy.calls import answer_types, in_its_container, linalg_op, matrix, square
 from tracejit.ops.scipy.qr import added
-from tracejit.ops.scipy.solvers import fold_part, read_part
+from tracejit.ops.scipy.solvers import fold_part
 from tracejit.support.errors import fail
 
 # Hermitian matrices
 
 _eigh_vjp: Any = numpy_eigh.vjp
-_eigh_jvp: Any = numpy_eigh.jvp
 _DRIVER = ("lower", "driver")
 
 
@@ -55,15 +54,8 @@ eigh = linalg_op(
     keywords=_DRIVER,
     shape=_pair_of,
     vjp=lambda g, y, a, lower=True, **params: _eigh_vjp(g, y, a, _uplo(lower)),
-    jvp=lambda v, y, a, lower=True, **params: _eigh_jvp(v, y, a, _uplo(lower)),
     handles=False,
 )
-
-
-def _eigvalsh_jvp(v: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
-    vectors = eigh(a, **({} if lower else {"lower": False}))[1]
-    moved = read_part(v, "her", lower)
-    return np.real(np.sum(conj(vectors) * (moved @ vectors), axis=-2))
 
 
 def _eigvalsh_vjp(g: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
@@ -76,7 +68,6 @@ eigvalsh = linalg_op(
     keywords=_DRIVER,
     shape=_values_of,
     vjp=_eigvalsh_vjp,
-    jvp=_eigvalsh_jvp,
     handles=False,
 )
 
@@ -123,26 +114,6 @@ def _pair_vjp_b(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: An
     return fold_part(added(*terms), "sym", lower)
 
 
-def _pair_jvp_a(
-    v: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any
-) -> tuple[Any, Any]:
-    _check_real(a, b)
-    values, vectors = y
-    change = vectors.mT @ read_part(v, "sym", lower) @ vectors
-    return np.diagonal(change, 0, -2, -1), vectors @ (_inverse_gaps(values) * change)
-
-
-def _pair_jvp_b(
-    v: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any
-) -> tuple[Any, Any]:
-    _check_real(a, b)
-    values, vectors = y
-    change = vectors.mT @ read_part(v, "sym", lower) @ vectors
-    diagonal = np.diagonal(change, 0, -2, -1)
-    turn = _inverse_gaps(values) * change * _rows(values) + 0.5 * identity_like(change) * change
-    return -values * diagonal, -(vectors @ turn)
-
-
 eigh_pair = linalg_op(
     sl.eigh,
     name="eigh_pair",
@@ -150,7 +121,6 @@ eigh_pair = linalg_op(
     keywords=_DRIVER,
     shape=_pair_of,
     vjp=(_pair_vjp_a, _pair_vjp_b),
-    jvp=(_pair_jvp_a, _pair_jvp_b),
     handles=False,
 )
 
@@ -163,10 +133,6 @@ eigvalsh_pair = linalg_op(
     vjp=(
         lambda g, y, a, b, **params: _pair_vjp_a((g, None), _pair(a, b, **params), a, b, **params),
         lambda g, y, a, b, **params: _pair_vjp_b((g, None), _pair(a, b, **params), a, b, **params),
-    ),
-    jvp=(
-        lambda v, y, a, b, **params: _pair_jvp_a(v, _pair(a, b, **params), a, b, **params)[0],
-        lambda v, y, a, b, **params: _pair_jvp_b(v, _pair(a, b, **params), a, b, **params)[0],
     ),
     handles=False,
 )
@@ -217,17 +183,12 @@ def _basis_vjp(g: Any, basis: Any, a: Any) -> Any:
     return np.linalg.solve(basis.mT, inner @ basis.mT)
 
 
-def _basis_jvp(v: Any, basis: Any, a: Any) -> Any:
-    return basis @ (_basis_slopes(basis, a) * np.linalg.solve(basis, v @ basis))
-
-
 # Eigenvectors of any length and phase: for rules in which these do not matter.
 eigenbasis = linalg_op(
     sl.eig,
     name="eigenbasis",
     shape=square,
     vjp=_basis_vjp,
-    jvp=_basis_jvp,
     probe=lambda a: sl.eig(a.astype(np.result_type(a.dtype, np.complex64)))[1],
     source=lambda types: (
         f"scipy.linalg.eig({{0}})[1].astype({literal(eigvals_dtype(types[0]))}, copy=False)"
@@ -250,16 +211,10 @@ def _eigvals_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
     return np.linalg.solve(basis.mT, np.expand_dims(g, -1) * basis.mT)
 
 
-def _eigvals_jvp(v: Any, y: Any, a: Any, **params: Any) -> Any:
-    basis = _basis(y, a)
-    return np.diagonal(np.linalg.solve(basis, v @ basis), 0, -2, -1)
-
-
 eigvals = linalg_op(
     sl.eigvals,
     shape=_values_of,
     vjp=_eigvals_vjp,
-    jvp=_eigvals_jvp,
 )
 
 
@@ -277,7 +232,6 @@ eig = linalg_op(
     sl.eig,
     shape=_pair_of,
     vjp=_eig_vjp,
-    jvp=_refuse_vectors,
     handles=False,
 )
 
@@ -300,9 +254,7 @@ answer(sl.eig, _eig_call)
 # Singular values
 
 _svd_vjp: Any = numpy_svd.vjp
-_svd_jvp: Any = numpy_svd.jvp
 _svdvals_vjp: Any = numpy_svdvals.vjp
-_svdvals_jvp: Any = numpy_svdvals.jvp
 
 
 def _svd_shapes(a: ArrayType, full_matrices: bool = True, **params: Any) -> list[Shape]:
@@ -317,14 +269,12 @@ svd = linalg_op(
     keywords=("full_matrices", "lapack_driver"),
     shape=_svd_shapes,
     vjp=lambda g, y, a, full_matrices=True, **params: _svd_vjp(g, y, a, full_matrices),
-    jvp=lambda v, y, a, full_matrices=True, **params: _svd_jvp(v, y, a, full_matrices),
     handles=False,
 )
 svdvals = linalg_op(
     sl.svdvals,
     shape=lambda a, **params: (*matrix(a)[:-2], min(a.shape[-2:])),
     vjp=lambda g, y, a, **params: _svdvals_vjp(g, y, a),
-    jvp=lambda v, y, a, **params: _svdvals_jvp(v, y, a),
 )
 
 
@@ -362,12 +312,6 @@ def _beside(change: Any) -> Any:
     return np.diagonal(change, 1) + np.diagonal(change, -1)
 
 
-def _tridiagonal_tangent(v: Any, y: Any) -> tuple[Any, Any]:
-    values, vectors = y
-    change = vectors.mT @ v @ vectors
-    return np.diagonal(change), vectors @ (_inverse_gaps(values) * change)
-
-
 eigh_tridiagonal = linalg_op(
     sl.eigh_tridiagonal,
     operands=("d", "e"),
@@ -376,10 +320,6 @@ eigh_tridiagonal = linalg_op(
     vjp=(
         lambda g, y, d, e, **params: np.diagonal(_tridiagonal_change(g, y)),
         lambda g, y, d, e, **params: _beside(_tridiagonal_change(g, y)),
-    ),
-    jvp=(
-        lambda v, y, d, e, **params: _tridiagonal_tangent(np.diag(v), y),
-        lambda v, y, d, e, **params: _tridiagonal_tangent(np.diag(v, 1) + np.diag(v, -1), y),
     ),
     handles=False,
 )

@@ -158,14 +158,9 @@ def several(ufunc: np.ufunc, *, derivs: tuple[Any, ...], real: bool = False, cos
 
         return rule
 
-    def jvp(parts: Sequence[Any]) -> Rule:
-        return lambda v, y, *operands: tuple(v * part(y, *operands) for part in parts)
-
     refusals = _ready(title, (UNKNOWN,) * ufunc.nin, real)
     rules = [
-        (refusals[number],) * 2
-        if parts is UNKNOWN
-        else (vjp(_ready(title, parts, real)), jvp(_ready(title, parts, real)))
+        refusals[number] if parts is UNKNOWN else vjp(_ready(title, parts, real))
         for number, parts in enumerate(derivs)
     ]
     return defop(
@@ -173,8 +168,7 @@ def several(ufunc: np.ufunc, *, derivs: tuple[Any, ...], real: bool = False, cos
         name=op_name(ufunc),
         canonical=operands_of(ufunc),
         infer=infer,
-        vjp=tuple(reverse for reverse, _ in rules),
-        jvp=tuple(forward for _, forward in rules),
+        vjp=tuple(rules),
         batch="elementwise",
         source=f"scipy.special.{title}({places})",
         library="scipy",

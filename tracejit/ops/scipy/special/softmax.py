@@ -189,7 +189,7 @@ def _total(x: Any, axis: Axis) -> Any:
     return np.sum(x, axis=axis, keepdims=True)
 
 
-def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
+def _along(function: Callable[..., Any], vjp: Any) -> Op:
     """The op of a function that keeps the shape of its argument."""
 
     def infer(x: ArrayType, axis: Axis) -> ArrayType:
@@ -208,7 +208,6 @@ def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
         canonical=canonical,
         infer=infer,
         vjp=vjp,
-        jvp=jvp,
         batch=batched,
         source=lambda types, axis: f"scipy.special.{function.__name__}({{0}}{_spelled(axis)})",
         library="scipy",
@@ -217,13 +216,5 @@ def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
     return made
 
 
-def _softmax_rule(g: Any, y: Any, x: Any, axis: Axis) -> Any:
-    return y * (g - _total(g * y, axis))
-
-
-softmax = _along(sc.softmax, _softmax_rule, _softmax_rule)
-log_softmax = _along(
-    sc.log_softmax,
-    lambda g, y, x, axis: g - np.exp(y) * _total(g, axis),
-    lambda v, y, x, axis: v - _total(np.exp(y) * v, axis),
-)
+softmax = _along(sc.softmax, lambda g, y, x, axis: y * (g - _total(g * y, axis)))
+log_softmax = _along(sc.log_softmax, lambda g, y, x, axis: g - np.exp(y) * _total(g, axis))
