@@ -34,6 +34,7 @@ from tracejit.ops import metadata as metadata
 from tracejit.ops import methods as methods
 from tracejit.ops import nan as nan
 from tracejit.ops import norms as norms
+from tracejit.ops import numpy_code as numpy_code
 from tracejit.ops import orthogonal as orthogonal
 from tracejit.ops import padding as padding
 from tracejit.ops import polynomials as polynomials

@@ -18,10 +18,9 @@ from numpy.linalg import LinAlgError
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, aligned
-from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
-from tracejit.ops.products import array_or_scalar, check_sizes, conj, without_out
+from tracejit.ops.products import array_or_scalar, check_sizes, conj
 from tracejit.support.cost_model import costs
 
 
@@ -208,16 +207,6 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return np.reshape(solution, shape)
 
 
-@composite(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of a tensor as a map from its last axes to its first `ind`."""
-    if ind <= 0:
-        raise ValueError("Invalid ind argument.")
-    left, right = np.shape(a)[:ind], np.shape(a)[ind:]
-    matrix = np.reshape(a, (math.prod(right), math.prod(left)))
-    return np.reshape(np.linalg.inv(matrix), (*right, *left))
-
-
 @composite(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     """A product of n equal matrices, in NumPy's order; of inverses where n is negative."""
@@ -243,64 +232,6 @@ def matrix_power(a: Any, n: int) -> Any:
         if power:
             square = square @ square
     return result
-
-
-@composite(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
-    """A chain of products in the order that NumPy finds cheapest."""
-    without_out(out)
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    if len(arrays) == 2:
-        return np.dot(arrays[0], arrays[1])
-    chain = [as_array(array) for array in arrays]
-    first_is_vector, last_is_vector = np.ndim(chain[0]) == 1, np.ndim(chain[-1]) == 1
-    if first_is_vector:
-        chain[0] = np.expand_dims(chain[0], 0)
-    if last_is_vector:
-        chain[-1] = np.expand_dims(chain[-1], 1)
-    for array in chain:
-        if np.ndim(array) != 2:
-            raise np.linalg.LinAlgError(
-                f"{np.ndim(array)}-dimensional array given. Array must be two-dimensional"
-            )
-    sizes = [np.shape(chain[0])[0], *[np.shape(array)[1] for array in chain]]
-    product = _chain_product(chain, _chain_splits(sizes), 0, len(chain) - 1)
-    if first_is_vector and last_is_vector:
-        return product[0, 0]
-    return np.ravel(product) if first_is_vector or last_is_vector else product
-
-
-def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """The best place to split each part of a chain of matrices of sizes[k] x sizes[k + 1].
-
-    Cormen et al., Introduction to Algorithms, 15.2.
-    """
-    count = len(sizes) - 1
-    if count == 3:  # where both orders cost the same, NumPy begins on the right
-        m, k, n, p = sizes
-        left = m * k * n + m * n * p < k * n * p + m * k * p
-        return {(0, 2): 1 if left else 0, (0, 1): 0, (1, 2): 1}
-    costs = {(i, i): 0 for i in range(count)}
-    splits = {}
-    for length in range(1, count):
-        for i in range(count - length):
-            j = i + length
-            totals = [
-                costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
-                for k in range(i, j)
-            ]
-            costs[i, j] = min(totals)
-            splits[i, j] = i + totals.index(costs[i, j])
-    return splits
-
-
-def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j: int) -> Any:
-    if i == j:
-        return chain[i]
-    middle = splits[i, j]
-    left, right = (i, middle), (middle + 1, j)
-    return np.dot(_chain_product(chain, splits, *left), _chain_product(chain, splits, *right))
 
 
 # Determinants and the trace
@@ -367,12 +298,3 @@ slogdet = defop(
 )
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))
-
-
-@composite(np.linalg.trace)
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of a diagonal of each matrix."""
-    return np.trace(x, offset, -2, -1, dtype)
-
-
-answer(np.linalg.matrix_transpose, lambda x, /: np.matrix_transpose(x))

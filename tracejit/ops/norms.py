@@ -12,7 +12,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, behind, rows
@@ -168,30 +167,3 @@ def _matrix_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any
     if keepdims:
         return np.reshape(result, reduced_shape(x.shape, axis, True))
     return result
-
-
-@composite(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of all elements, or along any number of axes, flattened."""
-    x = as_array(x)
-    shape = np.shape(x)
-    axes = _axes(axis, len(shape))
-    if axis is None:
-        x, along = np.ravel(x), 0
-    elif type(axis) is tuple:
-        rest = [k for k in range(len(shape)) if k not in axes]
-        size = math.prod(shape[k] for k in axes)
-        x = np.reshape(np.transpose(x, [*axes, *rest]), (size, *[shape[k] for k in rest]))
-        along = 0
-    else:
-        along = axes[0]
-    result = norm(x, ord, along)
-    return np.reshape(result, reduced_shape(shape, axes, True)) if keepdims else result
-
-
-@composite(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of a matrix, or of each in a stack."""
-    if np.ndim(x) < 2:
-        raise AxisError(-2, np.ndim(x))
-    return norm(x, ord, (-2, -1), keepdims)

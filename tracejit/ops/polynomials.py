@@ -20,16 +20,6 @@ from tracejit.ops.op import Op, answer, composite, defop
 # Values and their matrix
 
 
-@composite(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    """The polynomial of the coefficients p, the highest first, at x."""
-    p, x = as_array(p), as_array(x)
-    y = np.zeros_like(x)
-    for k in range(np.shape(p)[0]):
-        y = y * x + p[k]
-    return y
-
-
 def _vander_call(
     x: Any, N: int | None = None, increasing: bool = False
 ) -> tuple[tuple[Any], dict[str, Any]]:
@@ -87,31 +77,6 @@ def _vector(p: Any) -> Any:
     return p if is_recorded(p) else np.asarray(p)
 
 
-def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
-    """Two polynomials, zeros put before the shorter one."""
-    a1, a2 = _vector(a1), _vector(a2)
-    missing = np.shape(a2)[0] - np.shape(a1)[0]
-    if missing > 0:
-        a1 = np.concatenate((np.zeros(missing, a1.dtype), a1))
-    if missing < 0:
-        a2 = np.concatenate((np.zeros(-missing, a2.dtype), a2))
-    return a1, a2
-
-
-@composite(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
-    a1, a2 = _aligned(a1, a2)
-    return a1 + a2
-
-
-@composite(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
-    a1, a2 = _aligned(a1, a2)
-    return a1 - a2
-
-
 without_leading_zeros = defop(
     name="without_leading_zeros",
     infer=lambda p: p,
@@ -150,37 +115,6 @@ answer(np.polydiv, _refuse_division)
 
 
 # Calculus
-
-
-def _times(m: Any) -> int:
-    count = int(m)
-    if count < 0:
-        raise ValueError("Order of derivative must be positive")
-    return count
-
-
-@composite(np.polyder)
-def polyder(p: Any, m: Any = 1) -> Any:
-    """The derivative, m times."""
-    p = as_array(p)
-    for _ in range(_times(m)):
-        p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
-    return p
-
-
-@composite(np.polyint)
-def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
-    """The antiderivative, m times, with the constants k."""
-    p, count = as_array(p), _times(m)
-    constants = np.zeros(count) if k is None else _vector(k)
-    if np.shape(constants)[0] == 1 and count > 1:
-        constants = constants[0] * np.ones(count)
-    if np.shape(constants)[0] < count:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
-    for number in range(count):
-        over = p / np.arange(np.shape(p)[0], 0, -1)
-        p = np.concatenate((over, constants[number : number + 1]))
-    return p
 
 
 # Roots

@@ -21,7 +21,6 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis, rows
 from tracejit.ops.creation import as_array, cast, is_recorded, with_room
 from tracejit.ops.infer import (
-    normalize_axis,
     reduced_shape,
     reduction_type,
     strict_axes,
@@ -342,30 +341,6 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 _NOTHING: Any = object()
-
-
-@composite(np.diff)
-def diff(
-    a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOTHING, append: Any = _NOTHING
-) -> Any:
-    """The differences of neighbours along an axis, n times."""
-    if n == 0:
-        return a
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
-    a = as_array(a)
-    if np.ndim(a) == 0:
-        raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis(axis, np.ndim(a))
-    parts = [as_array(part) for part in (prepend, a, append) if part is not _NOTHING]
-    if len(parts) > 1:
-        edge = tuple(1 if k == axis else size for k, size in enumerate(np.shape(a)))
-        parts = [part if np.ndim(part) else np.broadcast_to(part, edge) for part in parts]
-        a = np.concatenate(parts, axis)
-    subtract = np.not_equal if a.dtype == bool else np.subtract
-    for _ in range(n):
-        a = subtract(a[along(axis, slice(1, None))], a[along(axis, slice(-1))])
-    return a
 
 
 def _cumulative(total: Any, start: int) -> Callable[..., Any]:
