@@ -334,21 +334,3 @@ def _edges_of(column: Any, bins: Any, range: Any) -> Any:
     if range is None and column.shape[0]:
         return _even_edges(column, bins, None)
     return _even_edges(np.zeros(0, np.int8), bins, range)  # of a dtype that has no say
-
-
-@composite(np.histogram2d)
-def histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
-    range: Any = None,
-    density: Any = None,
-    weights: Any = None,
-) -> tuple[Any, Any, Any]:
-    """The number of points in each cell of a plane grid, and the edges along x and y."""
-    if np.shape(x)[0] != np.shape(y)[0]:
-        raise ValueError("x and y must have the same length.")
-    if isinstance(bins, (list, tuple)) or np.ndim(bins):
-        bins = bins if len(bins) in (1, 2) else [bins, bins]
-    grid, edges = np.histogramdd([x, y], bins, range, density, weights)
-    return grid, edges[0], edges[1]

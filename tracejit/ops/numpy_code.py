@@ -40,6 +40,7 @@ _FUNCTIONS = (
     *(np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn, np.fft.hfft, np.fft.ihfft),
     *(np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2),
     *(np.fft.fftshift, np.fft.ifftshift),
+    np.histogram2d,
 )
 
 
@@ -68,7 +69,19 @@ class _Module:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return _REPLACED.get(name) or getattr(self._module, name)
+        value: Any = _REPLACED.get(name) or getattr(self._module, name)
+        return _on_tensors(value) if _is_of_numpy(value) else value
+
+
+def _is_of_numpy(value: Any) -> bool:
+    """Return whether `value` is a function that NumPy writes in Python and does not dispatch."""
+    return type(value) is FunctionType and _module_of(value).startswith("numpy.")
+
+
+def _module_of(function: FunctionType) -> str:
+    """The name of the module whose global names a function reads."""
+    name: str = function.__globals__["__name__"]
+    return name
 
 
 @cache
@@ -78,23 +91,30 @@ def _names(module: str) -> dict[str, Any]:
     for name, value in list(names.items()):
         if isinstance(value, ModuleType):
             names[name] = _Module(value)
-        elif name.startswith("_") and type(value) is FunctionType and value.__module__ == module:
+        elif type(value) is FunctionType and value in HANDLERS:
+            names[name] = HANDLERS[value]
+        elif name.startswith("_") and _is_of_numpy(value) and _module_of(value) == module:
             names[name] = _on_tensors(value, names)
     return names
 
 
-def _on_tensors(function: FunctionType, names: dict[str, Any]) -> Callable[..., Any]:
-    """The code of a function, with other global names."""
+def _on_tensors(function: FunctionType, names: dict[str, Any] | None = None) -> Callable[..., Any]:
+    """The code of a function for Tensors, `names` being its global ones."""
+    names = _names(_module_of(function)) if names is None else names
     code, defaults = function.__code__, function.__defaults__
     made = FunctionType(code, names, function.__name__, defaults, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
-for _function in _FUNCTIONS:
-    _written = inspect.unwrap(_function)
-    if type(_written) is FunctionType:
-        composite(_function)(_on_tensors(_written, _names(_written.__module__)))
+def answer_as_written(*functions: Any) -> None:
+    """Let NumPy's own code take the user's calls of `functions`."""
+    for function in functions:
+        written = inspect.unwrap(function)
+        if type(written) is FunctionType:
+            composite(function)(_on_tensors(written))
 
+
+answer_as_written(*_FUNCTIONS)
 if (row_stack := getattr(np, "row_stack", None)) is not None:  # until NumPy 2.5
     answer(row_stack, HANDLERS[np.vstack])
