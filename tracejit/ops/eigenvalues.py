@@ -15,12 +15,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import inverse_gaps
-from tracejit.ops.linalg import check_square, cubic, identity_like, linalg_dtype
+from tracejit.ops.linalg import check_square, identity_like, linalg_dtype, times_cubic
 from tracejit.ops.op import answer, defop
-
-
-def _costs(*types: ArrayType) -> int:
-    return 25 * cubic(*types)
 
 
 def _check(a: ArrayType) -> np.dtype[Any]:
@@ -72,7 +68,7 @@ eig = defop(
     vjp=_eig_vjp,
     batch="leading",
     source="np.linalg.eig({0})",
-    cost=_costs,
+    cost=times_cubic(25),
     factorization="blocked",
 )
 
@@ -102,7 +98,7 @@ eigvals = defop(
     vjp=_eigvals_vjp,
     batch="leading",
     source="np.linalg.eigvals({0})",
-    cost=_costs,
+    cost=times_cubic(25),
     factorization="blocked",
 )
 EigResult: Any = type(np.linalg.eig(np.eye(1)))

@@ -18,6 +18,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.linalg import (
+    added,
     check_matrix,
     check_square,
     cubic,
@@ -26,6 +27,7 @@ from tracejit.ops.linalg import (
     lower_inverse,
     real_dtype,
     square_type,
+    times_cubic,
 )
 from tracejit.ops.op import Missing, answer, defop
 from tracejit.ops.phases import adjoint, along, turned
@@ -34,22 +36,11 @@ from tracejit.ops.triangles import lower_half, lower_half_product
 from tracejit.support.errors import fail
 
 
-def _costs(times: int) -> Callable[..., int]:
-    return lambda *types, **params: times * cubic(*types)
-
-
 def inverse_gaps(values: Any) -> Any:
     """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
     gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
     identity = identity_like(gaps)
     return 1.0 / (gaps + identity) - identity
-
-
-def _total(first: Any, second: Any) -> Any:
-    """The sum of two terms, either of which may be missing."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first + second
 
 
 # Cholesky factors
@@ -103,19 +94,20 @@ def _triangle(x: Any, uplo: str) -> Any:
     return lower_half(x) if uplo == "L" else conj(lower_half(conj(x).mT)).mT
 
 
-def _eigenvalues_vjp(g: Any, vectors: Any) -> Any:
+def of_spectrum(g: Any, vectors: Any) -> Any:
+    """The cotangent of a Hermitian matrix of which only the eigenvalues are used."""
     return (conj(vectors) * np.expand_dims(g, -2)) @ vectors.mT
 
 
 def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     """Giles, An extended collection of matrix derivative results (2008), section 3.1."""
     (g_values, g_vectors), (values, vectors) = g, y
-    change = None if g_values is None else _eigenvalues_vjp(g_values, vectors)
+    change = None if g_values is None else of_spectrum(g_values, vectors)
     if g_vectors is not None:
         if vectors.dtype.kind == "c":
             g_vectors = turned(g_vectors, along(g_vectors, vectors), vectors, uplo == "U")
         rotation = inverse_gaps(values) * (vectors.mT @ g_vectors)
-        change = _total(change, conj(vectors) @ rotation @ vectors.mT)
+        change = added(change, conj(vectors) @ rotation @ vectors.mT)
     return _triangle(change + adjoint(change), uplo)
 
 
@@ -138,19 +130,17 @@ eigh = defop(
     vjp=_eigh_vjp,
     batch="leading",
     source=_eigh_source("eigh"),
-    cost=_costs(9),
+    cost=times_cubic(9),
     factorization="blocked",
 )
 eigvalsh = defop(
     np.linalg.eigvalsh,
     canonical=_eigh_call,
     infer=lambda a, uplo="L": _eigh_type(a)[0],
-    vjp=lambda g, y, a, uplo="L": _triangle(
-        2.0 * _eigenvalues_vjp(g, np.linalg.eigh(a, uplo)[1]), uplo
-    ),
+    vjp=lambda g, y, a, uplo="L": _triangle(2.0 * of_spectrum(g, np.linalg.eigh(a, uplo)[1]), uplo),
     batch="leading",
     source=_eigh_source("eigvalsh"),
-    cost=_costs(4),
+    cost=times_cubic(4),
     factorization="blocked",
 )
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
@@ -215,7 +205,7 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
         g_v = None if g_vh is None else adjoint(g_vh)
         g_u, g_v, apart = _unturned(g_u, g_v, u, s, adjoint(vh))
         g_vh = adjoint(g_v)
-        change = _total(change, conj(u) @ apart @ conj(vh))
+        change = added(change, conj(u) @ apart @ conj(vh))
     gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     if g_u is not None:
@@ -223,13 +213,13 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
         inner = conj(u) @ ((gaps * (inside - adjoint(inside))) * row)
         if u.shape[-2] > u.shape[-1]:
             inner = inner + (g_u - conj(u) @ inside) / row
-        change = _total(change, inner @ conj(vh))
+        change = added(change, inner @ conj(vh))
     if g_vh is not None:
         inside = conj(vh @ g_vh.mT)
         inner = (column * (gaps * (inside - adjoint(inside)))) @ conj(vh)
         if vh.shape[-1] > vh.shape[-2]:
             inner = inner + (g_vh - adjoint(inside) @ conj(vh)) / column
-        change = _total(change, conj(u) @ inner)
+        change = added(change, conj(u) @ inner)
     return change
 
 
@@ -246,7 +236,7 @@ svd = defop(
     source=lambda types, full: (
         "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
     ),
-    cost=_costs(10),
+    cost=times_cubic(10),
     factorization="svd",
 )
 svdvals = defop(
@@ -255,7 +245,7 @@ svdvals = defop(
     vjp=lambda g, y, a: singular_values_vjp(g, *reduced_svd(a)[::2]),
     batch="leading",
     source="np.linalg.svd({0}, compute_uv=False)",
-    cost=_costs(4),
+    cost=times_cubic(4),
     factorization="svd",
 )
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))

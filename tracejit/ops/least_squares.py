@@ -23,20 +23,16 @@ from tracejit.ops.factorizations import reduced_svd, singular_values_vjp
 from tracejit.ops.linalg import (
     check_matrix,
     check_square,
-    cubic,
     each,
     linalg_dtype,
     real_dtype,
+    times_cubic,
 )
 from tracejit.ops.op import Op, answer, defop
 from tracejit.ops.products import array_or_scalar, conj
 from tracejit.ops.triangles import lower_half
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-def _costs(*types: ArrayType, **params: Any) -> int:
-    return 10 * cubic(*types)
 
 
 def _number(limit: Any, name: str) -> float:
@@ -96,7 +92,7 @@ pinv = defop(
     vjp=_pinv_vjp,
     batch="leading",
     source=_pinv_source,
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 
@@ -186,7 +182,7 @@ lstsq: Op = defop(
     source=lambda types, rcond: (
         "np.linalg.lstsq({0}, {1})" if rcond is None else "np.linalg.lstsq({0}, {1}, {rcond})"
     ),
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 of_full_rank = defop(
@@ -239,7 +235,7 @@ matrix_rank = defop(
     vjp=(),
     batch="leading",
     source=_rank_source,
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 
@@ -313,7 +309,7 @@ cond = defop(
     source=lambda types, p=2: (
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"
     ),
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,17 @@ def each(x: Any) -> Any:
 def identity_like(a: Any) -> Any:
     """The identity for each matrix in a stack."""
     return np.triu(np.tril(np.ones_like(a)))
+
+
+def added(*terms: Any) -> Any:
+    """The sum of the terms that are not None; None without."""
+    known = [term for term in terms if term is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def times_cubic(times: int) -> Callable[..., int]:
+    """The cost of several decompositions."""
+    return lambda *types, **params: times * cubic(*types)
 
 
 def cubic(*types: ArrayType, **params: Any) -> int:

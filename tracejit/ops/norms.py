@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axis
@@ -48,11 +49,6 @@ def _nonzero(x: Any) -> Any:
     return np.where(x == 0, 1.0, x)
 
 
-def _length(y: Any) -> Any:
-    """A norm to divide by: infinite in place of zero, where the derivatives are zero."""
-    return np.where(y == 0, np.inf, y)
-
-
 def _over(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
     """A result of the norm, with the axes it was taken over as ones."""
     return x if axis is None or keepdims or not x.ndim else np.expand_dims(x, axis)
@@ -62,7 +58,7 @@ def _derivative(y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims
     """The derivative of a p-norm by the elements of x, p not being 2."""
     size, length = np.abs(x), _over(y, axis, keepdims)
     if ord > 2:
-        return np.sign(conj(x)) * (size / _length(length)) ** (ord - 1)
+        return np.sign(conj(x)) * (size / length_to_divide_by(length)) ** (ord - 1)
     slope = np.sign(conj(x)) * (_nonzero(size) / _nonzero(length)) ** (ord - 1)
     return slope if ord > 0 else np.where(length == 0, 0.0, slope)
 
@@ -71,7 +67,7 @@ def _norm_vjp(
     g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
 ) -> Any:
     if ord == 2:
-        return _over(g / _length(y), axis, keepdims) * conj(x)
+        return _over(g / length_to_divide_by(y), axis, keepdims) * conj(x)
     return _over(g, axis, keepdims) * _derivative(y, x, axis, ord, keepdims)
 
 

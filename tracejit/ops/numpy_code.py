@@ -107,14 +107,14 @@ def _on_tensors(function: FunctionType, names: dict[str, Any] | None = None) -> 
     return made
 
 
-def answer_as_written(*functions: Any) -> None:
-    """Let NumPy's own code take the user's calls of `functions`."""
-    for function in functions:
-        written = inspect.unwrap(function)
-        if type(written) is FunctionType:
-            composite(function)(_on_tensors(written))
+def as_written(function: Any) -> Callable[..., Any] | None:
+    """NumPy's own code of a function, for Tensors; None where it is not written in Python."""
+    written = inspect.unwrap(function)
+    return _on_tensors(written) if type(written) is FunctionType else None
 
 
-answer_as_written(*_FUNCTIONS)
+for _function in _FUNCTIONS:
+    if (_code := as_written(_function)) is not None:
+        composite(_function)(_code)
 if (row_stack := getattr(np, "row_stack", None)) is not None:  # until NumPy 2.5
     answer(row_stack, HANDLERS[np.vstack])

@@ -7,20 +7,19 @@ through Q is refused there, one through R is not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import hermitian
-from tracejit.ops.linalg import check_matrix, cubic, linalg_dtype
+from tracejit.ops.linalg import added, check_matrix, linalg_dtype, times_cubic
 from tracejit.ops.op import answer, defop
 from tracejit.ops.products import conj
 from tracejit.support.errors import fail
 
-
-def _costs(*types: ArrayType, **params: Any) -> int:
-    return 2 * cubic(*types)
+Solver = Callable[[Any, Any], Any]
 
 
 def _qr_type(a: ArrayType, complete: bool = False) -> tuple[ArrayType, ArrayType]:
@@ -30,37 +29,34 @@ def _qr_type(a: ArrayType, complete: bool = False) -> tuple[ArrayType, ArrayType
     return ArrayType((*stack, rows, size), dtype), ArrayType((*stack, size, columns), dtype)
 
 
-def _sum(first: Any, second: Any) -> Any:
-    """The sum of two terms, either of which may be missing."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first + second
-
-
-def _tall_vjp(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+def _tall_vjp(solve: Solver, g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     """Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2018), 4.3."""
-    inner = None if g_r is None else conj(r) @ conj(g_r).mT
-    if g_q is not None:
-        inner = _sum(inner, -(conj(g_q).mT @ conj(q)))
-    total = _sum(g_q, conj(q) @ hermitian(inner))
-    return np.linalg.solve(r, total.mT).mT
+    inner = added(
+        None if g_r is None else conj(r) @ conj(g_r).mT,
+        None if g_q is None else -(conj(g_q).mT @ conj(q)),
+    )
+    total = added(g_q, conj(q) @ hermitian(inner))
+    return solve(r, total.mT).mT
 
 
-def _qr_vjp(g: Any, y: Any, a: Any, complete: bool = False) -> Any:
+def factors_vjp(
+    g: Any, y: Any, a: Any, complete: bool = False, solve: Solver = np.linalg.solve
+) -> Any:
+    """The cotangent of a matrix by those of its factors; `solve` is for systems of R."""
     (g_q, g_r), (q, r) = g, y
     *_, rows, columns = a.shape
     if complete and rows > columns:
         if g_q is not None:
             raise fail("no-rule", None, op="Q of qr with mode='complete'")
-        return _tall_vjp(None, g_r[..., :columns, :], q[..., :columns], r[..., :columns, :])
+        return _tall_vjp(solve, None, g_r[..., :columns, :], q[..., :columns], r[..., :columns, :])
     if rows >= columns:
-        return _tall_vjp(g_q, g_r, q, r)
+        return _tall_vjp(solve, g_q, g_r, q, r)
     rest = None
     if g_r is not None:
         rest = conj(q) @ g_r[..., rows:]
-        g_q = _sum(g_q, conj(a[..., rows:] @ g_r[..., rows:].mT))
+        g_q = added(g_q, conj(a[..., rows:] @ g_r[..., rows:].mT))
         g_r = g_r[..., :rows]
-    square = _tall_vjp(g_q, g_r, q, r[..., :rows])
+    square = _tall_vjp(solve, g_q, g_r, q, r[..., :rows])
     rest = np.zeros_like(a[..., rows:], dtype=q.dtype) if rest is None else rest
     return np.concatenate([square, rest], axis=-1)
 
@@ -68,21 +64,21 @@ def _qr_vjp(g: Any, y: Any, a: Any, complete: bool = False) -> Any:
 qr = defop(
     name="qr",
     infer=_qr_type,
-    vjp=_qr_vjp,
+    vjp=factors_vjp,
     batch="leading",
     source=lambda types, complete=False: (
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
     ),
-    cost=_costs,
+    cost=times_cubic(2),
     factorization="blocked",
 )
 qr_r = defop(
     name="qr_r",
     infer=lambda a: _qr_type(a)[1],
-    vjp=lambda g, r, a: _qr_vjp((None, g), qr(a), a),
+    vjp=lambda g, r, a: factors_vjp((None, g), qr(a), a),
     batch="leading",
     source="np.linalg.qr({0}, 'r')",
-    cost=_costs,
+    cost=times_cubic(2),
     factorization="blocked",
 )
 QRResult: Any = type(np.linalg.qr(np.eye(1)))

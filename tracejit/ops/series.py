@@ -25,7 +25,7 @@ from tracejit.ops.creation import as_array, cast, known, plain_number
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
 from tracejit.ops.joining import at_least
 from tracejit.ops.linalg import real_dtype
-from tracejit.ops.numpy_code import answer_as_written
+from tracejit.ops.numpy_code import as_written
 from tracejit.ops.op import HANDLERS, Op, answer, defop
 from tracejit.ops.products import array_or_scalar
 
@@ -62,7 +62,8 @@ class Kind:
         self._mul()
         self._fit()
         for name in ("val2d", "val3d", "grid2d", "grid3d", "vander2d", "vander3d"):
-            answer_as_written(self.function(name))
+            if (code := as_written(self.function(name))) is not None:
+                answer(self.function(name), code)
 
     def function(self, name: str) -> Any:
         """NumPy's function of this kind."""

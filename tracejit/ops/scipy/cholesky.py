@@ -14,14 +14,10 @@ import scipy.linalg as sl
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import cholesky as numpy_cholesky
 from tracejit.ops.op import Op, answer
+from tracejit.ops.phases import adjoint
 from tracejit.ops.products import conj
 from tracejit.ops.scipy.calls import checked, linalg_op, square
 from tracejit.ops.scipy.solvers import in_columns, outer, solved_shape
-
-
-def _adjoint(x: Any) -> Any:
-    return conj(x).mT
-
 
 _lower_vjp: Any = numpy_cholesky.vjp
 
@@ -29,7 +25,7 @@ _lower_vjp: Any = numpy_cholesky.vjp
 def _cholesky_vjp(g: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
     if lower:
         return _lower_vjp(g, y, a)
-    return _adjoint(_lower_vjp(_adjoint(g), _adjoint(y), a))
+    return adjoint(_lower_vjp(adjoint(g), adjoint(y), a))
 
 
 cholesky = linalg_op(

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import svdvals
 from tracejit.ops.least_squares import pinv as numpy_pinv
@@ -188,14 +189,10 @@ def _number(ord: str) -> dict[str, Any]:
     return {"source": source, "shape": lambda a, **params: (), "handles": False}
 
 
-def _over(y: Any) -> Any:
-    return np.where(y == 0, np.inf, y)
-
-
 vector_norm = linalg_op(
     sl.norm,
     name="scipy_norm",
-    vjp=lambda g, y, a, **params: g * conj(a) / _over(y),
+    vjp=lambda g, y, a, **params: g * conj(a) / length_to_divide_by(y),
     probe=lambda a, **params: np.float64(1),
     cost=lambda a, **params: 2 * a.size,
     **_number(""),

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.linalg import added
 from tracejit.ops.scipy.calls import linalg_op, matrix
-from tracejit.ops.scipy.qr import added
 from tracejit.ops.scipy.solvers import solve_sylvester
 from tracejit.support.errors import fail
 

@@ -16,13 +16,12 @@ import scipy.linalg as sl
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import eigh as numpy_eigh
+from tracejit.ops.factorizations import inverse_gaps, of_spectrum
 from tracejit.ops.factorizations import svd as numpy_svd
 from tracejit.ops.factorizations import svdvals as numpy_svdvals
-from tracejit.ops.linalg import identity_like
+from tracejit.ops.linalg import added, identity_like
 from tracejit.ops.op import answer, literal
-from tracejit.ops.products import conj
 from tracejit.ops.scipy.calls import answer_types, in_its_container, linalg_op, matrix, square
-from tracejit.ops.scipy.qr import added
 from tracejit.ops.scipy.solvers import fold_part
 from tracejit.support.errors import fail
 
@@ -44,11 +43,6 @@ def _pair_of(a: ArrayType, *rest: ArrayType, **params: Any) -> list[Shape]:
     return [square(a)[:-1], a.shape]
 
 
-def _scaled(vectors: Any, g: Any) -> Any:
-    """vectors diag(g) vectors^H, transposed."""
-    return (conj(vectors) * np.expand_dims(g, -2)) @ vectors.mT
-
-
 eigh = linalg_op(
     sl.eigh,
     keywords=_DRIVER,
@@ -60,7 +54,7 @@ eigh = linalg_op(
 
 def _eigvalsh_vjp(g: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
     vectors = eigh(a, **({} if lower else {"lower": False}))[1]
-    return fold_part(_scaled(vectors, g), "her", lower)
+    return fold_part(of_spectrum(g, vectors), "her", lower)
 
 
 eigvalsh = linalg_op(
@@ -74,13 +68,6 @@ eigvalsh = linalg_op(
 # Pairs of real symmetric matrices, the second positive definite: a v = w b v, v^T b v = 1
 
 
-def _inverse_gaps(values: Any) -> Any:
-    """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
-    gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
-    identity = identity_like(gaps)
-    return 1.0 / (gaps + identity) - identity
-
-
 def _check_real(a: Any, b: Any) -> None:
     if "c" in (a.dtype.kind, b.dtype.kind):
         raise fail("no-rule", None, op="scipy.linalg.eigh of pairs of complex matrices")
@@ -90,15 +77,20 @@ def _rows(values: Any) -> Any:
     return np.expand_dims(values, -2)
 
 
-def _pair_vjp_a(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
-    _check_real(a, b)
+def _spectrum_vjp(g: Any, y: Any) -> Any:
+    """The cotangent of a real matrix by its eigenvalues and vectors, as one without symmetry."""
     (g_values, g_vectors), (values, vectors) = g, y
     terms = [None, None]
     if g_values is not None:
         terms[0] = (vectors * _rows(g_values)) @ vectors.mT
     if g_vectors is not None:
-        terms[1] = vectors @ (_inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
-    return fold_part(added(*terms), "sym", lower)
+        terms[1] = vectors @ (inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
+    return added(*terms)
+
+
+def _pair_vjp_a(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
+    _check_real(a, b)
+    return fold_part(_spectrum_vjp(g, y), "sym", lower)
 
 
 def _pair_vjp_b(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
@@ -109,7 +101,7 @@ def _pair_vjp_b(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: An
         terms[0] = -((vectors * _rows(g_values * values)) @ vectors.mT)
     if g_vectors is not None:
         turn = vectors.mT @ g_vectors
-        inner = _inverse_gaps(values) * turn * _rows(values) + 0.5 * identity_like(turn) * turn
+        inner = inverse_gaps(values) * turn * _rows(values) + 0.5 * identity_like(turn) * turn
         terms[1] = -(vectors @ inner @ vectors.mT)
     return fold_part(added(*terms), "sym", lower)
 
@@ -175,7 +167,7 @@ def eigvals_dtype(a: ArrayType) -> np.dtype[Any]:
 
 def _basis_slopes(basis: Any, a: Any) -> Any:
     quotient = np.linalg.solve(basis, a @ basis)
-    return _inverse_gaps(np.diagonal(quotient, 0, -2, -1))
+    return inverse_gaps(np.diagonal(quotient, 0, -2, -1))
 
 
 def _basis_vjp(g: Any, basis: Any, a: Any) -> Any:
@@ -297,17 +289,6 @@ def _tridiagonal_shapes(d: ArrayType, e: ArrayType, **params: Any) -> list[Shape
     return [d.shape, d.shape * 2]
 
 
-def _tridiagonal_change(g: Any, y: Any) -> Any:
-    """The cotangent of the matrix, as that of one without symmetry."""
-    (g_values, g_vectors), (values, vectors) = g, y
-    terms = [None, None]
-    if g_values is not None:
-        terms[0] = (vectors * _rows(g_values)) @ vectors.mT
-    if g_vectors is not None:
-        terms[1] = vectors @ (_inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
-    return added(*terms)
-
-
 def _beside(change: Any) -> Any:
     return np.diagonal(change, 1) + np.diagonal(change, -1)
 
@@ -318,8 +299,8 @@ eigh_tridiagonal = linalg_op(
     shape=_tridiagonal_shapes,
     probe=lambda d, e, **params: sl.eigh_tridiagonal(d, e[:1]),
     vjp=(
-        lambda g, y, d, e, **params: np.diagonal(_tridiagonal_change(g, y)),
-        lambda g, y, d, e, **params: _beside(_tridiagonal_change(g, y)),
+        lambda g, y, d, e, **params: np.diagonal(_spectrum_vjp(g, y)),
+        lambda g, y, d, e, **params: _beside(_spectrum_vjp(g, y)),
     ),
     handles=False,
 )
@@ -330,7 +311,7 @@ eigvalsh_tridiagonal = linalg_op(
     probe=lambda d, e, **params: sl.eigvalsh_tridiagonal(d, e[:1]),
     vjp=(
         lambda g, y, d, e, **params: np.square(eigh_tridiagonal(d, e)[1]) @ g,
-        lambda g, y, d, e, **params: _beside(_scaled(eigh_tridiagonal(d, e)[1], g)),
+        lambda g, y, d, e, **params: _beside(of_spectrum(g, eigh_tridiagonal(d, e)[1])),
     ),
     jvp=(
         lambda v, y, d, e, **params: v @ np.square(eigh_tridiagonal(d, e)[1]),
