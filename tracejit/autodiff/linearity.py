@@ -220,7 +220,7 @@ def is_own_tangent(node: Node, place: int) -> bool:
     with probe.at(NOWHERE):
         operands = [_stand_in(probe, number, o.type) for number, o in enumerate(node.operands)]
         out: Any = node.op(*operands, **node.params)
-        if node.op.jvp is None:
+        if node.op.is_transposed(1):
             dots = [x if number == place else None for number, x in enumerate(operands)]
             tangent: Any = pushed_by_vjp(probe, node, operands, (out,), dots, {*node.results})[0]
             return tangent is not None and _are_equal(probe, tangent, out)

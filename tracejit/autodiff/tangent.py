@@ -123,7 +123,7 @@ class ForwardPass:
             yield node.op(*moved, **node.params)
             return
         out = tuple(Tensor(result, self.recording) for result in node.results)
-        if node.op.jvp is None:
+        if node.op.is_transposed(len(out)):
             yield pushed_by_vjp(self.recording, node, operands, out, dots, self.needed)
             return
         y: Any = out if len(out) > 1 else out[0]

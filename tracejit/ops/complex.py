@@ -103,7 +103,6 @@ absolute = defop(
     name="absolute",
     infer=ufunc_type(np.absolute),
     vjp=lambda g, y, x: g * np.sign(x),
-    jvp=lambda v, y, x: v * np.sign(x),
     batch="elementwise",
     source="np.absolute({0})",
     inplace="np.absolute({0}, {out})",

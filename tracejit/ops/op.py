@@ -15,8 +15,9 @@ tests:
           operand's number first.
     jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or
           rules like vjp's, (v, out, *operands, **params) -> tangent of the result, summed over
-          the operands. None: the transpose of vjp, which forward mode records; a rule is for a
-          shorter formula.
+          the operands. None: the rules of vjp, where an elementwise op has one result, for they
+          are then g times the derivative; of all others the transpose of vjp, which forward mode
+          records. A rule is for a shorter formula.
 
 vjp = () declares an op piecewise constant: it disconnects. vjp = None means no rule is known, and
 differentiating through it is an error. A vjp is linear in g, and reads of it no more than whether
@@ -258,7 +259,12 @@ class Op:
 
     def jvp_rule(self, operand: int) -> Rule | None:
         """The rule for the tangent of operand number `operand`, unless `jvp` is a word."""
-        return None if isinstance(self.jvp, str) else _rule(self.jvp, operand)
+        rules = self.vjp if self.jvp is None and self.elementwise else self.jvp
+        return None if isinstance(rules, str) else _rule(rules, operand)
+
+    def is_transposed(self, results: int) -> bool:
+        """Return whether tangents take the transpose of vjp, the op having so many results."""
+        return self.jvp is None and not (self.elementwise and results == 1)
 
 
 def _named(name: str) -> Op:

@@ -197,7 +197,6 @@ def function(
         name=title,
         infer=sampled_type(called),
         vjp=rules,
-        jvp=rules,
         batch="elementwise",
         source=source,
         library="scipy",
