@@ -12,7 +12,6 @@ back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,21 +19,11 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import known, size_of
-from tracejit.ops.infer import normalize_axis
+from tracejit.ops.infer import answered, few, normalize_axis
 from tracejit.ops.op import Op, defop
 from tracejit.ops.reductions import along
 
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-
-
-@cache
-def _dtype(function: Callable[..., Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that a transform answers in."""
-    try:
-        result: np.dtype[Any] = function(np.ones(2, dtype)).dtype
-    except TypeError as error:
-        raise TypeError(f"{function.__name__} is not defined for dtype {dtype}") from error
-    return result
 
 
 def _same(size: int) -> int:
@@ -81,7 +70,7 @@ def _transform(
 
     def infer(x: ArrayType, n: int, axis: int, norm: str) -> ArrayType:
         shape = (*x.shape[:axis], results(n), *x.shape[axis + 1 :])
-        return ArrayType(shape, _dtype(function, x.dtype))
+        return ArrayType(shape, answered(function, few(x, 2)).dtype)
 
     def source(types: Sequence[ArrayType], n: int, axis: int, norm: str) -> str:
         x = types[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.factorizations import hermitian as hermitian_of
 from tracejit.ops.factorizations import reduced_svd, singular_values_vjp
+from tracejit.ops.infer import answered
 from tracejit.ops.linalg import (
     check_matrix,
     check_square,
@@ -252,18 +252,12 @@ def _cond_call(x: Any, p: Any = None) -> Call:
     return (x,), {} if p is None or p == 2 else {"p": p if isinstance(p, str) else float(p)}
 
 
-@cache
-def _cond_dtype(dtype: np.dtype[Any], p: Any) -> np.dtype[Any]:
-    """Some versions of NumPy answer a complex number for a complex matrix."""
-    result: np.dtype[Any] = np.linalg.cond(np.eye(1, dtype=dtype), p).dtype
-    return result
-
-
 def _cond_type(x: ArrayType, p: Any = 2) -> ArrayType:
     if not x.size and not math.prod(x.shape[-2:]):
         raise LinAlgError("cond is not defined on empty arrays")
     (check_matrix if p in (2, -2) else check_square)(x)
-    return array_or_scalar(x.shape[:-2], _cond_dtype(linalg_dtype(x), p))
+    one = ArrayType((1, 1), linalg_dtype(x))
+    return array_or_scalar(x.shape[:-2], answered(np.linalg.cond, one, p=p).dtype)
 
 
 def _norm_slope(x: Any, p: Any) -> tuple[Any, Any]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, aligned, behind
 from tracejit.ops.creation import as_array, known
-from tracejit.ops.infer import broadcast_shapes, normalize_axes, reduced_shape
+from tracejit.ops.infer import answered, answers, broadcast_shapes, normalize_axes, reduced_shape
 from tracejit.ops.op import Op, answer, defop
 from tracejit.support.errors import fail
 
@@ -32,17 +31,6 @@ def _spelled(axis: Axis) -> str:
     return f", axis={axis[0] if len(axis) == 1 else axis}"
 
 
-@cache
-def _sampled(
-    function: Callable[..., Any], types: tuple[ArrayType, ...], **params: Any
-) -> tuple[ArrayType, ...]:
-    """The types that `function` answers for arrays of one element."""
-    results = function(*[np.ones(type.shape, type.dtype) for type in types], **params)
-    results = results if isinstance(results, tuple) else (results,)
-    kinds = [type_of(result) for result in results]
-    return tuple(kind for kind in kinds if kind is not None)
-
-
 def _small(type: ArrayType) -> ArrayType:
     return ArrayType((1,) * type.ndim, type.dtype)
 
@@ -60,9 +48,9 @@ def _logsumexp_type(
     shape = broadcast_shapes(*[type.shape for type in types])
     if not len(shape) and types[0].form == "weak":
         types = tuple(type.with_form("array") for type in types)
-    kinds = _sampled(
+    kinds = answers(
         _logsumexp,
-        tuple(map(_small, types)),
+        *map(_small, types),
         axis=axis,
         keepdims=keepdims,
         return_sign=return_sign,
@@ -193,7 +181,7 @@ def _along(function: Callable[..., Any], vjp: Any) -> Op:
     """The op of a function that keeps the shape of its argument."""
 
     def infer(x: ArrayType, axis: Axis) -> ArrayType:
-        kind = _sampled(function, (_small(x),), axis=axis)[0]
+        kind = answered(function, _small(x), axis=axis)
         return ArrayType(x.shape, kind.dtype, kind.form)
 
     def canonical(x: Any, axis: Any = None) -> tuple[tuple[Any], dict[str, Any]]:
