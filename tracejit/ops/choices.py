@@ -8,6 +8,7 @@ minimum share the cotangent equally.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,32 +143,21 @@ _BELOW: tuple[Rule, ...] = (
     lambda g, z, a, high: np.where(a <= high, g, 0.0),
     lambda g, z, a, high: np.where(a > high, g, 0.0),
 )
-clip = defop(
+_clip = partial(defop, infer=_bounded_type, batch="elementwise", cost=_cost, uniform=True)
+clip = _clip(
     name="clip",
-    infer=_bounded_type,
     vjp=_BETWEEN,
-    batch="elementwise",
     source="np.clip({0}, {1}, {2})",
-    cost=_cost,
-    uniform=True,
 )
-clip_min = defop(
+clip_min = _clip(
     name="clip_min",
-    infer=_bounded_type,
     vjp=_ABOVE,
-    batch="elementwise",
     source=_bound_source("np.maximum({0}, {1})", "np.clip({0}, {1}, None)"),
-    cost=_cost,
-    uniform=True,
 )
-clip_max = defop(
+clip_max = _clip(
     name="clip_max",
-    infer=_bounded_type,
     vjp=_BELOW,
-    batch="elementwise",
     source=_bound_source("np.minimum({0}, {1})", "np.clip({0}, None, {1})"),
-    cost=_cost,
-    uniform=True,
 )
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import inverse_gaps
-from tracejit.ops.linalg import check_square, identity_like, linalg_dtype, times_cubic
-from tracejit.ops.op import answer, defop
+from tracejit.ops.linalg import check_square, identity_like, linalg_dtype, of_matrices, times_cubic
+from tracejit.ops.op import answer
 
 
 def _check(a: ArrayType) -> np.dtype[Any]:
@@ -62,14 +62,12 @@ def _eig_vjp(g: Any, y: Any, a: Any) -> Any:
     return np.linalg.solve(vectors.mT, inner @ vectors.mT)
 
 
-eig = defop(
+eig = of_matrices(
     name="eig",
     infer=_eig_type,
     vjp=_eig_vjp,
-    batch="leading",
     source="np.linalg.eig({0})",
     cost=times_cubic(25),
-    factorization="blocked",
 )
 
 
@@ -91,15 +89,13 @@ def _eigvals_vjp(g: Any, y: Any, a: Any) -> Any:
     return np.linalg.solve(vectors.mT, (identity_like(vectors) * moved) @ vectors.mT)
 
 
-eigvals = defop(
+eigvals = of_matrices(
     np.linalg.eigvals,
     canonical=lambda a: ((a,), {}),
     infer=lambda a: ArrayType(a.shape[:-1], _check(a)),
     vjp=_eigvals_vjp,
-    batch="leading",
     source="np.linalg.eigvals({0})",
     cost=times_cubic(25),
-    factorization="blocked",
 )
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
 answer(np.linalg.eig, lambda a: EigResult(*eig(a)))

@@ -21,15 +21,15 @@ from tracejit.ops.linalg import (
     added,
     check_matrix,
     check_square,
-    cubic,
     identity_like,
     linalg_dtype,
     lower_inverse,
+    of_matrices,
     real_dtype,
     square_type,
     times_cubic,
 )
-from tracejit.ops.op import Missing, answer, defop
+from tracejit.ops.op import Missing, answer
 from tracejit.ops.phases import adjoint, along, turned
 from tracejit.ops.products import conj
 from tracejit.ops.triangles import lower_half, lower_half_product
@@ -59,23 +59,17 @@ def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
     return lower_half_product(inverse, (half + conj(half).mT) @ conj(inverse))
 
 
-cholesky = defop(
+cholesky = of_matrices(
     name="cholesky",
     infer=square_type,
     vjp=_cholesky_vjp,
-    batch="leading",
     source="np.linalg.cholesky({0})",
-    cost=cubic,
-    factorization="blocked",
 )
-cholesky_upper = defop(
+cholesky_upper = of_matrices(
     name="cholesky_upper",
     infer=square_type,
     vjp=lambda g, y, a: adjoint(_cholesky_vjp(adjoint(g), adjoint(y), a)),
-    batch="leading",
     source="np.linalg.cholesky({0}, upper=True)",
-    cost=cubic,
-    factorization="blocked",
 )
 answer(np.linalg.cholesky, lambda a, /, *, upper=False: (cholesky_upper if upper else cholesky)(a))
 
@@ -123,25 +117,21 @@ def _eigh_call(a: Any, UPLO: str = "L") -> tuple[tuple[Any], dict[str, Any]]:
     return (a,), {"uplo": "U"} if UPLO.upper() == "U" else {}
 
 
-eigh = defop(
+eigh = of_matrices(
     name="eigh",
     canonical=_eigh_call,
     infer=_eigh_type,
     vjp=_eigh_vjp,
-    batch="leading",
     source=_eigh_source("eigh"),
     cost=times_cubic(9),
-    factorization="blocked",
 )
-eigvalsh = defop(
+eigvalsh = of_matrices(
     np.linalg.eigvalsh,
     canonical=_eigh_call,
     infer=lambda a, uplo="L": _eigh_type(a)[0],
     vjp=lambda g, y, a, uplo="L": _triangle(2.0 * of_spectrum(g, np.linalg.eigh(a, uplo)[1]), uplo),
-    batch="leading",
     source=_eigh_source("eigvalsh"),
     cost=times_cubic(4),
-    factorization="blocked",
 )
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 answer(np.linalg.eigh, lambda *args, **keywords: EighResult(*eigh.record_call(*args, **keywords)))
@@ -228,22 +218,20 @@ def reduced_svd(a: Any) -> Any:
     return svd(a, full=False)
 
 
-svd = defop(
+svd = of_matrices(
     name="svd",
     infer=_svd_type,
     vjp=_svd_vjp,
-    batch="leading",
     source=lambda types, full: (
         "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
     ),
     cost=times_cubic(10),
     factorization="svd",
 )
-svdvals = defop(
+svdvals = of_matrices(
     name="svdvals",
     infer=lambda a: _svd_type(a, False)[1],
     vjp=lambda g, y, a: singular_values_vjp(g, *reduced_svd(a)[::2]),
-    batch="leading",
     source="np.linalg.svd({0}, compute_uv=False)",
     cost=times_cubic(4),
     factorization="svd",

@@ -25,6 +25,7 @@ from tracejit.ops.linalg import (
     check_square,
     each,
     linalg_dtype,
+    of_matrices,
     real_dtype,
     times_cubic,
 )
@@ -85,12 +86,11 @@ def _pinv_source(types: Any, rcond: float | None = None, hermitian: bool = False
     return f"np.linalg.pinv({', '.join(arguments)})"
 
 
-pinv = defop(
+pinv = of_matrices(
     np.linalg.pinv,
     canonical=_pinv_call,
     infer=_pinv_type,
     vjp=_pinv_vjp,
-    batch="leading",
     source=_pinv_source,
     cost=times_cubic(10),
     factorization="svd",
@@ -228,12 +228,11 @@ def _rank_source(types: Any, **params: Any) -> str:
     return f"np.linalg.matrix_rank({', '.join(['{0}', *(f'{k}={{{k}}}' for k in params)])})"
 
 
-matrix_rank = defop(
+matrix_rank = of_matrices(
     np.linalg.matrix_rank,
     canonical=_rank_call,
     infer=_rank_type,
     vjp=(),
-    batch="leading",
     source=_rank_source,
     cost=times_cubic(10),
     factorization="svd",
@@ -294,12 +293,11 @@ def _cond_slope(y: Any, x: Any, p: Any) -> Any:
     return each(other) * slope - each(total) * (inverse.mT @ inverse_slope @ inverse.mT)
 
 
-cond = defop(
+cond = of_matrices(
     np.linalg.cond,
     canonical=_cond_call,
     infer=_cond_type,
     vjp=lambda g, y, x, p=2: each(np.real(g) if g.dtype.kind == "c" else g) * _cond_slope(y, x, p),
-    batch="leading",
     source=lambda types, p=2: (
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"
     ),

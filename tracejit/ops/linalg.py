@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,10 @@ def times_cubic(times: int) -> Callable[..., int]:
 def cubic(*types: ArrayType, **params: Any) -> int:
     """The cost of a decomposition: some operations for each element and each row."""
     return 2 * types[0].size * max(types[0].shape[-1:], default=1)
+
+
+of_matrices = partial(defop, batch="leading", cost=cubic, factorization="blocked")
+"""The op of a function of each matrix of a stack, which LAPACK computes in blocks."""
 
 
 # Systems of equations and inverses
@@ -158,15 +163,12 @@ def _solve_call(a: Any, b: Any) -> Any:
 
 answer(np.linalg.solve, _solve_call)
 
-inv = defop(
+inv = of_matrices(
     np.linalg.inv,
     canonical=lambda a: ((a,), {}),
     infer=square_type,
     vjp=lambda g, y, a: -(y.mT @ g @ y.mT),
-    batch="leading",
     source="np.linalg.inv({0})",
-    cost=cubic,
-    factorization="blocked",
 )
 
 
@@ -188,14 +190,12 @@ def _lower_inverse_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
     )
 
 
-lower_inverse = defop(
+lower_inverse = of_matrices(
     name="lower_inverse",
     infer=square_type,
     vjp=lambda g, y, a: -np.tril(y.mT @ np.tril(g) @ y.mT),
-    batch="leading",
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
-    factorization="blocked",
 )
 """The inverse of lower triangular matrices, of which zeros above the diagonal are taken for
 granted: in derivatives only, as NumPy computes an inverse by other steps."""
@@ -288,24 +288,18 @@ def _slogdet_vjp(g: Any, y: Any, a: Any) -> Any:
     return None if g_log is None else each(g_log) * np.linalg.inv(a).mT
 
 
-det = defop(
+det = of_matrices(
     np.linalg.det,
     canonical=lambda a: ((a,), {}),
     infer=_det_type,
     vjp=lambda g, y, a: each(g) * _cofactors(y, a),
-    batch="leading",
     source="np.linalg.det({0})",
-    cost=cubic,
-    factorization="blocked",
 )
-slogdet = defop(
+slogdet = of_matrices(
     name="slogdet",
     infer=_slogdet_type,
     vjp=_slogdet_vjp,
-    batch="leading",
     source="np.linalg.slogdet({0})",
-    cost=cubic,
-    factorization="blocked",
 )
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))

@@ -14,8 +14,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import hermitian
-from tracejit.ops.linalg import added, check_matrix, linalg_dtype, times_cubic
-from tracejit.ops.op import answer, defop
+from tracejit.ops.linalg import added, check_matrix, linalg_dtype, of_matrices, times_cubic
+from tracejit.ops.op import answer
 from tracejit.ops.products import conj
 from tracejit.support.errors import fail
 
@@ -61,25 +61,21 @@ def factors_vjp(
     return np.concatenate([square, rest], axis=-1)
 
 
-qr = defop(
+qr = of_matrices(
     name="qr",
     infer=_qr_type,
     vjp=factors_vjp,
-    batch="leading",
     source=lambda types, complete=False: (
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
     ),
     cost=times_cubic(2),
-    factorization="blocked",
 )
-qr_r = defop(
+qr_r = of_matrices(
     name="qr_r",
     infer=lambda a: _qr_type(a)[1],
     vjp=lambda g, r, a: factors_vjp((None, g), qr(a), a),
-    batch="leading",
     source="np.linalg.qr({0}, 'r')",
     cost=times_cubic(2),
-    factorization="blocked",
 )
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
 

@@ -16,6 +16,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import along_axis, behind, rows, spread
 from tracejit.ops.creation import as_array, require_layout, size_of, type_in_call
+from tracejit.ops.forms import same_elements
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis, strict_axes
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -286,17 +287,13 @@ def _astype_call(
     return (x,), {"dtype": target}
 
 
-astype = defop(
+astype = same_elements(
     name="astype",
     canonical=_astype_call,
     infer=lambda x, dtype: ArrayType(x.shape, dtype, "array" if x.form == "array" else "scalar"),
-    vjp=lambda g, y, x, dtype: g,
-    jvp="linear",
-    batch="leading",
     source=lambda types, dtype: (
         "{dtype}({0})" if types[0].form == "weak" else "{0}.astype({dtype})"
     ),
-    elements="same",
     order="kept",
 )
 
@@ -326,24 +323,16 @@ def _copy_source(types: Sequence[ArrayType], order: str) -> str:
 
 
 # np.copy keeps the order of memory and makes an array of a scalar; the method does neither.
-copy = defop(
+copy = same_elements(
     name="copy",
     infer=lambda x, order: x if order == "C" else x.with_form("array"),
-    vjp=lambda g, y, x, order: g,
-    jvp="linear",
-    batch="leading",
     source=_copy_source,
-    elements="same",
     order="kept",
 )
-copy_fortran = defop(
+copy_fortran = same_elements(
     name="copy_fortran",
     infer=lambda x: x,
-    vjp=lambda g, y, x: g,
-    jvp="linear",
-    batch="leading",
     source="np.array({0}, order='F')",
-    elements="same",
     order="F",
 )
 answer(np.copy, _copy)
