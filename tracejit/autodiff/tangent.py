@@ -30,7 +30,7 @@ from tracejit.ir.location import Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of
-from tracejit.ops.op import Applied, Joint, Missing
+from tracejit.ops.op import Applied, Joint
 from tracejit.ops.shapes import astype
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.trace import places
@@ -197,10 +197,7 @@ class ForwardPass:
 
     def _add_all(self, results: Sequence[Value], parts: Sequence[Any]) -> None:
         for result, part in zip(results, parts, strict=True):
-            if isinstance(part, Missing):
-                if result in self.needed:
-                    raise fail("no-rule", self.recording.here(), op=part.op)
-            elif part is not None and result.type.is_inexact:
+            if part is not None and result.type.is_inexact:
                 self._add(result, fit(part, result.type, self.recording))
 
     def _add(self, value: Value, tangent: Tensor) -> None:

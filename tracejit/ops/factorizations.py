@@ -29,7 +29,7 @@ from tracejit.ops.linalg import (
     square_type,
     times_cubic,
 )
-from tracejit.ops.op import Missing, answer
+from tracejit.ops.op import answer
 from tracejit.ops.phases import adjoint, along, turned
 from tracejit.ops.products import conj
 from tracejit.ops.triangles import lower_half, lower_half_product
@@ -157,9 +157,6 @@ def singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
     return (conj(u) * np.expand_dims(g, -2)) @ conj(vh)
 
 
-NO_VECTORS = Missing("the vectors of svd with full_matrices=True")
-
-
 def _has_free_vectors(a: Any, full: bool) -> bool:
     """Return whether there are vectors that belong to no value: these are an arbitrary basis,
     without a derivative."""
@@ -186,7 +183,7 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     (g_u, g_s, g_vh), (u, s, vh) = g, y
     if _has_free_vectors(a, full):
         if not (g_u is None and g_vh is None):
-            raise fail("no-rule", None, op=NO_VECTORS.op)
+            raise fail("no-rule", None, op="the vectors of svd with full_matrices=True")
         u, _, vh = reduced_svd(a)
     change = None if g_s is None else singular_values_vjp(g_s, u, vh)
     if g_u is None and g_vh is None:

@@ -213,8 +213,3 @@ def reduction_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
         return ArrayType(shape, _reduced_dtype(ufunc, x.dtype), "array" if shape else "scalar")
 
     return infer
-
-
-def same_type(x: ArrayType, **params: Any) -> ArrayType:
-    """The infer of an op whose result is an array like its operand."""
-    return x.with_form("array")

@@ -109,14 +109,6 @@ class Joint:
         self.rule = rule
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """In place of the tangent of one of several results: there is none, which is an error where
-    it is needed. `op` says what has no rule."""
-
-    op: str
-
-
 class Applied(NamedTuple):
     """An operation as a rule sees it: its name, Tensors, and parameters."""
 
