@@ -142,10 +142,10 @@ FAULTS = (
         (f"{TABLE} matmul-",),
     ),
     Fault(
-        "a running product moves the wrong way in forward mode",
-        "return np.flip(recurrence(later, moved, axis), axis)",
-        "return recurrence(later, moved, axis)",
-        (f"{TABLE} cumprod-",),
+        "a fold takes no tangent",
+        "return _forward(before, after_one(here, y, axis) * v, axis)",
+        "return _forward(before, after_one(here, y, axis), axis)",
+        (f"{TABLE} accumulate-",),
     ),
     Fault(
         "a cross product turns the wrong way",

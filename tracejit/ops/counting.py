@@ -48,10 +48,6 @@ bincount: Op = defop(
     name="bincount",
     infer=_sum_type,
     vjp=(None, lambda g, y, x, weights, size, minlength=0: np.take(g, x)),
-    jvp=(
-        None,
-        lambda v, y, x, weights, size, minlength=0: bincount(x, v, size=size, minlength=minlength),
-    ),
     batch=_sum_batch,
     source=_sum_source,
 )

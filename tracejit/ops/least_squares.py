@@ -81,6 +81,17 @@ def _pinv_vjp(g: Any, p: Any, a: Any, rcond: float | None = None, hermitian: boo
     return conj(left + right - adjoint @ conj(g) @ adjoint)
 
 
+def _pinv_jvp(v: Any, p: Any, a: Any, rcond: float | None = None, hermitian: bool = False) -> Any:
+    if hermitian:
+        return _pinv_jvp(hermitian_of(v), p, hermitian_of(a))
+    adjoint = conj(p).mT
+    left = p @ adjoint @ conj(v).mT
+    right = conj(v).mT @ adjoint @ p
+    left = left - (left @ a) @ p
+    right = right - p @ (a @ right)
+    return left + right - p @ v @ p
+
+
 def _pinv_source(types: Any, rcond: float | None = None, hermitian: bool = False) -> str:
     arguments = ["{0}"] + ["{rcond}"] * (rcond is not None) + ["hermitian=True"] * hermitian
     return f"np.linalg.pinv({', '.join(arguments)})"
@@ -91,6 +102,7 @@ pinv = of_matrices(
     canonical=_pinv_call,
     infer=_pinv_type,
     vjp=_pinv_vjp,
+    jvp=_pinv_jvp,
     source=_pinv_source,
     cost=times_cubic(10),
     factorization="svd",

@@ -37,7 +37,6 @@ linspace: Op = defop(
     name="linspace",
     infer=_linspace_type,
     vjp=_linspace_rules,
-    jvp=_linspace_rules,
     batch=lambda moved, start, stop, **params: np.moveaxis(
         linspace(*aligned(moved, (start, stop)), **params), 1, 0
     ),

@@ -175,11 +175,6 @@ def _prod_vjp(g: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: b
     return math.prod(_partials(x, axis, dtype), start=expand(g, axis, keepdims))
 
 
-def _prod_jvp(v: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: bool = False) -> Any:
-    tangents = math.prod(_partials(x, axis, dtype), start=v)
-    return np.sum(tangents, axis=axis, keepdims=keepdims)
-
-
 sum = _reduction(
     np.add,
     np.sum,
@@ -194,7 +189,7 @@ _EXTREMUM: dict[str, Any] = {
     "sign": "kept",
     "elements": "taken",
 }
-prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp, sign="kept")
+prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, sign="kept")
 max = _reduction(np.maximum, np.max, np.amax, **_EXTREMUM)
 min = _reduction(np.minimum, np.min, np.amin, **_EXTREMUM)
 nanmax = _reduction(np.fmax, np.nanmax, **_EXTREMUM)
@@ -315,13 +310,6 @@ def _cumprod_vjp(g: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
     return _after_one(y, axis, slice(-1)) * recurrence(later, g, axis)
 
 
-def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
-    x, y = with_room(x), with_room(y)
-    later = x[along(axis, slice(None, 0, -1))]
-    moved = np.flip(v * _after_one(y, axis, slice(-1)), axis)
-    return np.flip(recurrence(later, moved, axis), axis)
-
-
 cumsum = _scan(
     np.add,
     np.cumsum,
@@ -331,7 +319,7 @@ cumsum = _scan(
     jvp="linear",
     sign="kept",
 )
-cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, jvp=_cumprod_jvp, sign="kept")
+cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, sign="kept")
 
 
 @composite(np.trace)

@@ -39,6 +39,7 @@ det = linalg_op(
 # Pseudo-inverses
 
 _pinv_vjp: Any = numpy_pinv.vjp
+_pinv_jvp: Any = numpy_pinv.jvp
 
 
 def _turned(a: ArrayType, **params: Any) -> Shape:
@@ -51,6 +52,7 @@ pinv = linalg_op(
     keywords=("atol", "rtol"),
     shape=_turned,
     vjp=lambda g, y, a, **params: _pinv_vjp(g, y, a),
+    jvp=lambda v, y, a, **params: _pinv_jvp(v, y, a),
 )
 
 
@@ -60,6 +62,9 @@ pinvh = linalg_op(
     shape=square,
     vjp=lambda g, y, a, lower=True, **params: fold_part(
         _pinv_vjp(g, y, read_part(a, "her", lower)), "her", lower
+    ),
+    jvp=lambda v, y, a, lower=True, **params: _pinv_jvp(
+        read_part(v, "her", lower), y, read_part(a, "her", lower)
     ),
 )
 

@@ -116,17 +116,6 @@ def _by_b(g: Any, y: Any, *operands: Any, axis: Axis, keepdims: bool, return_sig
     return _spread(moved, operands, axis, keepdims) * _weights(y, operands, axis, keepdims)
 
 
-def _pushed(
-    v: Any, y: Any, operands: tuple[Any, ...], by_b: bool, axis: Axis, keepdims: bool
-) -> Any:
-    weights = _weights(y, operands, axis, keepdims)
-    weights = weights if by_b or len(operands) == 1 else weights * operands[1]
-    shape = broadcast_shapes(*[operand.shape for operand in operands])
-    terms = np.broadcast_to(v * weights, shape)
-    tangent = np.sum(terms, axis=axis, keepdims=keepdims) if shape else terms
-    return (tangent, None) if isinstance(y, (tuple, list)) else tangent
-
-
 def _batched_logsumexp(moved: Moved, *operands: Any, axis: Axis, **params: Any) -> Any:
     lined = aligned(moved, operands)
     if not all(x.size for x in lined):  # SciPy refuses several axes of nothing
@@ -139,14 +128,6 @@ logsumexp: Op = defop(
     name="logsumexp",
     infer=_logsumexp_type,
     vjp=(_by_a, _by_b),
-    jvp=(
-        lambda v, y, *operands, axis, keepdims, return_sign: _pushed(
-            v, y, operands, False, axis, keepdims
-        ),
-        lambda v, y, *operands, axis, keepdims, return_sign: _pushed(
-            v, y, operands, True, axis, keepdims
-        ),
-    ),
     batch=_batched_logsumexp,
     source=_logsumexp_source,
     library="scipy",
