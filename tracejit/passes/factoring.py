@@ -208,6 +208,7 @@ class _Sum:
 
     def __init__(self, pass_: _Factoring, new: Graph, node: Node, times: Counter[Value]) -> None:
         self.factoring, self.new, self.node, self.times = pass_, new, node, times
+        self.spelled: dict[Value, Product] = {}
 
     def total(self, addends: Sequence[Signed]) -> Value | None:
         """The sum of the addends in a cheaper form; None where there is none."""
@@ -250,6 +251,13 @@ class _Sum:
     def _spelled(self, product: Product) -> Product:
         """A product taken apart as far as it is computed beside the sum, whoever reads it."""
         return expanded(product, lambda value: is_beside(value, self.node))
+
+    def _spelled_value(self, value: Value) -> Product:
+        """A value taken apart in the same way."""
+        found = self.spelled.get(value)
+        if found is None:
+            found = self.spelled[value] = self._spelled(Product(1.0, Counter((Factor(value),))))
+        return found
 
     # Like terms
 
@@ -371,10 +379,10 @@ class _Sum:
         underflows, a step of the term does."""
         if not term.product.steps:
             return None
-        within, all_of = (self._spelled(one) for one in (_alone(factor), term.product))
+        within, all_of = self._spelled_value(factor), self._spelled(term.product)
         if not within.factors <= all_of.factors or not within.number:
             return None
-        if not any(self._bounds(within, self._spelled(_alone(one))) for one in term.product.steps):
+        if not any(self._bounds(within, self._spelled_value(one)) for one in term.product.steps):
             return None
         spelled = term._replace(product=all_of._replace(steps=term.product.steps))
         return self._rest(spelled, within.factors, within.number)
@@ -431,10 +439,6 @@ def _is_compared(factor: Factor, terms: list[Term]) -> bool:
     """Return whether terms are searched for the factors of a factor."""
     is_product = not factor.divides and made_by(factor.value, "multiply") is not None
     return is_product and len(terms) <= costs().most_compared_terms
-
-
-def _alone(value: Value) -> Product:
-    return Product(1.0, Counter((Factor(value),)))
 
 
 def _is_product(value: Value) -> bool:
