@@ -89,8 +89,11 @@ def plan_body(
         overwrites = (
             overwritten_operands(foreign, nodes, statements, inlined, last_use) if in_place else {}
         )
-        if not last_round:
-            inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
+        if last_round:
+            break
+        before, inlined = inlined, inlined_in_the_next(statements, inlined, last_use, overwrites)
+        if len(inlined) == len(before):
+            break
     storages = Storages(foreign, nodes)
     copies = shared_results(storages, results, kept)
     leaves = {
@@ -98,7 +101,7 @@ def plan_body(
     }
     for node, operand in overwrites.items():
         storages.take_over(node.results[0], operand)
-    readers = Counter(value for node in nodes for value in node.operands)
+    readers = Counter([value for node in nodes for value in node.operands])
     readers.update(returned)
     return Plan(
         list(inputs),
