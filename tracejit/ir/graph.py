@@ -15,10 +15,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from tracejit.ir.branches import STRAIGHT
 from tracejit.ir.dims import resolved, spelled
 from tracejit.ir.location import Location
 from tracejit.ir.sizes import Sizes
@@ -181,31 +182,6 @@ class Node:
         return f"{self.op.name} {' '.join(map(repr, self.operands))}"
 
 
-class Decision(NamedTuple):
-    """A decision of the program: the segment it ends, and for each outcome the segment that
-    follows, in the order of the text."""
-
-    number: int
-    segment: int
-    sides: tuple[tuple[Any, int], ...]
-
-
-class Branches(NamedTuple):
-    """The segments and decisions of a graph that joins several traces, numbered in the order of the
-    text: a segment comes before all that follow it on some trace. `ends` holds, for each segment,
-    the number after the last of those.
-    """
-
-    ends: tuple[int, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-
-    def precedes(self, first: int, second: int) -> bool:
-        """Return whether segment `first` dominates `second`: every trace through `second` runs
-        `first`."""
-        return first == second or not self.ends or first < second < self.ends[first]
-
-
-STRAIGHT = Branches()
 PLACE = ("where", "region", "tapes", "segment")
 
 

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from typing import NamedTuple
 
-from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
+from tracejit.ir.branches import STRAIGHT, Branches
+from tracejit.ir.graph import Node, Value
 from tracejit.ops.branches import ENSURE, LEAVE, may_raise
 from tracejit.ops.control_flow import ControlFlow, Loop, is_condition
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
