@@ -89,6 +89,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
     "tracejit.passes.matching": "tests/passes/test_patterns.py",
+    "tracejit.passes.loop_rows": "tests/autodiff/test_loop_fission.py",
+    "tracejit.passes.loop_stages": "tests/autodiff/test_loop_fission.py",
+    "tracejit.passes.loop_terms": "tests/autodiff/test_loop_fission.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
     "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",

@@ -1,7 +1,6 @@
 """Loops and conditions: what is the same at each step is computed before the loop, and loops with
 one body are one. `passes/prune.py` drops what they need not compute.
 
-- `merge_loops` makes one loop of a loop and those that extend it by further stacks;
 - `sink_fills` takes arrays full of one number into the bodies that read them, where passes see
   that they are zeros;
 - `hoist_invariants` computes before the loop what depends on invariants alone. Nothing leaves the
@@ -13,8 +12,9 @@ one body are one. `passes/prune.py` drops what they need not compute.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.graph import PLACE, Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ir.value_names import ValueNames
 from tracejit.ops.branches import may_raise
@@ -24,7 +24,6 @@ from tracejit.ops.control_flow import (
     ControlFlow,
     is_condition,
     is_counted,
-    is_loop,
 )
 from tracejit.ops.creation import full
 from tracejit.passes.rebuild import Rewrite, rebuild
@@ -79,62 +78,6 @@ def emit_like(
     return graph.emit(node.op, tuple(operands), params, types, *place)
 
 
-# Loops that extend others
-
-
-def merge_loops(graph: Graph) -> Graph:
-    """`graph` with each loop and those that extend it as one, which stands where the first does."""
-    if not any(is_loop(n) and n.params["body"].base is not None for n in graph.nodes):
-        return graph
-    firsts: dict[tuple[Subgraph, tuple[Value, ...]], Node] = {}
-    groups: dict[Node, list[Node]] = {}
-    for node in graph.nodes:
-        if is_loop(node):
-            key = _first(node.params["body"]), node.operands
-            first = firsts.setdefault(key, node)
-            if not graph.branches.precedes(first.segment, node.segment):
-                first = firsts[key] = node
-            groups.setdefault(first, []).append(node)
-    widest = {n: (first, group) for first, group in groups.items() for n in group if group[1:]}
-    made: dict[Node, dict[Value, Value]] = {}
-
-    def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
-        if node not in widest:
-            return None
-        first, group = widest[node]
-        if node is first:
-            made[first] = _merged(new, group, operands)
-        return [made[first][value] for value in node.results]
-
-    return rebuild(graph, rewrite, ops=LOOPS)
-
-
-def _first(body: Subgraph) -> Subgraph:
-    while body.base is not None:
-        body = body.base
-    return body
-
-
-def _merged(graph: Graph, group: Sequence[Node], operands: tuple[Value, ...]) -> dict[Value, Value]:
-    """The results of loops with one body, as those of one loop that returns all of them."""
-    first = group[0]
-    carried = first.params["carried"]
-    body = _first(first.params["body"])
-    outputs = dict.fromkeys(v for n in group for v in n.params["body"].outputs[carried:])
-    whole = Subgraph(
-        body.parent, body.name, body.inputs, body.nodes, [*body.outputs[:carried], *outputs]
-    )
-    made = emit_like(graph, first, operands, whole.graph).results
-    places = {value: carried + number for number, value in enumerate(outputs)}
-    known: dict[Value, Value] = {}
-    for node in group:
-        rows = [made[places[value]] for value in node.params["body"].outputs[carried:]]
-        for old, new in zip(node.results, (*made[:carried], *rows), strict=True):
-            known[old] = new
-            new.take_name(old)
-    return known
-
-
 # Other inputs
 
 
@@ -170,6 +113,19 @@ def _filled(
     return graph
 
 
+def moved_node(graph: Graph, node: Node, operands: tuple[Value, ...], **place: Any) -> Node:
+    """A copy of a node of another graph, whose results are yet to be given names in this one."""
+    count = len(graph.nodes)
+    types = [value.type for value in node.results]
+    found = {name: getattr(node, name) for name in PLACE} | place
+    made = graph.emit(node.op, operands, node.params, types, **found)
+    if len(graph.nodes) > count:
+        for old, result in zip(node.results, made.results, strict=True):
+            result.take_name(old)
+            result.name = ""
+    return made
+
+
 # What does not depend on the step
 
 
@@ -187,7 +143,7 @@ def sink_fills(graph: Graph) -> Graph:
             known = {v: better.add_input(v.name, v.type) for v in body.inputs if v not in fills}
             for value, whole in fills.items():
                 assert whole.node is not None
-                made = better.copy_node(whole.node, (), segment=0, region=0, tapes=())
+                made = moved_node(better, whole.node, (), segment=0, region=0, tapes=())
                 known[value] = made.results[0]
             _filled(better, body.nodes, body.outputs, known)
         if better is body:
@@ -229,7 +185,7 @@ def _hoisted(
                 continue
             if all(value in known or isinstance(value, Constant) for value in inner.operands):
                 place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
-                made = graph.copy_node(inner, replace_values(inner.operands, known), **place)
+                made = moved_node(graph, inner, replace_values(inner.operands, known), **place)
                 known.update(zip(inner.results, made.results, strict=True))
                 moved[inner] = None
     if not moved:

@@ -17,7 +17,13 @@ from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.subgraph import bodies_of, needed_for
 from tracejit.ops.control_flow import OWNERS, ControlFlow, chosen, is_condition
 from tracejit.passes.dce import drop_dead
-from tracejit.passes.loops import emit_like, graphs_of, has_bodies, with_inputs
+from tracejit.passes.loops import (
+    emit_like,
+    graphs_of,
+    has_bodies,
+    moved_node,
+    with_inputs,
+)
 from tracejit.passes.rebuild import rebuild
 
 
@@ -195,7 +201,7 @@ def _inlined(graph: Graph, node: Node, body: Graph, known: dict[Value, Value]) -
     """The outputs of a body whose nodes stand in the place of the node that owns it."""
     place = {"segment": node.segment, "region": node.region, "tapes": node.tapes}
     for inner in body.nodes:
-        made = graph.copy_node(inner, replace_values(inner.operands, known), **place)
+        made = moved_node(graph, inner, replace_values(inner.operands, known), **place)
         known.update(zip(inner.results, made.results, strict=True))
     return replace_values(body.outputs, known)
 
