@@ -22,6 +22,7 @@ from tracejit.schedule.liveness import last_uses
 from tracejit.schedule.loop_plan import (
     ConditionPlan,
     LoopPlan,
+    compute_in_rows,
     handed_over,
     updated_inputs,
     with_rows,
@@ -162,12 +163,17 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
         if number in updated or plan.storages.root(results[number]) in written
     }
     arrays = {number for number, value in enumerate(carried) if value.type.form == "array"}
+    in_rows = compute_in_rows(plan, updated) if in_place and length else {}
+    of_rows = {
+        k for k, value in enumerate(results) if plan.storages.root(value) in in_rows.values()
+    }
     return LoopPlan(
         plan,
         frozenset((updated if length else arrays) - fresh),
         frozenset(copied),
-        frozenset(shared - copied),
+        frozenset((shared | of_rows) - copied),
         in_place,
+        in_rows,
         _plan_test(node, in_place),
     )
 

@@ -194,9 +194,9 @@ class Loops:
 
 
 class LoopResiduals:
-    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured beside
-    `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
-    small row takes half the time of a ufunc, reading it a quarter."""
+    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured by `rows`
+    in tests/benchmarks/cost_model.py, and on rows of 1 to 100,000 numbers that 1,000 steps write
+    and read: writing a small row takes half the time of a ufunc, reading it a quarter."""
 
     array_call: Nanoseconds = 430.0
     """A ufunc or a product of arrays, besides its elements."""
