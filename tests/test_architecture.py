@@ -58,6 +58,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
 } | {
+    f"tracejit.{module}": "tests/api/test_control_flow.py"
+    for module in (
+        "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",
+        "trace.conditions", "trace.loops",
+    )
+} | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
         "ufuncs", *(f"special.{family}" for family in (

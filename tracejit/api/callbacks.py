@@ -13,7 +13,8 @@ from tracejit.ops.effects import CALLBACK
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.trace import places
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
-from tracejit.trace.record import Event, Recording, current_recording, outside_recordings
+from tracejit.trace.events import Event
+from tracejit.trace.record import Recording, current_recording, outside_recordings
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, unflatten

@@ -30,7 +30,7 @@ from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_condition
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_condition, is_loop
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
@@ -242,12 +242,26 @@ class ReversePass:
         with self.recording.at(self._noted(node.where)):
             wanted = [operand in active for operand in node.operands]
             operands = self._tensors(node.operands)
-            derivative = derivative_of(self.recording, node, operands, wanted)
+            known = self._known_invariants(node)
+            derivative = derivative_of(self.recording, node, operands, wanted, known)
             with self.recording.at(NOWHERE):  # but for what rules record
                 answers = derivative.pulled_back([_conjugated(g) for g in gs], gradients)
-            for operand, answer in zip(node.operands, answers, strict=True):
-                if answer is not None and operand in active:
-                    self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+            known += [None] * (len(answers) - len(known))
+            for operand, answer, before in zip(node.operands, answers, known, strict=True):
+                if answer is None or operand not in active:
+                    continue
+                if before is not None:
+                    del self.cotangents[operand]
+                self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _known_invariants(self, node: Node) -> list[Any]:
+        """The cotangents so far of the invariants of a loop, which add up theirs one step after the
+        other; None for what it reads as something else, too."""
+        alone = node.operands[: node.params["invariants"]] if is_loop(node) else ()
+        return [
+            _conjugated(self.cotangents.get(x)) if node.operands.count(x) == 1 else None
+            for x in alone
+        ]
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the
@@ -398,11 +412,17 @@ def conjugate(tensor: Any) -> Any:
 
 
 def derivative_of(
-    recording: Any, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+    recording: Any,
+    node: Node,
+    operands: Sequence[Tensor],
+    wanted: Sequence[bool],
+    known: Sequence[Any] = (),
 ) -> LoopDerivative | ConditionDerivative:
-    """The derivative of a loop or a condition by the operands that are `wanted`."""
-    kind = ConditionDerivative if is_condition(node) else LoopDerivative
-    return kind(recording, node, operands, wanted)
+    """The derivative of a loop or a condition by the operands that are `wanted`; cotangents of
+    invariants go on from those that are `known`."""
+    if is_condition(node):
+        return ConditionDerivative(recording, node, operands, wanted)
+    return LoopDerivative(recording, node, operands, wanted, known)
 
 
 def spelled(node: Node) -> str:

@@ -43,6 +43,7 @@ from tracejit.ops.infer import promote
 from tracejit.ops.marker_ops import FIXED_RULES, OVERRIDE, Marker
 from tracejit.ops.op import OPS, Applied, Each, Joint, Op
 from tracejit.support.errors import fail
+from tracejit.trace.loops import in_region
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -53,14 +54,14 @@ class Batch:
     `size` is the number of elements.
     """
 
-    def __init__(self, recording: Recording, size: int) -> None:
-        """Begin with nothing batched."""
+    def __init__(self, recording: Recording, size: int, is_in_body: bool = False) -> None:
+        """Begin with nothing batched; in the body of a loop where it `is_in_body`."""
         self.recording = recording
         self.size = size
         self.known: dict[Value, Value] = {}
         self._regions: dict[int, int] = {}
-        self._is_in_body = False
-        self._loops = BatchedLoops(recording, size, self.nested)
+        self._is_in_body = is_in_body
+        self._loops = BatchedLoops(recording, size, self.nested, is_in_body)
 
     def placeholder(self, whole: Tensor) -> Tensor:
         """One element of `whole`, whose first axis is the batch: a value to record on."""
@@ -117,9 +118,8 @@ class Batch:
 
     def nested(self) -> Batch:
         """A batch for a body."""
-        batch = type(self)(self.recording, self.size)
+        batch = type(self)(self.recording, self.size, is_in_body=True)
         batch._regions = self._regions
-        batch._is_in_body = True
         return batch
 
     def _differs(self, node: Node) -> bool:
@@ -130,7 +130,7 @@ class Batch:
         recording = self.recording
         moved = tuple(operand in self.known for operand in node.operands)
         operands = [Tensor(self.known.get(v, v), recording) for v in node.operands]
-        with recording.at(node.where), self._inside(node.region):
+        with recording.at(node.where), in_region(recording, self._region_of(node.region)):
             found = self._applied(node, moved, operands)
         for value, result in zip(node.results, _listed(found), strict=True):
             if result is None:
@@ -144,19 +144,12 @@ class Batch:
                     primal, suffix = value.derived
                     batched.derived = (self.known.get(primal, primal), suffix)
 
-    @contextmanager
-    def _inside(self, region: int) -> Iterator[None]:
-        """Nodes recorded meanwhile belong to the region that `region` has become."""
-        outer = self.recording.region
-        if region:
-            if region not in self._regions:
-                self.recording.regions += 1
-                self._regions[region] = self.recording.regions
-            self.recording.region = self._regions[region]
-        try:
-            yield
-        finally:
-            self.recording.region = outer
+    def _region_of(self, region: int) -> int:
+        """The region that `region`, if it is one, has become."""
+        if region and region not in self._regions:
+            self.recording.regions += 1
+            self._regions[region] = self.recording.regions
+        return self._regions.get(region, self.recording.region)
 
     def _applied(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """The node's op on what its operands have become."""

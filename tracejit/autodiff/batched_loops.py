@@ -43,11 +43,15 @@ class BatchedBody(NamedTuple):
 class BatchedLoops:
     """The loops of one batch of `size` elements; `nested` makes a batch for the body of one."""
 
-    def __init__(self, recording: Recording, size: int, nested: Callable[[], Any]) -> None:
-        """Begin with no loop."""
+    def __init__(
+        self, recording: Recording, size: int, nested: Callable[[], Any], is_in_body: bool
+    ) -> None:
+        """Begin with no loop. Where this is in the body of another loop, which is itself batched,
+        no loop for one element is left."""
         self.recording = recording
         self.size = size
         self.nested = nested
+        self.is_in_body = is_in_body
         self._bodies: dict[tuple[Subgraph | None, tuple[Value, ...]], BatchedBody] = {}
 
     def has_base_of(self, node: Node) -> bool:
@@ -71,21 +75,22 @@ class BatchedLoops:
         if batched.condition is not None:
             params["condition"] = batched.condition
         found = results_of(node.op(*batched.operands, **params))
+        replaces = self.is_in_body or node.op.effect
         carried = loop_inputs(node).carried
         values = [*carried, *body.outputs[len(carried) :]]
         return [
-            self._result(result, value in batched.known, k >= len(carried), node.op.effect)
+            self._result(result, value in batched.known, k >= len(carried), replaces)
             for k, (result, value) in enumerate(zip(found, values, strict=True))
         ]
 
-    def _result(self, result: Any, differs: bool, is_stacked: bool, is_wanted: bool) -> Any:
+    def _result(self, result: Any, differs: bool, is_stacked: bool, replaces: bool) -> Any:
         """A result of the batched loop with the batch in front."""
         with self.recording.at(NOWHERE):  # no line of the user's is about the batch
             if result.type.form == "list":
                 return result if differs else None
             if differs:
                 return np.moveaxis(result, 1, 0) if is_stacked else result
-            return np.broadcast_to(result, (self.size, *result.shape)) if is_wanted else None
+            return np.broadcast_to(result, (self.size, *result.shape)) if replaces else None
 
     def _extended(self, node: Node, batched: BatchedBody) -> Subgraph:
         """The body of a loop that extends one that was batched."""
@@ -159,7 +164,7 @@ class BatchedLoops:
         return BatchedBody(whole, batch.known, arguments, *(conditions or (None,)))
 
     def _going(self, node: Node, operands: Sequence[Any], tests: Any) -> Any:
-        """Where elements take a step, of which some are done."""
+        """The mask of the elements that take a step, of which some are done."""
         if "condition" not in node.params:
             step: Any = Tensor(node.params["body"].inputs[-1], self.recording)
             return step < operands[-1]

@@ -77,6 +77,8 @@ def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Seq
         stages = Stages(node, body, refused)
         if stages.is_of_one_piece:
             return None
+        if stages.inside and not stages.kept and not stages.stacked:
+            return None  # effects alone: a node without results is none
         try:
             with recording.at(node.where or NOWHERE):
                 return _Fission(recording, stages, node, operands).results()

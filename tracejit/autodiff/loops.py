@@ -35,6 +35,7 @@ from tracejit.trace.loops import (
     LoopRange,
     Side,
     emit_loop,
+    in_region,
     placeholder,
     results_of,
     take_out,
@@ -50,11 +51,20 @@ class LoopDerivative:
     """The derivative of one loop, which is applied to `operands`: what moves of its body."""
 
     def __init__(
-        self, recording: Any, node: Node, operands: Sequence[Tensor], wanted: Sequence[bool]
+        self,
+        recording: Any,
+        node: Node,
+        operands: Sequence[Tensor],
+        wanted: Sequence[bool],
+        known: Sequence[Any] = (),
     ) -> None:
-        """The operands that are `wanted` move, and all that depends on them."""
+        """The operands that are `wanted` move, and all that depends on them. Cotangents of
+        invariants go on from those that are `known`."""
         self.recording = recording
+        self.known = known
         self.where = recording.where
+        result = recording.substitutes.get(node.results[0], node.results[0])
+        self.region = result.node.region if result.node is not None else 0
         self.node = node
         self.operands = operands
         self.body: Subgraph = node.params["body"]
@@ -95,7 +105,8 @@ class LoopDerivative:
             found |= new
 
     def pulled_back(self, cotangents: Sequence[Any], gradients: Derive) -> list[Any]:
-        """The cotangent of each operand for those of the results, None where there is none."""
+        """The cotangent of each operand for those of the results, None where there is none; with
+        what is known of it where it is."""
         recording, inputs = self.recording, self.inputs
         finals, stacks = cotangents[: self.count], cotangents[self.count :]
         reached = self.reached(
@@ -113,24 +124,32 @@ class LoopDerivative:
         rows = [self._variable(self.stacked_out[k], "_bar") for k in given]
         outs = [self.carried_out[k] for k in carried] + [self.stacked_out[k] for k in given]
         xs = [value for value in self.body.inputs[:-1] if value in live]
-        answers = gradients(*self._tensors(outs, xs), [*bars, *rows], self.body.nodes)
-        found = dict(zip(xs, answers, strict=True))
+        known = dict(zip(self.body.inputs, self.known, strict=False))
+        totals = {v: self._total(v) for v in inputs.invariants if v in live}
+        answers = gradients(
+            *self._tensors(outs, xs), [*bars, *rows], self.body.nodes, [*map(totals.get, xs)]
+        )
+        found: dict[Value, Any] = dict(zip(xs, answers, strict=True))
         outputs = [
             like(found.get(inputs.carried[k]), bar) for k, bar in zip(carried, bars, strict=True)
         ]
-        sums = [v for v in inputs.invariants if found.get(v) is not None]
-        totals = [self._total(found[value]) for value in sums]
-        outputs += [self._sum(total, found[v], v) for total, v in zip(totals, sums, strict=True)]
+        sums = [v for v, total in totals.items() if found[v]._value is not total._value]
+        outputs += [self._named(like(found[v], totals[v]), v) for v in sums]
         parts = [value for value in inputs.sliced if found.get(value) is not None]
         outputs += [found[value] for value in parts]
         initial = [
             zeros(recording, bar.type) if finals[k] is None else like(finals[k], bar)
             for k, bar in zip(carried, bars, strict=True)
         ]
-        initial += [zeros(recording, total.type) for total in totals]
+        initial += [
+            zeros(recording, totals[v].type, negative=True)
+            if known.get(v) is None
+            else like(known[v], totals[v])
+            for v in sums
+        ]
         made = self._emitted(
             start,
-            [*bars, *totals],
+            [*bars, *[totals[v] for v in sums]],
             rows,
             outputs,
             initial,
@@ -139,8 +158,8 @@ class LoopDerivative:
             "_bar",
         )
         keys = [*[inputs.carried[k] for k in carried], *sums, *parts]
-        known = dict(zip(keys, made, strict=True))
-        return [known.get(value) for value in self.body.inputs[: len(self.operands)]]
+        found = dict(zip(keys, made, strict=True))
+        return [found.get(value) for value in self.body.inputs[: len(self.operands)]]
 
     def pushed_forward(self, dots: Sequence[Any], tangents: Derive) -> list[Any]:
         """The tangent of each result for those of the operands, None where there is none."""
@@ -226,7 +245,8 @@ class LoopDerivative:
         return LoopRange(length, reverse, number, node.params.get("checkpoint", False))
 
     def _stacks(self, values: Sequence[Value]) -> list[Tensor]:
-        """The values of the body at each step, from a loop that extends this one."""
+        """The values of the body at each step, from a loop that extends this one, or what a
+        recompute region has made of it."""
         if not values:
             return []
         body, params = self.body, self.node.params
@@ -234,7 +254,7 @@ class LoopDerivative:
         graph = self.recording.graph
         extended = Subgraph(graph, body.name, body.inputs, body.nodes, outputs, body)
         wider = {**params, "body": extended}
-        with self.recording.at(self.where):
+        with self.recording.at(self.where), in_region(self.recording, self.region):
             found = results_of(self.node.op(*self.operands, **wider))[len(body.outputs) :]
         for tensor, value in zip(found, values, strict=True):
             if tensor._value.node is not None and not tensor._value.is_named:
@@ -250,13 +270,13 @@ class LoopDerivative:
         found._value.derived = value, suffix
         return found
 
-    def _total(self, term: Any) -> Tensor:
-        """A placeholder for a sum of such terms."""
-        type = term.type
-        return placeholder(self.recording, type if type.shape else type.with_form("scalar"))
+    def _total(self, value: Value) -> Tensor:
+        """A placeholder for the sum of the cotangents of a value so far; NumPy's sums of 0-d arrays
+        are scalars."""
+        type = value.type if value.type.shape else value.type.with_form("scalar")
+        return self._named(placeholder(self.recording, type), value)
 
-    def _sum(self, total: Any, term: Any, value: Value) -> Tensor:
-        """A total and one more term of the cotangent of `value`."""
-        found: Tensor = total + term
-        total._value.derived = found._value.derived = (value, "_bar")
-        return found
+    def _named(self, tensor: Tensor, value: Value) -> Tensor:
+        """A cotangent of `value`, called after it."""
+        tensor._value.derived = value, "_bar"
+        return tensor

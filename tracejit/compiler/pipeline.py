@@ -41,6 +41,7 @@ from tracejit.passes.detach import detach
 from tracejit.passes.driver import Pass, run_in_turn
 from tracejit.passes.erase import erase_markers
 from tracejit.passes.improve import improve
+from tracejit.passes.loop_merging import merge_loops
 from tracejit.passes.loop_residuals import choose_loop_residuals
 from tracejit.passes.loop_stacks import share_shifted_stacks, slice_no_broadcasts
 from tracejit.passes.loop_updates import update_in_place
@@ -48,10 +49,10 @@ from tracejit.passes.loops import (
     has_bodies,
     hoist_invariants,
     in_bodies,
-    merge_loops,
-    prune_bodies,
     sink_fills,
 )
+from tracejit.passes.prune import prune_bodies
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
@@ -159,13 +160,19 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     return graph
 
 
+def reduced(body: Graph) -> Graph:
+    """`body` after what had better see a step and its derivative together."""
+    return drop_dead(reduce_strength(body))
+
+
 def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
-    graph = merge_loops(graph)
+    graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
     graph = graph if exact else sink_fills(graph)
-    graph = in_bodies(run_in_turn(graph, EXACT_PASSES), lambda body: optimise_bodies(body, exact))
+    graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
     graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
-    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph)))
+    graph = graph if exact else in_bodies(graph, reduced)
+    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph, in_steps=exact)))
     graph = drop_dead(prune_bodies(graph))
     return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 

@@ -18,8 +18,8 @@ from tracejit.ops.marker_ops import OVERRIDE, LinearCall, Marker
 from tracejit.support.errors import fail
 from tracejit.trace.decisions import Decisions, Failed, Hidden
 from tracejit.trace.eager import EAGER, eager_tensor, handle_tensor
+from tracejit.trace.events import Event
 from tracejit.trace.mutable_attributes import Attribute
-from tracejit.trace.record import Event
 from tracejit.trace.tape_window import Sieve, Sight
 from tracejit.trace.tensor import Tensor
 

@@ -87,6 +87,11 @@ class Subgraph:
         return Subgraph(base.parent, self.name, base.inputs, base.nodes, outputs, base)
 
     @property
+    def is_recorded(self) -> bool:
+        """Return whether the body stands among the values of a recording."""
+        return self._parent is not None
+
+    @property
     def parent(self) -> Graph:
         """The graph among whose nodes the body was recorded."""
         assert self._parent is not None

@@ -16,12 +16,14 @@ from tracejit.support.errors import TracejitError
 from tracejit.support.garbage import collection_paused
 from tracejit.support.options import Options
 from tracejit.support.words import identifier
+from tracejit.trace.closing import Closing
 from tracejit.trace.eager import EAGER
 from tracejit.trace.free_dimensions import SeenShapes
 from tracejit.trace.labelled import unlabelled
 from tracejit.trace.mutable_attributes import Attributes
 from tracejit.trace.record import Recording
 from tracejit.trace.refusals import none_caught
+from tracejit.trace.rerolling import reroll
 from tracejit.trace.signature import (
     Call,
     bind_arguments,
@@ -30,6 +32,7 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import LEAF, flatten, map_tree
 from tracejit.trace.variable import read_leaf
 
@@ -68,11 +71,12 @@ class Findings:
     `effects` are the kinds of what happens outside of it, "events" or the names of ops.
     `keeps_apart` says that it differentiates by what it computes more than once, `takes_gradients`
     that it takes gradients by its own arguments, None before that was asked. `attributes` are those
-    that it has read.
+    that it has read, `closing` what is known of its loops.
     """
 
     def __init__(self) -> None:
         """Begin with no call seen."""
+        self.closing = Closing()
         self.effects: set[str] = set()
         self.keeps_apart = False
         self.takes_gradients: bool | None = None
@@ -194,8 +198,10 @@ class Callee:
         if request.transform:
             sources, structures = sources_of(request, self.signature, arguments, name)
         positional, keywords = call_arguments(self.signature, arguments)
+        start = len(recording.graph.nodes)
         with none_caught(name):
             result = self.python(*positional, **keywords)
+        reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
             recording.forward = len(recording.graph.nodes)
         if not request.transform:

@@ -21,7 +21,8 @@ from tracejit.runtime.dispatch import Answers, Output
 from tracejit.support.errors import fail
 from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.eager import EAGER, snapshot
-from tracejit.trace.record import Event, Recording
+from tracejit.trace.events import Event, lasting_events
+from tracejit.trace.record import Recording
 from tracejit.trace.selected import Selected
 from tracejit.trace.signature import leaf_names
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -164,7 +165,7 @@ def finish(
             leaf._value.name_result(label)
         leaves.append(("result", len(tensors)))
         tensors.append(leaf)
-    events = recording.lasting_events()
+    events = lasting_events(recording.events)
     first = len(tensors)
     tensors += [Tensor(value, recording) for event in events for value in event.values]
     count, total = len(tensors), len(answer.gradients)

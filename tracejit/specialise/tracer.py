@@ -21,6 +21,7 @@ from tracejit.support.errors import TracejitError, Where
 from tracejit.support.options import Options
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
+from tracejit.trace.closing import OpenLoops
 from tracejit.trace.decisions import Failed
 from tracejit.trace.files import origin_of
 from tracejit.trace.free_dimensions import RanOnce
@@ -35,7 +36,7 @@ from tracejit.trace.mutable_attributes import (
 )
 from tracejit.trace.record import Recording
 from tracejit.trace.recorded_matrix import RecordedMatrix
-from tracejit.trace.recorder import MustKeepApart
+from tracejit.trace.reruns import CannotClose, MustKeepApart
 from tracejit.trace.signature import NUMBERS, Call, Leaf
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.type_questions import refused_types
@@ -81,7 +82,10 @@ class Tracer:
             return self._recorded(request)
         except MustKeepApart:
             self.findings.keeps_apart = True
-            return self._recorded(request)
+            return self._tried(request, tries)
+        except CannotClose:
+            if not tries:
+                raise
         except TracejitError as error:
             alone = threading.active_count() == 1 or request.sizes is not None
             if error.row != "random" or alone or not tries:
@@ -157,6 +161,9 @@ class Tracer:
         recording = Recording(name, captures, request.forced)
         recording.exact = self.options.exact
         recording.keeps_apart = self.findings.keeps_apart
+        loops = OpenLoops(recording, self.findings.closing)
+        if sizes is None and not recording.keeps_apart:
+            recording.loops = loops
         recording.use_sizes(sizes)
         loan = Loan({key: found for key, (_, found) in captures.lent.items()}, recording)
         asks_types = captures.does("ask type")
@@ -177,6 +184,7 @@ class Tracer:
                 values = list(made.values())
                 arguments = call.rebuild(values)
                 answer = self.callee.record(arguments, recording)
+                loops.refuse_open("its test is not met again")
                 recording.handling.check()
                 if recording.decisions.failed is not None:
                     raise recording.decisions.failed
@@ -194,6 +202,9 @@ class Tracer:
                 finished = finish(answer, recording, self.callee.request, name, self.origin)
         except BaseException as error:
             recording.abandon()
+            if isinstance(error, Exception):
+                loops.refuse_open(f"a step raises {type(error).__name__}")
+                loops.refuse_closed("what a step has made is read after it")
             is_users = isinstance(error, Exception) and not isinstance(error, TracejitError)
             if recording.raises_text and is_users:
                 raise Failed("text") from error  # its message shows what has no numbers yet

@@ -163,6 +163,10 @@ class Loops:
     time where a row has 4 KB or all fit the second-level cache, and twice to four times of it where
     neither holds. Chosen: `loop_bytes` and `tabled_steps`, for the memory they take."""
 
+    least_rolled_steps: Count = 8
+    """Fewest steps of a loop that becomes one node, ..."""
+    least_rolled_nodes: Count = 100
+    """... and fewest nodes of all of them."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000
@@ -190,7 +194,7 @@ class Loops:
 
 
 class LoopResiduals:
-    """What a loop stacks for its derivative (passes/loop_residuals.py). Measured beside
+    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured beside
     `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
     small row takes half the time of a ufunc, reading it a quarter."""
 

@@ -20,7 +20,7 @@ from tracejit.ir.graph import Value
 from tracejit.ir.subgraph import Subgraph, needed_for, values_around
 from tracejit.ir.types import HANDLE, ArrayType
 from tracejit.ops.control_flow import COND, op_for
-from tracejit.ops.creation import full
+from tracejit.ops.creation import full, plain_number
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace.loops import Side, results_of, take_out
 from tracejit.trace.record import Recording
@@ -30,7 +30,7 @@ from tracejit.trace.tensor import Tensor
 def record_side(
     recording: Recording, side: Callable[[], Sequence[Tensor]], nodes: Sequence[Any] = ()
 ) -> Side:
-    """What `side` records, after `nodes` of the same side."""
+    """Record `side`, after `nodes` of the same side."""
     start = len(recording.graph.nodes)
     outputs = [tensor._value for tensor in side()]
     return Side([*nodes, *take_out(recording, start)], outputs)
@@ -145,9 +145,10 @@ def _with_effects(recording: Recording, sides: Sequence[Side]) -> Sequence[Side]
     return [record_side(recording, partial(outputs, side), side.nodes) for side in sides]
 
 
-def zeros(recording: Recording, type: ArrayType) -> Any:
-    """Zeros of a type."""
+def zeros(recording: Recording, type: ArrayType, negative: bool = False) -> Any:
+    """Zeros of a type. A sum begins with negative ones, which leave the sign of its first term."""
+    number = -type.dtype.type(0) if negative else type.dtype.type(0)
     if type.form == "array":
-        return recording.record(full, (), {"shape": type.shape, "fill": 0, "dtype": type.dtype})
-    number = type.dtype.type(0)
+        params = {"shape": type.shape, "fill": plain_number(number), "dtype": type.dtype}
+        return recording.record(full, (), params)
     return Tensor(recording.lift(number.item() if type.form == "weak" else number), recording)

@@ -7,7 +7,8 @@ that may not run at all, and of the side of a condition, everything is of the bo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Node, Value
@@ -45,7 +46,7 @@ class LoopRange(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What a body consists of: nodes that were recorded, and the values that it returns."""
+    """The contents of a body: nodes that were recorded, and the values that it returns."""
 
     nodes: Sequence[Node]
     outputs: Sequence[Value]
@@ -57,6 +58,16 @@ def placeholder(recording: Recording, type: ArrayType, label: str = "") -> Tenso
     value.label = label
     recording.decisions.prefix.hide(value)
     return Tensor(value, recording)
+
+
+@contextmanager
+def in_region(recording: Recording, region: int) -> Iterator[None]:
+    """Nodes recorded meanwhile belong to this recompute region."""
+    outer, recording.region = recording.region, region
+    try:
+        yield
+    finally:
+        recording.region = outer
 
 
 def step_number(recording: Recording, label: str = "t") -> Tensor:

@@ -29,8 +29,8 @@ from tracejit.trace.capture.exactness import ATOMS
 from tracejit.trace.capture.guard import Guard
 from tracejit.trace.capture.guards import HasDtype, HasShape, OfType
 from tracejit.trace.decisions import Failed, Unknown
+from tracejit.trace.events import Event
 from tracejit.trace.memory import Written
-from tracejit.trace.record import Event
 from tracejit.trace.tensor import TENSORS, Tensor
 
 Key = tuple[int, str]

@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tracejit.trace.active import outside_recordings as outside_recordings
 from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
+from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
 from tracejit.trace.memory import Written, owner_of_view, seal
 from tracejit.trace.namer import Namer
@@ -49,16 +50,6 @@ from tracejit.trace.tensor import TENSORS, Tensor
 def current_recording() -> Recording | None:
     """The recording that runs on this thread, if any."""
     return active.stack[-1] if active.stack else None
-
-
-class Event(NamedTuple):
-    """An effect that takes place when the call has succeeded: a Variable gets a value, or an array
-    that is an argument, by name; or `run` is called with several."""
-
-    variable: Any
-    run: Callable[..., Any] | None
-    values: list[Value]
-    argument: str = ""
 
 
 class Recording(Recorder):
@@ -81,12 +72,16 @@ class Recording(Recorder):
         self.forward = 0
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
+        self.moved: dict[Value, Value] = {}
+        self.misfits: list[Any] = []
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
         self.gone: set[Value] = set()
         self.relied_on: set[Value] = set()
         self.handling = Handling()
+        self.loops: Any = None
+        self.trail: list[Node] | None = None
         self._namer = Namer()
 
     def __enter__(self) -> Recording:
@@ -166,6 +161,8 @@ class Recording(Recorder):
         before = len(self.graph.nodes)
         tapes = (*tapes, -before) if self.keeps_apart else tapes + self.apart
         node = self.graph.emit(op, values, params, types, self._locate(), self.region, tapes)
+        if self.trail is not None:
+            self.trail.append(node)
         if len(self.graph.nodes) > before:
             for window in seen:
                 window.add(node)
@@ -192,6 +189,8 @@ class Recording(Recorder):
         made = self.graph.copy_node(node, operands, where=where, region=region, tapes=tapes)
         for window in seen:
             window.add(made)
+        if self.trail is not None:
+            self.trail.append(made)
         return made
 
     def lift(self, operand: Any) -> Value:
@@ -200,6 +199,7 @@ class Recording(Recorder):
             if operand._recording is not self:
                 return self._foreign(operand)
             value: Value = operand._value
+            value = self.moved.get(value, value)
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = as_array(operand)
@@ -287,23 +287,7 @@ class Recording(Recorder):
         """Let the arrays that are arguments, by name, be after the call what they are now."""
         for name, tensor in tensors.items():
             if type(tensor) in TENSORS and type(tensor._owner) is Written:
-                self.events.append(Event(None, None, [tensor._value], name))
-
-    def lasting_events(self) -> list[Event]:
-        """The events in order, without assignments that nothing can see before the next."""
-        kept: list[Event] = []
-        overwritten: set[int] = set()
-        for event in reversed(self.events):
-            if event.argument:
-                pass
-            elif event.variable is None:
-                overwritten.clear()
-            elif id(event.variable) in overwritten:
-                continue
-            else:
-                overwritten.add(id(event.variable))
-            kept.append(event)
-        return kept[::-1]
+                self.events.append(Event(None, None, [self.lift(tensor)], name))
 
     # Memory
 
@@ -343,6 +327,14 @@ class Recording(Recorder):
         Raises ValueNeededError where it is not known: of what is only described, of one element of
         a batch, of a cotangent.
         """
+        if self.loops is not None:
+            if convert is bool:
+                return self.loops.decide(value, lambda: self._decide(value, bool, call, fix))
+            self.loops.refuse_open(f"{call.format('a number')} in it")
+        return self._decide(value, convert, call, fix)
+
+    def _decide(self, value: Value, convert: Callable[[Any], Any], call: str, fix: str) -> Any:
+        """`decide` where no loop is open."""
         if convert is not bool and value in self.known:
             return convert(self.read(value))
         if origins_of(value) == set():
@@ -399,6 +391,14 @@ class Recording(Recorder):
             yield self.region
         finally:
             self.region = outer
+
+    def move(self, places: Mapping[Value, Value]) -> None:
+        """Let Tensors stand for other values than those they were made with."""
+        self.moved = {old: places.get(new, new) for old, new in self.moved.items()} | dict(places)
+
+    def settle_names(self) -> None:
+        """Read the names that the user gave so far, and let go of the frames that have ended."""
+        self._namer.settle()
 
     # The end
 

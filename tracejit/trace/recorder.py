@@ -29,14 +29,10 @@ from tracejit.trace import places
 from tracejit.trace.memory import lay_like
 from tracejit.trace.printing import destination_of_text
 from tracejit.trace.probes import Probe
+from tracejit.trace.reruns import MustKeepApart
 from tracejit.trace.tape_window import Window
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.writes import PLAIN, USE_NAMESPACE
-
-
-class MustKeepApart(BaseException):
-    """A recording has taken what is differentiated by for something else: it must keep apart what
-    computes the same. No `except Exception` of the user's is meant."""
 
 
 class Moment(NamedTuple):
@@ -218,12 +214,16 @@ class Recorder:
     def note_constant(self, tensor: Tensor) -> None:
         """The numbers of `tensor` are taken for constants."""
 
+    def open_scope(self) -> None:
+        """Refuse writes from now on to what was made before."""
+        self._scopes += 1
+        self.scope = self._scopes
+
     @contextmanager
     def inside_scope(self) -> Iterator[None]:
         """Refuse writes meanwhile to what was made before."""
         outer = self.scope
-        self._scopes += 1
-        self.scope = self._scopes
+        self.open_scope()
         try:
             yield
         finally:

@@ -1,0 +1,436 @@
+"""Loops on data: closed ones have one recording for all numbers of trips; others are recorded as
+before, and right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+NUMBERS = [7.0, 3.0, 0.3, 2.0, 27.0, 1.5, 5.5, 9.7, 4.4, 6.1, 12.0]
+
+
+def newton(a: Any) -> Any:
+    x = a
+    while abs(x * x - a) > 1e-9 * a:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def bisection(c: Any) -> Any:
+    low, high = 0.0, c + 1.0
+    while high - low > 1e-9:
+        middle = 0.5 * (low + high)
+        if middle * middle > c:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def counter_last(x: Any) -> Any:
+    i = 0
+    y = x
+    while y > 0.01 and i < 20:
+        y = y * 0.7
+        i += 1
+    return y + i
+
+
+def counter_first(x: Any) -> Any:
+    i = 0
+    while i < 30 and x > 0.5:
+        x = x - 0.3 * np.sin(x)
+        i = i + 1
+    return x * i
+
+
+def forever(x: Any) -> Any:
+    while True:
+        y = np.cos(x)
+        error = np.abs(y - x)
+        x = y
+        if error < 1e-8:
+            break
+    return x + error
+
+
+def vector(x: Any) -> Any:
+    r = x * np.arange(1.0, 4.0)
+    while np.sum(r**2) > 0.1:
+        r = r * 0.5 + 0.01 * np.sin(r)
+    return np.sum(r * np.arange(3.0))
+
+
+def made_in_the_body(x: Any) -> Any:
+    while x > 1.0:
+        half = x / 2
+        x = half - 0.1
+    return x
+
+
+def collatz(n: Any) -> Any:
+    s = 0.0
+    while n > 1.0:
+        if n % 2.0 == 0.0:
+            n = n / 2.0
+        else:
+            n = 3.0 * n - 4.0 if n < 1.9 else n * 0.4
+        s = s + n
+    return s
+
+
+def nested(x: Any) -> Any:
+    total = 0.0
+    while x > 1.0:
+        y = x
+        while y > 0.5:
+            y = y * 0.4
+        total = total + y
+        x = x - 0.7
+    return total
+
+
+def shrunk(x: Any) -> Any:
+    if x > 2.0:
+        return x - 1.0
+    return x * 0.8
+
+
+def with_helper(x: Any) -> Any:
+    while x > 1.0:
+        x = shrunk(x)
+    return x
+
+
+def arithmetic_geometric_mean(x: Any) -> Any:
+    a, b = x, 1.0
+    while abs(a - b) > 1e-9:
+        a, b = 0.5 * (a + b), np.sqrt(a * b)
+    return a
+
+
+def the_one_before(x: Any) -> Any:
+    old = x
+    while old > 0.1:
+        before = old
+        old = np.sin(before) * 0.9
+    return old * x
+
+
+def continued(x: Any) -> Any:
+    s = 0.0
+    while x > 0.5:
+        x = x * 0.9
+        if x > 2.0:
+            continue
+        s = s + x
+    return s
+
+
+def negated(x: Any) -> Any:
+    while not x < 0.5:
+        x = x * 0.6 + 0.01 * np.tanh(x)
+    return x
+
+
+class Solver:
+    """An object whose attributes a loop reads."""
+
+    def __init__(self) -> None:
+        self.factor = 0.5
+
+    def step(self, x: Any) -> Any:
+        return x * self.factor
+
+    def __call__(self, x: Any) -> Any:
+        while x > 0.7:
+            x = self.step(x)
+        return x
+
+
+CLOSED: list[Callable[[Any], Any]] = [
+    newton, bisection, counter_last, counter_first, forever, vector, made_in_the_body, collatz,
+    nested, with_helper, arithmetic_geometric_mean, the_one_before, continued, negated,
+    Solver(),
+]  # fmt: skip
+
+
+def name_of(f: Any) -> str:
+    return str(getattr(f, "__name__", type(f).__name__))
+
+
+def has_while(source: str) -> bool:
+    """Return whether a statement of a module is a `while`."""
+    return any(line.strip().startswith("while ") for line in source.splitlines())
+
+
+def slope_step_by_step(f: Callable[[Any], Any], number: float) -> Any:
+    """The derivative of all that Python runs for this number."""
+    x = tj.constant(number)
+    with tj.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x) + 0.0 * x
+    slope = tape.gradient(y, x)
+    return 0.0 if slope is None else slope.numpy()
+
+
+@pytest.mark.parametrize("f", CLOSED, ids=name_of)
+def test_a_closed_loop_serves_every_number_of_trips(f: Callable[[Any], Any]) -> None:
+    recorded = tj.function(f)
+    gradient = tj.value_and_grad(f)
+    for number in NUMBERS:
+        np.testing.assert_allclose(recorded(np.float64(number)), f(number), rtol=1e-12, atol=1e-12)
+        value, slope = gradient(number)
+        np.testing.assert_allclose(value, f(number), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(slope, slope_step_by_step(f, number), rtol=1e-9, atol=1e-12)
+    for each in (recorded, gradient):
+        (kernel,) = each.kernels
+        assert has_while(kernel.source)
+        assert len(kernel.source) < 9000
+        assert kernel.source.count("raise BranchNotRecorded(") <= 3
+
+
+@pytest.mark.parametrize("f", CLOSED, ids=name_of)
+def test_forward_mode(f: Callable[[Any], Any]) -> None:
+    for number in NUMBERS[:4]:
+        value, tangent = tj.jvp(f, (number,), (1.0,))
+        np.testing.assert_allclose(value, f(number), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(tangent, tj.grad(f)(number), rtol=1e-9, atol=1e-12)
+
+
+def appended(x: Any) -> Any:
+    out = []
+    while x > 1.0:
+        out.append(x)
+        x = x * 0.5
+    return sum(out) + x
+
+
+CALLS = {"count": 0}
+
+
+def counting(x: Any) -> Any:
+    CALLS["count"] += 1
+    return x * 0.5
+
+
+def calls_with_an_effect(x: Any) -> Any:
+    while x > 1.0:
+        x = counting(x)
+    return x
+
+
+MEMO: dict[int, float] = {}
+
+
+def memoised(k: int) -> float:
+    if k not in MEMO:
+        MEMO[k] = 0.1 * k
+    return MEMO[k]
+
+
+def reads_a_memo(x: Any) -> Any:
+    k = 0
+    while x > 1.0:
+        x = x - 0.5 - memoised(k)
+        k += 1
+    return x
+
+
+def formatted_counter(x: Any) -> Any:
+    k = 0
+    while x > 1.0:
+        x = x * (0.5 + 0.01 * len(f"{k}"))
+        k += 1
+    return x
+
+
+def two_names_of_one_array(x: Any) -> Any:
+    a = x * np.ones(2)
+    b = a
+    while a[0] > 1.0:
+        a *= 0.5
+    return b.sum()
+
+
+def quiet_in_the_body(x: Any) -> Any:
+    while x > 1.0:
+        with np.errstate(all="ignore"):
+            x = x * 0.5
+    return x
+
+
+def takes_from_an_iterator(x: Any) -> Any:
+    factors = iter([0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1])
+    while x > 1.0:
+        x = x * next(factors)
+    return x
+
+
+def breaks_in_the_middle(x: Any) -> Any:
+    while x > 1.0:
+        x = x * 0.8
+        if x < 2.0:
+            break
+    return x
+
+
+def raises_in_the_body(x: Any) -> Any:
+    while x > 1.0:
+        x = x * 0.5
+        if x > 1e6:
+            raise ValueError("too large")
+    return x
+
+
+def tried(x: Any) -> Any:
+    try:
+        while x > 1.0:
+            x = x * 0.5
+    except ValueError:
+        return 0.0
+    return x
+
+
+def captured_by_a_closure(x: Any) -> Any:
+    def half() -> Any:
+        return x * 0.5
+
+    while x > 1.0:
+        x = half()
+    return x
+
+
+def mixed_test(x: Any) -> Any:
+    y = x
+    while x > 2.0 or y > 1.0:
+        x, y = x * 0.7, y * 0.6
+    return x + y
+
+
+def asks_twice(x: Any) -> Any:
+    while (x if x > 3.0 else 2.0 * x) > 1.0:
+        x = x * 0.5
+    return x
+
+
+def takes_the_larger(x: Any) -> Any:
+    y = x * 0.3
+    while max(x, y) > 1.0:
+        x, y = x * 0.5, y * 0.9
+    return x - y
+
+
+def changes_its_kind(x: Any) -> Any:
+    label = "a"
+    while x > 1.0:
+        x = x * 0.5
+        label = label + "b"
+    return x * len(label)
+
+
+def chained(x: Any) -> Any:
+    while 0.2 < x < 30.0:
+        x = x * 0.5
+    return x
+
+
+class Counted:
+    """An object whose method changes it."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def step(self, x: Any) -> Any:
+        self.calls += 1
+        return x * 0.5
+
+    def __call__(self, x: Any) -> Any:
+        while x > 1.0:
+            x = self.step(x)
+        return x
+
+
+REFUSED: list[Callable[[Any], Any]] = [
+    appended, calls_with_an_effect, reads_a_memo, formatted_counter, two_names_of_one_array,
+    quiet_in_the_body, takes_from_an_iterator, breaks_in_the_middle, raises_in_the_body, tried,
+    captured_by_a_closure, mixed_test, chained, asks_twice, takes_the_larger, changes_its_kind,
+    Counted(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", REFUSED, ids=name_of)
+@pytest.mark.filterwarnings("ignore::tracejit.TracejitWarning")
+def test_what_is_not_closed_is_right(f: Callable[[Any], Any], monkeypatch: Any) -> None:
+    monkeypatch.delenv("TRACEJIT_STRICT", raising=False)
+    recorded = tj.function(f)
+    for number in [*NUMBERS, *NUMBERS]:
+        np.testing.assert_allclose(recorded(np.float64(number)), f(number), rtol=1e-12)
+    for kernel in recorded.kernels:
+        assert not has_while(kernel.source)
+
+
+def test_a_loop_may_not_end() -> None:
+    """The recording of a loop that this call would never leave ends: one step is recorded."""
+
+    @tj.function
+    def f(x: Any, tolerance: Any) -> Any:
+        trips = 0
+        while np.abs(x) > tolerance and trips < 1_000_000:
+            x = x * 0.999999
+            trips += 1
+        return trips
+
+    assert f(1.0, 0.5) == math.ceil(math.log(0.5) / math.log(0.999999))
+
+
+def test_zero_trips_first() -> None:
+    f = tj.function(newton)
+    assert f(np.float64(1.0)) == 1.0
+    np.testing.assert_allclose([f(np.float64(2.0)), f(np.float64(9.0))], [2**0.5, 3.0])
+    assert len(f.kernels) == 1
+    assert has_while(f.source)
+
+
+def test_a_side_that_this_call_does_not_take_is_recorded_too() -> None:
+    f = tj.function(with_helper)
+    assert f(np.float64(1.5)) == with_helper(1.5)  # never above 2
+    before = f.source
+    assert f(np.float64(20.0)) == with_helper(20.0)
+    assert f.source == before
+
+
+def test_in_a_thread_and_after_an_exception() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def f(x: Any, fails: bool = False) -> Any:
+        while x > 1.0:
+            x = x * 0.5
+        if fails:
+            raise RuntimeError("stop")
+        return x
+
+    recorded = tj.function(f)
+    with pytest.raises(RuntimeError, match="stop"):
+        recorded(np.float64(9.0), True)
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda x: recorded(np.float64(x)), NUMBERS))
+    np.testing.assert_allclose(found, [f(x) for x in NUMBERS])
+
+
+def test_explain_tells_why_a_loop_is_not_closed() -> None:
+    recorded = tj.function(appended)
+    recorded(np.float64(3.0))
+    told = recorded.explain()
+    assert "`while x > 1.0:` in appended is recorded for each number of trips" in told
+    assert "because `out.append(x)` in it" in told
+    assert "tj.while_loop" in told
+    closed = tj.function(newton)
+    closed(np.float64(3.0))
+    assert "while_loop" not in closed.explain()

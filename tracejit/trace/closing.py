@@ -1,0 +1,425 @@
+"""Closing of loops on data: a `while` is recorded once, for every number of trips.
+
+When a loop goes on at its first test, the variables that a step assigns are replaced, in the
+running frame, by placeholders. One step is recorded, from test to test, and for each decision in it
+the other side as well. Then the loop is one node: its results are put into the frame, and Python is
+told that the test has failed. `trace/loop_syntax.py` says of which loops this holds.
+
+The first test is a decision as any other. The test after a step is carried to the next; parts of a
+test that come after its first (`and k < 50`) are asked before each step, on its variables.
+
+What does not hold after all raises CannotClose: the function is recorded again, that loop trip by
+trip. A Python number that a step changes raises, too: in the next recording it is a Tensor.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Node, Value, replace_values
+from tracejit.ir.subgraph import Placeholder
+from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.trace import places
+from tracejit.trace.conditions import common_type, converted, emit_condition, record_side, zeros
+from tracejit.trace.decisions import Unknown
+from tracejit.trace.loop_steps import Segment, as_bool, is_same, set_locals
+from tracejit.trace.loop_syntax import LoopSyntax, NotClosable, loop_at
+from tracejit.trace.loops import LoopInputs, Side, emit_while, placeholder, step_number, take_out
+from tracejit.trace.numbers import origins_of
+from tracejit.trace.reruns import CannotClose, Site
+from tracejit.trace.tensor import TENSORS, Tensor
+
+MOST_PATHS = 16
+
+
+class Closing:
+    """Knowledge of the loops of one function, from its recordings: why those that are `refused` are
+    not closed, and the types of variables that a step changes from what they begin with."""
+
+    def __init__(self) -> None:
+        """Nothing is known."""
+        self.refused: dict[Site, str] = {}
+        self.types: dict[tuple[Site, str], ArrayType] = {}
+
+    def tell(self) -> Iterator[str]:
+        """A line for each loop that is recorded trip by trip: why, and what to write instead."""
+        for (code, line), reason in self.refused.items():
+            text = places.source_of(code).text(line)
+            yield (
+                f"`{text}` in {code.co_name} is recorded for each number of trips, because "
+                f"{reason}. To record one step for all: let the body only compute, or write tj.while_loop."
+            )
+
+
+class OpenLoop:
+    """A loop that is being recorded."""
+
+    def __init__(
+        self, recording: Any, closing: Closing, frame: FrameType, syntax: LoopSyntax, site: Site
+    ) -> None:
+        """The first test of the loop in `frame` has just gone on."""
+        self.recording = recording
+        self.closing = closing
+        self.frame = frame
+        self.syntax = syntax
+        self.site = site
+        self.start = 0
+        self.outer_scope = recording.scope
+        self.outer_trail = recording.trail
+        recording.open_scope()
+        self.fixed: dict[str, Any] = {}
+        self.initial: dict[str, Any] = {}
+        self.inputs: dict[str, Value] = {}
+        self.parts: dict[Value, None] = {}
+        self.instruction = frame.f_lasti
+        self.root = self.segment = Segment()
+        self.again: list[Node] | None = None
+        self.forced: tuple[bool, ...] | None = None
+        self.depth = 0
+        self.same: dict[Value, Value] = {}
+        self.made: dict[str, Any] = {}
+        self.is_whole = syntax.is_single
+        self.inside: set[Node] = set()
+        self.where = places.location(frame)[0]
+        self._begin()
+
+    # The variables
+
+    def _begin(self) -> None:
+        """Take the variables that a step assigns for placeholders."""
+        local = self.frame.f_locals
+        for name in sorted(name for name in self.syntax.stores if name in local):
+            value = local[name]
+            wanted = self.closing.types.get((self.site, name))
+            if type(value) not in TENSORS and wanted is None and not self._is_counter(name, value):
+                self.fixed[name] = value
+                continue
+            tensor: Any = Tensor(self.recording.lift(value), self.recording)
+            if name in self.syntax.updates and tensor.type.form == "array":
+                self._refuse(f"{name} is updated in place")
+            if wanted is not None and tensor.type is not wanted:
+                tensor = as_scalar(tensor, dtype=wanted.dtype)
+            self.initial[name] = tensor
+            one = Placeholder(tensor.type)
+            one.label = name
+            self.inputs[name] = one
+            self.recording.decisions.first_trip[one] = tensor._value
+        self.start = len(self.recording.graph.nodes)
+        self._put(self.inputs)
+        self._follow(self.root)
+
+    def _is_counter(self, name: str, value: Any) -> bool:
+        """Return whether the test reads a number that a step assigns: it may end the loop where
+        nothing that is recorded is asked."""
+        kind = type_of(value)
+        return name in self.syntax.tested and kind is not None and kind.form == "weak"
+
+    def _put(self, values: Mapping[str, Value]) -> None:
+        """Give variables of the frame these values, each as an array or number of its own."""
+        fresh = {name: Tensor(value, self.recording) for name, value in values.items()}
+        set_locals(self.frame, fresh)
+
+    def _follow(self, segment: Segment) -> None:
+        """Go on with a segment: note its nodes, or compare them where they are known."""
+        is_known = segment.decision is not None or bool(segment.outputs)
+        self.segment = segment
+        self.again = [] if is_known else None
+        self.recording.trail = segment.nodes if self.again is None else self.again
+
+    # Decisions
+
+    def test(self, value: Value, instruction: int) -> bool:
+        """The outcome of a part of the test."""
+        before, self.instruction = self.instruction, instruction
+        is_first = instruction <= before or before < self.syntax.body <= instruction
+        stays = self.syntax.stays
+        if not is_first:
+            value = self.same.get(value, value)
+            self.parts[value] = None
+            if self._outcome(value, stays) is not stays:
+                self._refuse("the first trip does not take place")
+            return stays
+        self._end_step(value)
+        if not self.is_whole:
+            self.is_whole = True
+            self._run_again(Segment())
+            return stays
+        missing = self.root.unseen()
+        if missing is None:
+            self._close()
+            return not stays
+        if len(self.root.leaves()) >= MOST_PATHS:
+            self._refuse(f"its body has more than {MOST_PATHS} ways through it")
+        self.forced = missing
+        for one in self.inputs.values():
+            self.recording.decisions.prefix.hide(one)
+        self._run_again(self.root)
+        return stays
+
+    def _run_again(self, root: Segment) -> None:
+        """Let the body begin anew, on the placeholders."""
+        self.root, self.depth = root, 0
+        self.parts.clear()
+        self._put(self.inputs)
+        self._follow(root)
+
+    def branch(self, value: Value) -> bool:
+        """The outcome of a decision in the body."""
+        segment = self.segment
+        self._compare()
+        value = self.same.get(value, value)
+        if segment.outputs:
+            self._refuse("a step is another when it is run again")
+        if segment.decision is None:
+            segment.decision = value
+        elif segment.decision is not value:
+            self._refuse("a step is another when it is run again")
+        if self.forced is not None and self.depth < len(self.forced):
+            outcome = self.forced[self.depth]
+        else:
+            outcome = self._outcome(value, True)
+        self.depth += 1
+        self._follow(segment.sides.setdefault(outcome, Segment()))
+        return outcome
+
+    def _outcome(self, value: Value, otherwise: bool) -> bool:
+        """The outcome of a decision in the first trip; in others it is not known."""
+        if self.forced is None:
+            with suppress(Unknown):
+                return bool(self.recording.decisions.prefix[value])
+        return otherwise
+
+    def _compare(self) -> None:
+        """Take the nodes of a segment that is run again for those that are known."""
+        if self.again is None:
+            return
+        known = self.segment.nodes
+        if [node.op for node in known] != [node.op for node in self.again]:
+            self._refuse("a step is another when it is run again")
+        for node, old in zip(self.again, known, strict=True):
+            self.same.update(zip(node.results, old.results, strict=True))
+
+    # A step
+
+    def _end_step(self, test: Value) -> None:
+        """The step is over: note the values of the variables, and the test."""
+        recording, segment = self.recording, self.segment
+        self._compare()
+        local = self.frame.f_locals
+        for name, value in self.fixed.items():
+            if not is_same(local.get(name), value):
+                self._changed(name, value, local.get(name))
+        outputs = [
+            self._returned(name, local.get(name), one.type) for name, one in self.inputs.items()
+        ]
+        self._note_temporaries(local)
+        outputs.append(recording.lift(as_bool(Tensor(test, recording), self.syntax.stays)))
+        outputs = [self.same.get(value, value) for value in outputs]
+        if self.again is None:
+            segment.outputs = outputs
+        recording.trail = None
+
+    def _note_temporaries(self, local: Mapping[str, Any]) -> None:
+        """Note the variables that a step has made. What is no array must be the same after all
+        steps."""
+        made = {
+            name: local[name]
+            for name in self.syntax.stores
+            if name in local and name not in self.inputs and name not in self.fixed
+        }
+        for name, value in made.items():
+            if type(value) in TENSORS:
+                lifted = self.recording.lift(value)
+                self.segment.temporaries[name] = self.same.get(lifted, lifted)
+            elif not is_same(self.made.setdefault(name, value), value):
+                self._refuse(f"{name} is neither an array nor a number, and changes")
+
+    def _changed(self, name: str, old: Any, new: Any) -> None:
+        """A variable that held no Tensor is another after a step."""
+        if type(new) in TENSORS and type_of(old) is not None:
+            self._want(name, new.type)
+        before, after = type_of(old), type_of(new)
+        if before is None or after is None:
+            self._refuse(f"{name} is neither an array nor a number, and changes")
+        elif after is not before and (before.form != "weak" or after.form != "scalar"):
+            self._refuse(f"{name} is {before!r} before a step and {after!r} after it")
+        else:
+            self._want(name, after)
+
+    def _want(self, name: str, type: ArrayType) -> None:
+        """Record again, with this type for a variable."""
+        if self.closing.types.get((self.site, name)) is type:
+            self._refuse(f"{name} changes its type")
+        self.closing.types[self.site, name] = type
+        raise CannotClose(self.site)
+
+    def _returned(self, name: str, value: Any, wanted: ArrayType) -> Value:
+        """The value of a variable after a step, in the form that it began with."""
+        if type(value) not in TENSORS and type_of(value) is None:
+            self._refuse(f"{name} is neither an array nor a number after a step")
+        tensor: Any = Tensor(self.recording.lift(value), self.recording)
+        kind = tensor.type
+        if kind is wanted:
+            return tensor._value  # type: ignore[no-any-return]
+        if wanted.form == "weak" and not kind.shape and kind.form != "weak":
+            self._want(name, kind.with_form("scalar"))
+        if kind.form == "weak" and np.can_cast(kind.dtype, wanted.dtype, "same_kind"):
+            tensor = as_scalar(tensor, dtype=wanted.dtype)
+        if not wanted.shape and {tensor.type.form, wanted.form} == {"array", "scalar"}:
+            tensor = as_array(tensor) if wanted.form == "array" else as_element(tensor)
+        if tensor.type is not wanted:
+            self._refuse(f"{name} is {wanted!r} before a step and {kind!r} after it")
+        return tensor._value  # type: ignore[no-any-return]
+
+    # The end
+
+    def _close(self) -> None:
+        """Put the node of the loop into the graph, and its results into the frame."""
+        recording = self.recording
+        recording.scope = self.outer_scope
+        names = [*self.inputs, *self._made_in_each_step()]
+        new = take_out(recording, self.start)
+        for node in new:
+            node.operands = replace_values(node.operands, self.same)
+        self.inside = set(new)
+        go = placeholder(recording, ArrayType((), np.dtype(bool), "scalar"), "go")
+        extra = [
+            placeholder(recording, self.temporaries[name], name)
+            for name in names[len(self.inputs) :]
+        ]
+        inputs = LoopInputs(
+            [*self.inputs.values(), *[one._value for one in extra], go._value],
+            (),
+            step_number(recording)._value,
+        )
+        body = self._built(self.root, names, ())
+        test = record_side(recording, lambda: [self._goes_on(go)], self._own(self.root.nodes))
+        recording.trail = self.outer_trail
+        initial = [
+            *[self.initial[name] for name in self.inputs],
+            *[zeros(recording, one.type) for one in extra],
+            np.True_,
+        ]
+        with recording.at(self.where):
+            results = emit_while(recording, "step", inputs, test, body, initial)
+        set_locals(self.frame, dict(zip(names, results, strict=False)))
+
+    def _goes_on(self, go: Tensor) -> Any:
+        """Return, recorded, whether there is another step: `go`, and the other parts of the
+        test."""
+        parts = [as_bool(Tensor(one, self.recording), self.syntax.stays) for one in self.parts]
+        return functools.reduce(np.logical_and, [*parts, go])
+
+    def _made_in_each_step(self) -> list[str]:
+        """The variables that a step assigns before it reads them: whatever way it takes, if there
+        is one step at least. They have types from then on."""
+        leaves = self.root.leaves()
+        self.temporaries: dict[str, ArrayType] = {}
+        if self.parts:
+            return []
+        for name in sorted(set.intersection(*[set(leaf.temporaries) for leaf in leaves])):
+            type = common_type([leaf.temporaries[name].type for leaf in leaves])
+            if type is not None:
+                self.temporaries[name] = type
+        return [*self.temporaries]
+
+    def _built(self, segment: Segment, names: Sequence[str], before: Collection[Node]) -> Side:
+        """The nodes of a segment and all that follows on it, and what they return; those `before`
+        are there already."""
+        recording = self.recording
+        nodes = [node for node in self._own(segment.nodes) if node not in before]
+        if segment.decision is None:
+            *outputs, go = segment.outputs
+            made = [segment.temporaries[name] for name in names[len(outputs) :]]
+
+            def returned() -> list[Any]:
+                found = [Tensor(value, recording) for value in made]
+                types = [self.temporaries[name] for name in names[len(outputs) :]]
+                return [converted(one, type) for one, type in zip(found, types, strict=True)]
+
+            side = record_side(recording, returned, nodes)
+            return Side(side.nodes, [*outputs, *side.outputs, go])
+        known = {*before, *nodes}
+        sides = [self._built(segment.sides[outcome], names, known) for outcome in (True, False)]
+        decision = Tensor(segment.decision, recording)
+        return record_side(
+            recording,
+            lambda: emit_condition(recording, "side", as_bool(decision, True), sides),
+            nodes,
+        )
+
+    def _own(self, nodes: Sequence[Node]) -> list[Node]:
+        """The nodes among these that were taken out of the graph, each once."""
+        return [node for node in dict.fromkeys(nodes) if node in self.inside]
+
+    def _refuse(self, reason: str) -> None:
+        self.closing.refused[self.site] = reason
+        raise CannotClose(self.site, reason)
+
+
+class OpenLoops:
+    """The loops of one recording that are open, the innermost last."""
+
+    def __init__(self, recording: Any, closing: Closing) -> None:
+        """None is open."""
+        self.recording = recording
+        self.closing = closing
+        self.open: list[OpenLoop] = []
+        self.closed: list[Site] = []
+
+    def decide(self, value: Value, outside: Callable[[], bool]) -> bool:
+        """The outcome of a decision; `outside` decides where no loop is open."""
+        if origins_of(value) == set():
+            return outside()
+        frame = places.user_frame()
+        innermost = self.open[-1] if self.open else None
+        if frame is None or value.type.size != 1:
+            return outside() if innermost is None else innermost.branch(value)
+        if innermost is not None and frame is innermost.frame:
+            if frame.f_lineno in innermost.syntax.lines:
+                return self._test(innermost, value, frame.f_lasti)
+        outcome = outside() if innermost is None else innermost.branch(value)
+        syntax = loop_at(frame)
+        if syntax is None or not self._may_open():
+            return outcome
+        site = frame.f_code, frame.f_lineno
+        if isinstance(syntax, NotClosable):
+            self.closing.refused.setdefault(site, syntax.reason)
+        elif site not in self.closing.refused and outcome is syntax.stays:
+            self.open.append(OpenLoop(self.recording, self.closing, frame, syntax, site))
+        return outcome
+
+    def _test(self, loop: OpenLoop, value: Value, instruction: int) -> bool:
+        outcome = loop.test(value, instruction)
+        if outcome is not loop.syntax.stays:
+            self.closed.append(loop.site)
+            self.open.remove(loop)
+        return outcome
+
+    def refuse_open(self, reason: str) -> None:
+        """Record again, without closing what is open now. Nothing is done where nothing is open."""
+        for loop in self.open:
+            self.closing.refused[loop.site] = reason
+        if self.open:
+            raise CannotClose(self.open[-1].site, reason)
+
+    def refuse_closed(self, reason: str) -> None:
+        """Record again, without closing what was closed."""
+        for site in self.closed:
+            self.closing.refused[site] = reason
+        if self.closed:
+            raise CannotClose(self.closed[-1], reason)
+
+    def _may_open(self) -> bool:
+        """Return whether the state of the recording is only its graph."""
+        recording = self.recording
+        return not (
+            recording.windows or recording.probes or recording.region or recording.substitutes
+        )

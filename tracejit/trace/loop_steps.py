@@ -1,0 +1,74 @@
+"""Steps of a loop that is being closed: segments between decisions, and the variables of the
+frame."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.types import type_of
+from tracejit.ops.forms import as_element, as_scalar
+
+
+class Segment:
+    """The nodes of a step up to a decision, or to its end, with the values of the variables there
+    and the test."""
+
+    def __init__(self) -> None:
+        """Begin with no node."""
+        self.nodes: list[Node] = []
+        self.decision: Value | None = None
+        self.sides: dict[bool, Segment] = {}
+        self.outputs: list[Value] = []
+        self.temporaries: dict[str, Value] = {}
+
+    def leaves(self) -> list[Segment]:
+        """The ends of all ways from here."""
+        return [leaf for side in self.sides.values() for leaf in side.leaves()] or [self]
+
+    def unseen(self) -> tuple[bool, ...] | None:
+        """The outcomes that lead to a side that was not recorded yet."""
+        if self.decision is None:
+            return None
+        for outcome in (True, False):
+            side = self.sides.get(outcome)
+            if side is None:
+                return (outcome,)
+            rest = side.unseen()
+            if rest is not None:
+                return (outcome, *rest)
+        return None
+
+
+def as_bool(tensor: Any, outcome: bool) -> Any:
+    """Return, recorded, whether the truth value of a number is `outcome`."""
+    if tensor.type.form == "weak":
+        tensor = as_scalar(tensor, dtype=tensor.dtype)
+    if tensor.type.form == "array":
+        tensor = as_element(np.reshape(tensor, ()))
+    if tensor.dtype.kind != "b":
+        tensor = tensor != 0
+    return tensor if outcome else np.logical_not(tensor)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two objects that are no Tensors are the same, or equal numbers."""
+    if one is other:
+        return True
+    kind = type_of(one)
+    return kind is not None and kind is type_of(other) and repr(one) == repr(other)
+
+
+def set_locals(frame: FrameType, values: Mapping[str, Any]) -> None:
+    """Assign variables of a running frame, as debuggers do."""
+    local = frame.f_locals
+    for name, value in values.items():
+        local[name] = value
+    if sys.version_info < (3, 13):
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
