@@ -58,6 +58,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
 } | {
+    f"tracejit.{module}": "tests/api/test_control_flow.py"
+    for module in (
+        "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",
+        "trace.conditions", "trace.loops",
+    )
+} | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
     for area in (
         "ufuncs", *(f"special.{family}" for family in (
@@ -83,6 +89,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
     "tracejit.passes.matching": "tests/passes/test_patterns.py",
+    "tracejit.passes.loop_rows": "tests/autodiff/test_loop_fission.py",
+    "tracejit.passes.loop_stages": "tests/autodiff/test_loop_fission.py",
+    "tracejit.passes.loop_terms": "tests/autodiff/test_loop_fission.py",
     "tracejit.ops.sized": "tests/test_sizes.py",
     "tracejit.support.options": "tests/test_sizes.py",
     "tracejit.ir.dims": "tests/ir/test_sizes.py",

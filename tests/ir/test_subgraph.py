@@ -46,6 +46,21 @@ def nested(x: Any, w: Any) -> Any:
     return tj.scan(outer, np.float64(0.5), x)
 
 
+def choosing(x: Any, w: Any) -> Any:
+    def first() -> Any:
+        return tj.while_loop(lambda v: np.sum(v) < 20.0, lambda v: v * 1.5 + w, x)
+
+    return tj.cond(w > 0.5, lambda: x * w, first)
+
+
+def gradient_of_a_while(x: Any, w: Any) -> Any:
+    def f(x: Any) -> Any:
+        found = tj.while_loop(lambda v: np.sum(v) < 20.0, lambda v: v * 1.5 + np.sin(v * w), x)
+        return np.sum(found)
+
+    return f(x), tj.grad(f)(x)
+
+
 def loop_of(f: Any, *arguments: Any) -> Graph:
     """The graph of a call with one loop."""
     return record(f, *arguments)[0]
@@ -71,9 +86,16 @@ def test_a_body_is_printed_under_its_node() -> None:
 
 
 @pytest.mark.parametrize(
-    ("f", "x"), [(running, X), (nested, np.arange(6.0).reshape(2, 3))], ids=["plain", "nested"]
+    ("f", "x"),
+    [
+        (running, X),
+        (nested, np.arange(6.0).reshape(2, 3)),
+        (choosing, X),
+        (gradient_of_a_while, X),
+    ],
+    ids=["plain", "nested", "choice", "lists"],
 )
-def test_loops_are_read_back(f: Any, x: Any) -> None:
+def test_bodies_are_read_back(f: Any, x: Any) -> None:
     w = np.float64(0.3)
     graph = loop_of(f, x, w)
     text = print_graph(graph)

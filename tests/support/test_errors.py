@@ -251,7 +251,21 @@ def going_on(x: Any) -> Any:
         return x
 
 
+def out_of_its_body() -> Any:
+    """Use a Tensor of a step after the loop."""
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        tj.scan(lambda carry, e: (kept.append(carry * e), (carry, None))[1], 1.0, x)
+        return kept[0] * 2.0
+
+    return tj.function(f)(VECTOR)
+
+
 PUBLIC: dict[str, Callable[[], Any]] = {
+    "loop": lambda: tj.function(lambda x: tj.while_loop(np.any, lambda v: v[:2], x))(VECTOR),
+    "condition": lambda: tj.function(lambda x: tj.cond(x > 0, np.sin, np.cos, x))(VECTOR),
+    "leaked-body": out_of_its_body,
     "value-needed": lambda: tj.function(lambda x: float(x[0]))(VECTOR),
     "option": lambda: tj.function(exakt=True),
     "unsupported-function": lambda: tj.function(lambda x: np.packbits(x > 0))(VECTOR),
@@ -349,6 +363,7 @@ def test_a_row_is_triggered_by_what_users_call(row: str) -> None:
 WITHOUT_A_LINE = {"kernel"}
 WITHOUT_COLUMNS = {
     "impure",
+    "leaked-body",
     "no-rule",
     "rule-count",
     "rule-not-linear",

@@ -65,8 +65,8 @@ class Carry:
         return Tensor(self.recording.lift(leaf), self.recording)
 
     def _like(self, leaf: Any, initial: Any, name: str) -> Any:
-        """What a step returns for a leaf, in the form of what it began with; as it is where that
-        was a Python number, which becomes what the step makes of it."""
+        """A leaf that a step returns, in the form of what it began with; as it is where that was a
+        Python number, which becomes what the step makes of it."""
         tensor: Any = self._number(leaf, name)
         before, after = initial.type, tensor.type
         if after is before:
@@ -113,7 +113,7 @@ def name_of(function: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, for errors."""
+    """The words for a value in an error."""
     kind = type(value).__name__
     return "None" if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 

@@ -124,8 +124,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     ...     return tj.while_loop(
     ...         lambda x: abs(x * x - a) > 1e-12, lambda x: 0.5 * (x + a / x), np.maximum(a, 1.0)
     ...     )
-    >>> float(root(2.0)), float(tj.grad(root)(2.0))
-    (1.414213562373095, 0.3535533905932738)
+    >>> round(float(root(2.0)), 9), round(float(tj.grad(root)(2.0)), 9)
+    (1.414213562, 0.353553391)
     """
     recording = current_recording()
     if recording is None:

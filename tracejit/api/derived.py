@@ -21,6 +21,7 @@ from tracejit.trace import places
 from tracejit.trace.eager import EAGER
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
+from tracejit.trace.rerolling import reroll
 from tracejit.trace.signature import bind_arguments, call_arguments, leaf_names, signature_of
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, labels, map_tree, unflatten
@@ -138,7 +139,11 @@ class Sources:
         """The leaves of the result as Tensors, its structure, and what is auxiliary."""
         positional, keywords = call_arguments(self.signature, self.arguments)
         if self.recording is not EAGER:
+            start = len(self.recording.graph.nodes)
             answer = self.f(*positional, **keywords)
+            assert isinstance(self.recording, Recording)
+            found = [one for one in flatten(answer)[0] if type(one) in TENSORS]
+            reroll(self.recording, start, found)
         else:
             with EAGER.recording_from(self.tensors) as self.nodes:
                 answer = self.f(*positional, **keywords)

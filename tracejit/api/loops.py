@@ -264,7 +264,7 @@ class _Loop(NamedTuple):
 
 
 def _flat(stack: Any, count: int) -> Any:
-    """What blocks have stacked, step by step."""
+    """An array that blocks have stacked, step by step."""
     return np.reshape(stack, (count, *stack.shape[2:]))
 
 

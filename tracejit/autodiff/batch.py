@@ -118,7 +118,7 @@ class Batch:
 
     def nested(self) -> Batch:
         """A batch for a body."""
-        batch = Batch(self.recording, self.size, is_in_body=True)
+        batch = type(self)(self.recording, self.size, is_in_body=True)
         batch._regions = self._regions
         return batch
 

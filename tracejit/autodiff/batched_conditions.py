@@ -68,7 +68,7 @@ class BatchedCondition:
         return [inner.whole(Tensor(value, self.recording)) for value in body.outputs]
 
     def _outputs(self, body: Subgraph, kept: Sequence[int]) -> list[Any]:
-        """What a side returns for all elements."""
+        """The results `kept` of a side for all elements."""
         inner = self._inside(body)
         return [inner.everywhere(Tensor(body.outputs[k], self.recording)) for k in kept]
 

@@ -164,7 +164,7 @@ class BatchedLoops:
         return BatchedBody(whole, batch.known, arguments, *(conditions or (None,)))
 
     def _going(self, node: Node, operands: Sequence[Any], tests: Any) -> Any:
-        """Where elements take a step, of which some are done."""
+        """The mask of the elements that take a step, of which some are done."""
         if "condition" not in node.params:
             step: Any = Tensor(node.params["body"].inputs[-1], self.recording)
             return step < operands[-1]

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff.batch import Batch
-from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
+from tracejit.ir.graph import Graph, Node, Value, replace_values
 from tracejit.ir.location import NOWHERE
+from tracejit.ir.subgraph import bodies_of
 from tracejit.ops.batching import spread
-from tracejit.ops.control_flow import is_checkpoint, loop_operands
+from tracejit.ops.control_flow import is_checkpoint, parts_of
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
-from tracejit.passes.loop_rows import RowIndex, row_index
-from tracejit.passes.loop_stages import Stages, Term
+from tracejit.passes.loop_rows import RowIndex
+from tracejit.passes.loop_stages import Stages
+from tracejit.passes.loop_terms import Term, gather_terms, is_zero
 from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
@@ -64,14 +66,15 @@ def split_loops(graph: Graph) -> Graph:
 
 def _split(recording: Recording, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:
     """The results of a loop by stages; None where all of it stays."""
-    body = node.params["body"].graph
+    body: Graph = node.params["body"].graph
     values = [*operands, *body.values()]
     if any(value.type.sizes is not None for value in values) or any(n.region for n in body.nodes):
         return None
+    body = gather_terms(body, Stages(node, body, set()).is_there)
     refused: set[Node] = set()
     while True:
         stages = Stages(node, body, refused)
-        if not stages.batched and not stages.sums and stages.inside:
+        if stages.is_of_one_piece:
             return None
         if stages.inside and not stages.kept and not stages.stacked:
             return None  # effects alone: a node without results is none
@@ -93,20 +96,22 @@ class _Fission:
         self.stages = stages
         self.node = node
         self.body = stages.body
-        self.operands = loop_operands(node)._replace()
-        self.given = operands
-        first, count = node.params["invariants"], node.params["carried"]
-        self.initial = operands[first : first + count]
-        self.arrays = operands[first + count :]
-        self.around = dict(zip(self.body.inputs[:first], operands, strict=False))
+        parts = parts_of(operands, node)
+        self.initial = parts.carried
+        self.around = dict(zip(stages.inputs.invariants, parts.invariants, strict=True))
         for number, update in stages.updates.items():
             self.around.update((value, self.initial[number]) for value in update.copies)
         self.batch = AllSteps(recording, stages.length)
-        self.batch.known.update(zip(stages.inputs.sliced, self.arrays, strict=True))
+        self.batch.known.update(zip(stages.inputs.sliced, parts.sliced, strict=True))
 
     def results(self) -> list[Value]:
         """The values that stand for the results of the loop."""
         stages = self.stages
+        for value in stages.fills:
+            assert value.node is not None
+            self.around[value] = self.recording.graph.copy_node(
+                value.node, (), segment=self.node.segment, region=self.node.region
+            ).results[0]
         for node in self.body.nodes:
             if node in stages.batched and stages.ahead.issuperset(node.results):
                 self._batch(node)
@@ -131,14 +136,18 @@ class _Fission:
         for value in node.operands:
             if value in self.stages.tables and value not in known:
                 known[value] = self._table(value)
-        rows = row_index(node, self.stages.tables, self.stages.is_same)
-        if rows is not None and self.stages.is_same(node.operands[0]):
+        rows = self.stages.rows_read(node)
+        if rows is not None:
             known[node.results[0]] = whole = self._lifted(self._taken(node, rows))
             self._name(whole, node.results[0])
             return
         operands = replace_values(node.operands, self.around)
         types = [value.type for value in node.results]
-        one = Node(node.op, operands, node.params, types, node.where or NOWHERE, node.region, ())
+        params = dict(node.params)
+        for name, inner in bodies_of(node):
+            around = operands[: params["invariants"]]
+            params[name] = inner.opened(self.recording.graph, around)
+        one = Node(node.op, operands, params, types, node.where or NOWHERE, node.region, ())
         try:
             self.batch.extend([one])
         except NoRule:
@@ -207,10 +216,10 @@ class _Fission:
     def _total(self, number: int) -> Value:
         """A carried value that is a sum: what it begins with, and its terms for all steps."""
         initial = self.initial[number]
-        total: Any = None if _is_zero(initial) else Tensor(initial, self.recording)
+        total: Any = None if is_zero(initial) else Tensor(initial, self.recording)
         for term in self.stages.sums[number]:
             value = self.around.get(term.value, term.value)
-            if not term.parts and _is_zero(value):
+            if not term.parts and is_zero(value):
                 continue
             with self.recording.at(_where(term.value)):
                 found = self._sum(term)
@@ -266,7 +275,7 @@ class _Fission:
             if self.stages.is_same(value):
                 new: Any = Tensor(self.around.get(value, value), self.recording)
             else:
-                whole = Tensor(self._whole(value), self.recording)
+                whole: Any = Tensor(self._whole(value), self.recording)
                 new = np.moveaxis(spread(whole, True, rows.ndim), 0, rows.axis)
             operands = *self._at(x, rows), new
             return self._lifted(set_item(*operands, index=rows.entries, unique=True))
@@ -285,11 +294,3 @@ def _sum_of_products(factors: Sequence[Any], shape: Sequence[int]) -> Any:
 
 def _where(value: Value) -> Any:
     return value.node.where or NOWHERE if value.node is not None else NOWHERE
-
-
-def _is_zero(value: Value) -> bool:
-    """Return whether a value is known to be zero everywhere."""
-    if isinstance(value, Constant):
-        return not np.any(value.data)
-    node = value.node
-    return node is not None and node.op.name == "full" and node.params["fill"] == 0

@@ -29,6 +29,7 @@ _TOKEN = re.compile(
 )
 _IMPORT_OR_RETURN = re.compile(r"from [\w.]+ import |return ")
 _LOOP = re.compile(r"for [\w, ]+ in ")
+_CONDITION = re.compile(r"(?:if|elif|while)(?: not)? ")
 _ASSIGNMENTS = [f" {operator}= " for operator in ("", *"+-*/@%&|^", "**", "//", "<<", ">>")]
 # From the weakest to the strongest.
 _OPERATORS = ("< > <= >= == !=", "|", "^", "&", "<< >>", "+ -", "* / // % @")
@@ -63,6 +64,9 @@ def _parts(text: str) -> tuple[str, str, str]:
     word = _IMPORT_OR_RETURN.match(text) or _LOOP.match(text)
     if word:
         return word[0], text[word.end() :], ""
+    head = _CONDITION.match(text)
+    if head and text.endswith(":"):
+        return head[0], text[head.end() : -1], ":"
     if text.endswith(","):
         start, body, _ = _parts(text[:-1])
         return start, body, ","

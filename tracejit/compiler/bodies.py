@@ -18,7 +18,7 @@ from tracejit.ir.graph import Graph, Node, Value
 from tracejit.ops.branches import LEAVE
 from tracejit.passes.dce import drop_dead
 from tracejit.passes.improve import improve
-from tracejit.passes.loops import with_constants
+from tracejit.passes.prune import with_constants
 from tracejit.passes.rematerialise import Late, recompute
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.plan import plan_body, plan_tile

@@ -49,9 +49,9 @@ from tracejit.passes.loops import (
     has_bodies,
     hoist_invariants,
     in_bodies,
-    prune_bodies,
     sink_fills,
 )
+from tracejit.passes.prune import prune_bodies
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs

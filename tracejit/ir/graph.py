@@ -313,6 +313,13 @@ class Graph:
         self._consed = {key: node for key, node in self._consed.items() if node not in gone}
         self.nodes[:] = [node for node in self.nodes if node not in gone]
 
+    def cut(self, start: int) -> None:
+        """Take out the nodes from number `start` on; those that stay may have other operands by
+        now."""
+        del self.nodes[start:]
+        self._consed.clear()
+        self._keyless = start
+
     def _give_keys(self) -> None:
         """Make keys for the nodes that have none yet."""
         if self._keyless:

@@ -59,6 +59,24 @@ class Subgraph:
         made._graph, made._parent = graph, None
         return made
 
+    def opened(self, parent: Graph, around: Sequence[Value]) -> Subgraph:
+        """This body as one that was recorded among the nodes of `parent`, and reads the values
+        `around` directly, where its first inputs stand for them."""
+        inputs = [*around, *self.inputs[len(around) :]]
+        known = dict(zip(self.inputs, inputs, strict=True))
+        nodes = []
+        for node in self.nodes:
+            operands = replace_values(node.operands, known)
+            params = dict(node.params)
+            for name, body in bodies_of(node):
+                params[name] = body.opened(parent, operands[: params["invariants"]])
+            types = [value.type for value in node.results]
+            nodes.append(Node(node.op, operands, params, types, node.where, node.region, ()))
+            known.update(zip(node.results, nodes[-1].results, strict=True))
+            for old, new in zip(node.results, nodes[-1].results, strict=True):
+                new.take_name(old)
+        return Subgraph(parent, self.name, inputs, nodes, replace_values(self.outputs, known))
+
     def extended_from(self, base: Subgraph) -> Subgraph:
         """This body, whose own base does the same as `base`, as one that extends `base`."""
         mine = self.base or self

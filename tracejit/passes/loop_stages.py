@@ -19,34 +19,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
-from tracejit.ir.subgraph import bodies_of
-from tracejit.ops.arithmetic import add, multiply, subtract
-from tracejit.ops.control_flow import body_inputs, element_type, stacked_type
+from tracejit.ops.arithmetic import add, subtract
+from tracejit.ops.control_flow import (
+    ControlFlow,
+    element_type,
+    is_checkpoint,
+    is_counted,
+    parts_of,
+    stacked_type,
+)
+from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
 from tracejit.ops.updates import set_item
-from tracejit.passes.emission import made_by
+from tracejit.passes.loop_products import bytes_of
 from tracejit.passes.loop_rows import RowIndex, row_index
+from tracejit.passes.loop_terms import Term, factors_of, is_zero
 from tracejit.support.cost_model import costs
 
 
-class Term(NamedTuple):
-    """What each step adds to a sum, or subtracts from it.
-
-    `parts` are what is needed for all steps: the term itself; two factors, whose products are added
-    up by one product; or `rows`, which each step places at its own index. There are none where the
-    term is the same at each step. The sum is `placed` by a node at an index that is the same.
-    """
-
-    value: Value
-    is_subtracted: bool
-    parts: tuple[Value, ...]
-    rows: RowIndex | None = None
-    placed: Node | None = None
-
-
 class RowUpdate(NamedTuple):
-    """What each step writes into its own rows of a carried array, of which there are copies."""
+    """An update by each step of its own rows of a carried array, of which there are copies."""
 
     node: Node
     copies: Sequence[Value]
@@ -55,13 +48,13 @@ class RowUpdate(NamedTuple):
 
 
 class Stages:
-    """The stages of the loop `node`, whose body is `body`. Nodes that are `refused` cannot be
-    batched.
+    """The stages of the loop `node`, whose body is `body`, without nodes that are `refused`.
 
     `inside` are the nodes that stay, `sliced` the values ahead of the loop whose rows they read,
     and `stacked` those of theirs that are read for all steps. `batched` are the nodes that are
-    computed for all steps, `sums` the terms of those carried values that are sums, and `updates`
-    what is written into those of which each step reads and writes rows of its own.
+    computed for all steps, `fills` arrays full of one number. `sums` are the terms of those carried
+    values that are sums, and `updates` what is written into arrays of which each step reads and
+    writes rows of its own.
     """
 
     def __init__(self, node: Node, body: Graph, refused: set[Node]) -> None:
@@ -70,10 +63,11 @@ class Stages:
         self.body = body
         self.refused = refused
         self.length: int = node.params["length"]
-        self.inputs = body_inputs(node)
+        self.inputs = parts_of(body.inputs[:-1], node)
         self.carried_out = body.outputs[: len(self.inputs.carried)]
         self.stacked_out = body.outputs[len(self.inputs.carried) :]
         self.readers = _readers(body)
+        self.fills = [node.results[0] for node in body.nodes if node.op is full]
         self.tables: dict[Value, list[Any]] = {body.inputs[-1]: list(range(self.length))}
         self._tabulate()
         self.updates = self._row_updates()
@@ -94,6 +88,11 @@ class Stages:
         self._place()
 
     @property
+    def is_of_one_piece(self) -> bool:
+        """Return whether all of the loop stays."""
+        return bool(self.inside) and not (self.batched or self.sums or self.updates)
+
+    @property
     def kept(self) -> list[int]:
         """The numbers of the values that are carried from step to step."""
         done = self.sums.keys() | self.updates.keys()
@@ -107,16 +106,16 @@ class Stages:
         """Return whether a value is there for all steps without computing or stacking anything."""
         return self.is_same(value) or value in self._given or value in self.tables
 
-    def fits(self, value: Value) -> bool:
-        """Return whether the values of all steps may be held at once."""
+    def fits(self, value: Value, beside: int = 0) -> bool:
+        """Return whether the values of all steps may be held at once, rather than one in the cache,
+        where each step reads `beside` bytes besides."""
         kind = value.type
-        row = kind.size * kind.dtype.itemsize
-        return (
-            kind.form != "weak"
-            and kind.dtype.kind in "biufc"
-            and row <= costs().step_bytes
-            and row * self.length <= costs().joined_bytes
-        )
+        if kind.form == "weak" or kind.dtype.kind not in "biufc":
+            return False
+        row = bytes_of(value)
+        is_small = row <= max(costs().step_bytes, beside // costs().rows_for_one)
+        total = row * self.length
+        return total <= costs().cached_steps or (is_small and total <= costs().loop_bytes)
 
     # Which values are free
 
@@ -124,15 +123,17 @@ class Stages:
         """Find the values that are free, and those ahead."""
         self._fixed = {*self.inputs.invariants}
         self._fixed.update(value for one in self.updates.values() for value in one.copies)
+        self._fixed.update(self.fills)
         self._given = set(self.inputs.sliced)
         self.ahead, self.free = set(self._given), set(self._given)
         for node in self.body.nodes:
             if self._is_free(node):
                 self.free.update(node.results)
-                if all(self._is_there(value) for value in node.operands):
+                if all(self.is_there(value) for value in node.operands):
                     self.ahead.update(node.results)
 
-    def _is_there(self, value: Value) -> bool:
+    def is_there(self, value: Value) -> bool:
+        """Return whether a value is known before the loop, at each step."""
         return self.is_same(value) or value in self.ahead or value in self.tables
 
     def _tabulate(self) -> None:
@@ -144,8 +145,8 @@ class Stages:
                     self.tables[node.results[0]] = numbers
 
     def _numbers(self, node: Node) -> list[Any] | None:
-        """What a node makes of numbers that are known at each step; None where they are not, or do
-        not fit an array."""
+        """The numbers that a node makes of those known at each step; None where they are not, or
+        do not fit an array."""
         columns = []
         if not any(value in self.tables for value in node.operands):
             return None
@@ -156,8 +157,9 @@ class Stages:
                 columns.append(self.tables[value])
             else:
                 return None
+        compute = node.op.computation([value.type for value in node.operands], node.params)
         try:
-            numbers = [node.op.evaluate(*row, **node.params) for row in zip(*columns, strict=True)]
+            numbers = [compute(*row) for row in zip(*columns, strict=True)]
         except ArithmeticError:
             return None
         fits = all(type(n) is float or abs(n) <= np.iinfo(np.int32).max for n in numbers)
@@ -166,24 +168,31 @@ class Stages:
     def _is_free(self, node: Node) -> bool:
         """Return whether a node can be computed for all steps at once."""
         op = node.op
-        if node in self.refused or op.batch is None or has_effect(node):
-            return False
-        if not all(self.fits(value) for value in node.results):
+        if node in self.refused or op.effect or not (op.batch or _is_loop_of_loops(node)):
             return False
         if all(self.is_same(value) for value in node.operands):
             return False
+        beside = bytes_of(*filter(self.is_same, node.operands)) if op.product else 0
+        if not all(self.fits(value, beside) for value in node.results):
+            return False
         if op.elements == "taken" and not self._is_read(node.operands[0]):
             return False  # rather than all that it is taken from, the loop stacks what is taken
-        return all(self._is_read(value) or self.fits(value) for value in node.operands)
+        return all(self._is_had(value, beside) for value in node.operands)
 
     def _is_read(self, value: Value) -> bool:
         return self.is_same(value) or value in self.tables or value in self.free
 
-    def _is_had(self, value: Value) -> bool:
+    def _is_had(self, value: Value, beside: int = 0) -> bool:
         """Return whether a value can be there for all steps."""
-        return self._is_read(value) or self.fits(value)
+        return self._is_read(value) or self.fits(value, beside)
 
     # Rows of their own
+
+    def rows_read(self, node: Node) -> RowIndex | None:
+        """The index of all rows of an array that `node` reads one of at each step."""
+        if node.op is not getitem or not self.is_same(node.operands[0]):
+            return None
+        return row_index(node, self.tables, self.is_same)
 
     def _row_updates(self) -> dict[int, RowUpdate]:
         """The carried arrays of which each step reads and writes rows of its own."""
@@ -191,15 +200,34 @@ class Stages:
         for number, (value, out) in enumerate(
             zip(self.inputs.carried, self.carried_out, strict=True)
         ):
-            node = out.node
-            if node is None or node.op is not set_item or len(self.readers[out]) > 1:
+            if len(self.readers[out]) > 1:
                 continue
-            rows = row_index(node, self.tables, self._is_invariant)
-            copies = self._copies(value, node)
-            new = node.operands[-1]
-            if rows is not None and copies and new.type.ndim <= rows.ndim:
+            node, new = self._written(out)
+            rows = row_index(node, self.tables, self._is_invariant) if node is not None else None
+            copies = self._copies(value, node) if rows is not None and node is not None else []
+            if node is not None and rows is not None and copies and new.type.ndim <= rows.ndim:
                 found[number] = RowUpdate(node, copies, new, rows)
         return found
+
+    def _written(self, value: Value) -> tuple[Node | None, Value]:
+        """The node that writes into an array and so makes `value`, and what it writes. To write
+        zeros and add something in their place is to write that."""
+        node = value.node
+        if node is not None and node.op is set_item:
+            return node, node.operands[-1]
+        if node is not None and node.op is add:
+            for one, other in (node.operands, node.operands[::-1]):
+                zeros, added = self._only_read(one), self._only_read(other)
+                if (
+                    zeros is not None
+                    and added is not None
+                    and (zeros.op, added.op) == (set_item, put_slice)
+                    and is_zero(zeros.operands[-1])
+                    and zeros.params["index"] == added.params["index"]
+                    and zeros.operands[1:-1] == added.operands[1:]
+                ):
+                    return zeros, added.operands[0]
+        return None, value
 
     def _is_invariant(self, value: Value) -> bool:
         return isinstance(value, Constant) or value in self.inputs.invariants
@@ -244,9 +272,9 @@ class Stages:
             terms = self._split(right if value is left else left)
             found += [self._term(term, node.op is subtract) for term in terms]
             value = node.results[0]
-        parts = [part for term in found for part in term.parts]
-        is_sum = len(self.readers[out]) == 1 and all(map(self._is_added_after, parts))
-        return found if is_sum else []
+        parts = [term.parts[0] for term in found if len(term.parts) == 1]
+        is_had = all(self._is_had(part) and part.type.form != "weak" for part in parts)
+        return found if is_had and len(self.readers[out]) == 1 else []
 
     def _split(self, value: Value) -> list[Value]:
         """The terms of a sum that nothing else reads."""
@@ -272,16 +300,17 @@ class Stages:
             return Term(value, is_subtracted, ())
         if node is not None and node.op is put_slice:
             rows = row_index(node, self.tables, self._is_invariant)
-            if rows is not None and not self.is_same(node.operands[0]):
+            if rows is not None:
                 return Term(node.results[0], is_subtracted, node.operands[:1], rows)
             if all(self.is_same(index) for index in node.operands[1:]):
                 placed, value = node, node.operands[0]
                 node = self._only_read(value)
-        factors = () if node is None else _factors(node)
+        factors = () if node is None else factors_of(node)
         if node is not None and node.op is transpose and node.params["axes"] == (1, 0):
             inner = self._only_read(node.operands[0])
-            factors = () if inner is None else _factors(inner)[::-1]
-        if not all(map(self._is_added_after, factors)):
+            factors = () if inner is None else factors_of(inner)[::-1]
+        beside = bytes_of(value)
+        if not all(self._is_had(v, beside) and v.type.form != "weak" for v in factors):
             factors = ()
         return Term(value, is_subtracted, factors or (value,), None, placed)
 
@@ -290,15 +319,12 @@ class Stages:
         is_open = value.node not in self.refused and len(self.readers.get(value, ())) == 1
         return value.node if is_open else None
 
-    def _is_added_after(self, part: Value) -> bool:
-        return part.type.form != "weak" and not self.is_same(part) and self._is_had(part)
-
     # Where nodes go
 
     def _place(self) -> None:
         """Place each node inside or outside of the loop."""
         roots = [self.carried_out[number] for number in self.kept]
-        roots += [v for node in self.body.nodes if has_effect(node) for v in node.results]
+        roots += [v for node in self.body.nodes if node.op.effect for v in node.results]
         while True:
             self.inside, self.sliced, self.stacked, self.batched = set(), {}, {}, set()
             self._keep(roots)
@@ -345,33 +371,16 @@ class Stages:
                 self.stacked[value] = None
 
 
-def _factors(node: Node) -> tuple[Value, ...]:
-    """`a` and `b` of a product `outer(a, b)` or `a.T @ b`, of a number and an array, or of a column
-    and a row."""
-    left, right = node.operands[:2] if len(node.operands) > 1 else (node.results[0],) * 2
-    if node.op.product == "outer":
-        return left, right
-    if node.op.product == "matrices" and left.type.ndim == right.type.ndim == 2:
-        turned = made_by(left, "transpose")
-        return (turned.operands[0], right) if turned is not None else ()
-    if node.op is multiply and left.type.dtype == right.type.dtype:
-        for column, row in ((left, right), (right, left)):
-            is_column = column.type.ndim == 2 and column.type.shape[1] == 1 == _rows(row)
-            if is_column or (not column.type.ndim and row.type.ndim):
-                return column, row
-    return ()
-
-
-def _rows(value: Value) -> int:
-    """The number of rows of a matrix, or of what is broadcast with one."""
-    shape = value.type.shape
-    return shape[0] if len(shape) == 2 else 1 if len(shape) == 1 else 0
-
-
-def has_effect(node: Node) -> bool:
-    """Return whether a node, or one of a body that it owns, has an effect."""
-    return node.op.effect or any(
-        has_effect(inner) for _, body in bodies_of(node) for inner in body.graph.nodes
+def _is_loop_of_loops(node: Node) -> bool:
+    """Return whether a node is a loop of a known number of steps, with nothing but such loops in
+    its body: a batch of it computes no more than the steps do."""
+    return (
+        is_counted(node)
+        and not is_checkpoint(node)
+        and all(
+            not isinstance(inner.op, ControlFlow) or _is_loop_of_loops(inner)
+            for inner in node.params["body"].nodes
+        )
     )
 
 

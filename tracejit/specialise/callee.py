@@ -23,6 +23,7 @@ from tracejit.trace.labelled import unlabelled
 from tracejit.trace.mutable_attributes import Attributes
 from tracejit.trace.record import Recording
 from tracejit.trace.refusals import none_caught
+from tracejit.trace.rerolling import reroll
 from tracejit.trace.signature import (
     Call,
     bind_arguments,
@@ -31,6 +32,7 @@ from tracejit.trace.signature import (
     static_names,
     take_apart,
 )
+from tracejit.trace.tensor import TENSORS
 from tracejit.trace.trees import LEAF, flatten, map_tree
 from tracejit.trace.variable import read_leaf
 
@@ -196,8 +198,10 @@ class Callee:
         if request.transform:
             sources, structures = sources_of(request, self.signature, arguments, name)
         positional, keywords = call_arguments(self.signature, arguments)
+        start = len(recording.graph.nodes)
         with none_caught(name):
             result = self.python(*positional, **keywords)
+        reroll(recording, start, [one for one in flatten(result)[0] if type(one) in TENSORS])
         if top:
             recording.forward = len(recording.graph.nodes)
         if not request.transform:

@@ -156,8 +156,17 @@ class Operations:
 class Loops:
     """Unrolled loops (autodiff/loop_vectorisation.py, passes/loop_products.py). Measured on
     recurrences and mixtures, docs/performance.md, "Loops and small products": as long as calls cost
-    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion."""
+    more than arithmetic. Chosen: `vectorised_depth`, below Python's limit of recursion.
 
+    Loops of one node (passes/loop_stages.py). Measured on elementwise chains of rows of 256 to
+    16,384 numbers in 20 to 1,000 steps: for all steps at once they take a third to a half of the
+    time where a row has 4 KB or all fit the second-level cache, and twice to four times of it where
+    neither holds. Chosen: `loop_bytes` and `tabled_steps`, for the memory they take."""
+
+    least_rolled_steps: Count = 8
+    """Fewest steps of a loop that becomes one node, ..."""
+    least_rolled_nodes: Count = 100
+    """... and fewest nodes of all of them."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000
@@ -172,8 +181,14 @@ class Loops:
     """Largest operand of the one product."""
     copied_for_one: Count = 8
     """Elements that may be copied to save the addition of one."""
-    step_bytes: Bytes = 1 << 14
-    """Largest row that is computed, or stacked, for all steps of a loop at once."""
+    step_bytes: Bytes = 1 << 12
+    """Largest row that is computed, or stacked, for all steps of a loop at once, ..."""
+    rows_for_one: Count = 16
+    """... unless what a step multiplies it by, or adds it to, is so many times as large, ..."""
+    loop_bytes: Bytes = 1 << 25
+    """... and the largest array of such rows, ..."""
+    cached_steps: Bytes = 1 << 19
+    """... or an array up to which rows of any length are."""
     tabled_steps: Count = 1 << 14
     """Most steps of a loop whose numbers are tabled."""
 

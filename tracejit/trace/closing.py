@@ -29,6 +29,7 @@ from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.conditions import common_type, converted, emit_condition, record_side, zeros
 from tracejit.trace.decisions import Unknown
+from tracejit.trace.loop_steps import Segment, as_bool, is_same, set_locals
 from tracejit.trace.loop_syntax import LoopSyntax, NotClosable, loop_at
 from tracejit.trace.loops import LoopInputs, Side, emit_while, placeholder, step_number, take_out
 from tracejit.trace.numbers import origins_of
@@ -39,8 +40,8 @@ MOST_PATHS = 16
 
 
 class Closing:
-    """Knowledge of the loops of one function, from its recordings: why those that are `refused` are not
-    closed, and the types of variables that a step changes from what they begin with."""
+    """Knowledge of the loops of one function, from its recordings: why those that are `refused` are
+    not closed, and the types of variables that a step changes from what they begin with."""
 
     def __init__(self) -> None:
         """Nothing is known."""
@@ -272,7 +273,7 @@ class OpenLoop:
 
     def _close(self) -> None:
         """Put the node of the loop into the graph, and its results into the frame."""
-        recording, graph = self.recording, self.recording.graph
+        recording = self.recording
         recording.scope = self.outer_scope
         names = [*self.inputs, *self._made_in_each_step()]
         new = take_out(recording, self.start)
@@ -300,7 +301,6 @@ class OpenLoop:
         with recording.at(self.where):
             results = emit_while(recording, "step", inputs, test, body, initial)
         set_locals(self.frame, dict(zip(names, results, strict=False)))
-        del graph
 
     def _goes_on(self, go: Tensor) -> Any:
         """Return, recorded, whether there is another step: `go`, and the other parts of the

@@ -30,7 +30,7 @@ from tracejit.trace.tensor import Tensor
 def record_side(
     recording: Recording, side: Callable[[], Sequence[Tensor]], nodes: Sequence[Any] = ()
 ) -> Side:
-    """What `side` records, after `nodes` of the same side."""
+    """Record `side`, after `nodes` of the same side."""
     start = len(recording.graph.nodes)
     outputs = [tensor._value for tensor in side()]
     return Side([*nodes, *take_out(recording, start)], outputs)

@@ -208,8 +208,8 @@ def _problem(loop: ast.While, test: ast.expr, function: Any, frame: FrameType) -
 
 
 class _Checker:
-    """A search for what the statements of a step or function do besides computing. `known` are the values of
-    names; those that are assigned here have none."""
+    """A search for what the statements of a step or function do besides computing. `known` are the
+    values of names; those that are assigned here have none."""
 
     def __init__(
         self,

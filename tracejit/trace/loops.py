@@ -46,7 +46,7 @@ class LoopRange(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What a body consists of: nodes that were recorded, and the values that it returns."""
+    """The contents of a body: nodes that were recorded, and the values that it returns."""
 
     nodes: Sequence[Node]
     outputs: Sequence[Value]

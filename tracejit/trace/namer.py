@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from inspect import CO_GENERATOR
 from types import FrameType
 
@@ -51,6 +52,19 @@ class Namer:
         """Read the last locals of every frame and let the frames go."""
         self.catch_up()
         self.forget()
+
+    def settle(self) -> None:
+        """Read the locals of every frame and let those go that have ended."""
+        self.catch_up()
+        running: set[FrameType] = set()
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            running.add(frame)
+            frame = frame.f_back
+        for one in self._position.keys() - running:
+            if not one.f_code.co_flags & CO_GENERATOR:
+                del self._position[one]
+                self._rules.discard(one)
 
     def forget(self) -> None:
         """Let the frames go."""

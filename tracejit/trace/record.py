@@ -72,6 +72,8 @@ class Recording(Recorder):
         self.forward = 0
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
+        self.moved: dict[Value, Value] = {}
+        self.misfits: list[Any] = []
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
@@ -197,6 +199,7 @@ class Recording(Recorder):
             if operand._recording is not self:
                 return self._foreign(operand)
             value: Value = operand._value
+            value = self.moved.get(value, value)
             return self.substitutes[value] if value in self.substitutes else value
         if type(operand) in (list, tuple):
             operand = as_array(operand)
@@ -284,7 +287,7 @@ class Recording(Recorder):
         """Let the arrays that are arguments, by name, be after the call what they are now."""
         for name, tensor in tensors.items():
             if type(tensor) in TENSORS and type(tensor._owner) is Written:
-                self.events.append(Event(None, None, [tensor._value], name))
+                self.events.append(Event(None, None, [self.lift(tensor)], name))
 
     # Memory
 
@@ -388,6 +391,14 @@ class Recording(Recorder):
             yield self.region
         finally:
             self.region = outer
+
+    def move(self, places: Mapping[Value, Value]) -> None:
+        """Let Tensors stand for other values than those they were made with."""
+        self.moved = {old: places.get(new, new) for old, new in self.moved.items()} | dict(places)
+
+    def settle_names(self) -> None:
+        """Read the names that the user gave so far, and let go of the frames that have ended."""
+        self._namer.settle()
 
     # The end
 

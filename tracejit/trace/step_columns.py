@@ -1,0 +1,358 @@
+"""The steps of a repetition, column by column: each operand of a step in relation to the steps.
+
+An operand is computed in the same step, or some steps before, always in the same place; or it is
+the same at each step; or it is a constant, another at each; or a row of one array, further on by
+the same number at each step. An index is the same at each step, or goes on by one number. Where a
+column does not go on like that, the repetition is cut: what remains is a loop, by proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ops.indexing import getitem
+from tracejit.ops.updates import set_item
+from tracejit.support.cost_model import costs
+from tracejit.trace.periods import Index, Word
+
+FAR = 1 << 40  # beyond every number of a value
+ROUNDS = 8
+
+
+class Inside(NamedTuple):
+    """A result of the same step, by its number in the step."""
+
+    slot: int
+
+
+class Carried(NamedTuple):
+    """A result of an earlier step, so many before; the first steps read `initial` values."""
+
+    slot: int
+    initial: tuple[Value, ...]
+
+
+class Fixed(NamedTuple):
+    """The same value at each step."""
+
+    value: Value
+
+
+class Listed(NamedTuple):
+    """A constant at each step."""
+
+    constants: tuple[Constant, ...]
+
+
+class Along(NamedTuple):
+    """A row at each step: `array[index]`, where the entry in `place` of the index begins as it is
+    and goes on by `stride`."""
+
+    array: Value
+    index: Index
+    place: int
+    stride: int
+
+
+Column = Inside | Carried | Fixed | Listed | Along
+
+
+class Body(NamedTuple):
+    """The steps of a loop: the nodes of each, by their numbers in a row of `positions`.
+
+    `kept` are the columns of the nodes that the results need, `operands` those of each of them.
+    `rows` are what nodes take of arrays that do not change, by column; `moving` are indices that go
+    on in what the loop changes: the place of the number, its first value, and its stride. `slots`
+    is the number of the first result of each column in a step. `extras` are nodes of the first step
+    that are in no other.
+    """
+
+    positions: np.ndarray
+    slots: list[int]
+    kept: list[int]
+    operands: dict[int, list[Column]]
+    rows: dict[int, Along]
+    moving: dict[int, tuple[int, int, int]]
+    extras: list[int]
+
+    @property
+    def length(self) -> int:
+        """The number of steps."""
+        return len(self.positions)
+
+    def column_of(self, slot: int) -> int:
+        """The column of the node whose result this is."""
+        return int(np.searchsorted(self.slots, slot, side="right")) - 1
+
+    @property
+    def carried(self) -> dict[Carried, None]:
+        """The results of earlier steps that a step reads."""
+        columns = [column for number in self.kept for column in self.operands[number]]
+        return dict.fromkeys(column for column in columns if type(column) is Carried)
+
+
+class Misfit(NamedTuple):
+    """Why a repetition is no loop: the node that does not go on like the others."""
+
+    node: Node
+    reason: str
+
+
+class Steps:
+    """Candidates for the steps of a loop: row k of `positions` holds the nodes of step k."""
+
+    def __init__(
+        self, word: Word, positions: np.ndarray, needed: np.ndarray, extras: Sequence[int] = ()
+    ) -> None:
+        """Steps in a word; `needed` says which nodes the results need."""
+        self.word = word
+        self.positions = positions
+        self.extras = list(extras)
+        self.needed = needed
+        nodes = word.nodes
+        self.pattern = [nodes[k] for k in positions[-1].tolist()]
+        counts = [len(node.results) for node in self.pattern]
+        self.slots = np.concatenate(([0], np.cumsum(counts)))
+        self.count = int(self.slots[-1])
+
+    def fitted(self) -> Body | Misfit:
+        """The longest stretch of the steps that is a loop."""
+        least = costs().least_rolled_steps
+        first, last = 0, len(self.positions)
+        for _ in range(ROUNDS):
+            fits, problem = self._checked(first, last)
+            start, stop = _longest(fits)
+            if stop - start < least:
+                return problem or Misfit(self.pattern[0], "few steps are alike")
+            if stop - start == last - first:
+                return self._body(first, last)
+            first, last = first + start, first + stop
+        return Misfit(self.pattern[0], "few steps are alike")
+
+    def _local(self, first: int, last: int) -> np.ndarray:
+        """The operands of all steps: those computed in the steps by step and slot, others by their
+        number less FAR."""
+        word, positions = self.word, self.positions[first:last]
+        local = np.full(len(word.values) + 1, -1, dtype=np.int64)
+        for slot in range(self.count):
+            column = int(np.searchsorted(self.slots, slot, side="right")) - 1
+            numbers = word.first_results[positions[:, column]] + (slot - self.slots[column])
+            local[numbers] = np.arange(len(positions)) * self.count + slot
+        starts = word.offsets[positions]
+        columns = []
+        for number, node in enumerate(self.pattern):
+            columns += [word.operands[starts[:, number] + q] for q in range(len(node.operands))]
+        if not columns:
+            return np.zeros((len(positions), 0), dtype=np.int64)
+        numbers = np.stack(columns, axis=1)
+        found = np.where(numbers >= 0, local[numbers], -1)
+        return np.where(found >= 0, found, numbers - FAR)
+
+    def _checked(self, first: int, last: int) -> tuple[np.ndarray, Misfit | None]:
+        """Which steps go on as the middle one does, and the first column that some do not."""
+        local = self._local(first, last)
+        steps = np.arange(last - first)
+        middle = len(steps) // 2
+        flags = self.needed[self.positions[first:last]]
+        fits = (flags == flags[middle]).all(axis=1)
+        worst: tuple[int, Misfit | None] = (0, None)
+
+        def note(column: np.ndarray, node: Node, reason: str) -> None:
+            nonlocal worst
+            missing = int(len(column) - column.sum())
+            if missing > worst[0]:
+                worst = missing, Misfit(node, reason)
+            np.logical_and(fits, column, out=fits)
+
+        place = 0
+        for number, node in enumerate(self.pattern):
+            if not flags[middle][number]:
+                place += len(node.operands)
+                continue
+            moves = self._index_fits(number, first, last, middle)
+            if moves is not None:
+                note(moves, node, "an index does not go on by one number")
+            for _ in node.operands:
+                column = local[:, place]
+                note(self._operand_fits(column, steps, middle), node, "an operand is another")
+                place += 1
+        return fits, worst[1]
+
+    def _operand_fits(self, column: np.ndarray, steps: np.ndarray, middle: int) -> np.ndarray:
+        before, here = int(column[middle - 1]), int(column[middle])
+        if before == here:
+            fits = column == here
+            if here >= 0:
+                fits[: here // self.count + 1] = False
+            return fits
+        distance = middle - here // self.count
+        if here >= 0 and here - before == self.count and distance >= 0:
+            fits = column == (steps - distance) * self.count + here % self.count
+            type = self._value(here, 0).type
+            for k in range(min(distance, len(steps))):
+                number = int(column[k])
+                fits[k] = number < 0 and self._value(number, 0).type is type
+            return fits
+        values = [self._value(int(number), 0) if number < 0 else None for number in column]
+        start, stop = _stretch(values, middle)
+        return (steps >= start) & (steps < stop)
+
+    def _value(self, local: int, first: int) -> Value:
+        """The value of a local number; of a result, that of any step."""
+        if local < 0:
+            return self.word.value(local + FAR)
+        column = int(np.searchsorted(self.slots, local % self.count, side="right")) - 1
+        return self.pattern[column].results[local % self.count - int(self.slots[column])]
+
+    def _index_fits(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
+        """Which steps have the index that follows from that of the middle one."""
+        node = self.pattern[number]
+        if node.op is not getitem and node.op is not set_item:
+            return None
+        nodes = self.word.nodes
+        indices = [nodes[k].params["index"] for k in self.positions[first:last, number].tolist()]
+        start, stop, _, stride = _course(indices, middle)
+        if stride and len(node.operands) != (1 if node.op is getitem else 2):
+            start = stop
+        steps = np.arange(last - first)
+        return (steps >= start) & (steps < stop)
+
+    def _body(self, first: int, last: int) -> Body:
+        local = self._local(first, last)
+        nodes = self.word.nodes
+        positions = self.positions[first:last]
+        flags = self.needed[positions[0]]
+        kept = [number for number in range(len(self.pattern)) if flags[number]]
+        operands: dict[int, list[Column]] = {}
+        rows: dict[int, Along] = {}
+        moving: dict[int, tuple[int, int, int]] = {}
+        place = 0
+        for number, node in enumerate(self.pattern):
+            columns = [local[:, place + q] for q in range(len(node.operands))]
+            place += len(columns)
+            if not flags[number]:
+                continue
+            operands[number] = [self._column(column) for column in columns]
+            if node.op is not getitem and node.op is not set_item:
+                continue
+            indices = [nodes[k].params["index"] for k in positions[:, number].tolist()]
+            _, _, entry, stride = _course(indices, 0)
+            if not stride:
+                continue
+            source = operands[number][0]
+            begin, end = indices[0][entry], indices[-1][entry]
+            is_plain = node.op is getitem and "..." not in indices[0]
+            if is_plain and type(source) is Fixed and (begin < 0) == (end < 0):
+                rows[number] = Along(source.value, indices[0], entry, stride)
+            else:
+                moving[number] = entry, begin, stride
+        extras = self.extras if not first else []
+        return Body(positions, self.slots.tolist(), kept, operands, rows, moving, extras)
+
+    def _column(self, column: np.ndarray) -> Column:
+        before, here = int(column[-2]), int(column[-1])
+        if before == here:
+            return Fixed(self._value(here, 0))
+        distance = len(column) - 1 - here // self.count
+        if here >= 0 and here - before == self.count:
+            slot = here % self.count
+            if not distance:
+                return Inside(slot)
+            return Carried(slot, tuple([self._value(int(n), 0) for n in column[:distance]]))
+        values = [self._value(int(number), 0) for number in column]
+        if isinstance(values[0], Constant):
+            return Listed(tuple(values))  # type: ignore[arg-type]
+        assert values[0].node is not None
+        indices = [value.node.params["index"] for value in values]  # type: ignore[union-attr]
+        _, _, entry, stride = _course(indices, 0)
+        return Along(values[0].node.operands[0], indices[0], entry, stride)
+
+
+def _longest(fits: np.ndarray) -> tuple[int, int]:
+    """The longest stretch of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], fits, [False])).astype(int)))
+    pairs = edges.reshape(-1, 2)
+    if not len(pairs):
+        return 0, 0
+    start, stop = pairs[np.argmax(pairs[:, 1] - pairs[:, 0])].tolist()
+    return start, stop
+
+
+def _stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
+    """The steps around the middle one at which a value is a constant of the same type, or the row
+    of the same array that follows."""
+    here = values[middle]
+    if here is None:
+        return middle, middle
+    if isinstance(here, Constant):
+        if here.type.form == "handle":
+            return middle, middle
+        return _around(
+            middle,
+            len(values),
+            lambda k: type(values[k]) is Constant and values[k].type is here.type,  # type: ignore[union-attr]
+        )
+    if not _is_row(here):
+        return middle, middle
+    array = here.node.operands[0]  # type: ignore[union-attr]
+
+    def is_row_of_it(k: int) -> bool:
+        value = values[k]
+        return value is not None and _is_row(value) and value.node.operands[0] is array  # type: ignore[union-attr]
+
+    start, stop = _around(middle, len(values), is_row_of_it)
+    indices = [value.node.params["index"] for value in values[start:stop]]  # type: ignore[union-attr]
+    if len(indices) < 2 or middle == start:
+        return middle, middle
+    low, high, entry, stride = _course(indices, middle - start)
+    if not stride or (indices[low][entry] < 0) != (indices[high - 1][entry] < 0):
+        return middle, middle
+    return start + low, start + high
+
+
+def _is_row(value: Value) -> bool:
+    node = value.node
+    return (
+        node is not None
+        and node.op is getitem
+        and len(node.operands) == 1
+        and "..." not in node.params["index"]
+    )
+
+
+def _around(middle: int, count: int, fits: Any) -> tuple[int, int]:
+    start = stop = middle
+    while stop < count and fits(stop):
+        stop += 1
+    while start > 0 and fits(start - 1):
+        start -= 1
+    return start, stop
+
+
+def _course(indices: Sequence[Index], middle: int) -> tuple[int, int, int, int]:
+    """The steps around the middle one at which an index is the same, or goes on by one number: from
+    which to which, the place of that number, and its stride, 0 where there is none."""
+    other = middle - 1 if middle else 1
+    here, there = indices[middle], indices[other]
+    if here == there:
+        start, stop = _around(middle, len(indices), lambda k: indices[k] == here)
+        return start, stop, 0, 0
+    if len(here) != len(there):
+        return middle, middle, 0, 0
+    places = [n for n, (x, y) in enumerate(zip(here, there, strict=True)) if x != y]
+    entry = places[0]
+    if len(places) > 1 or type(here[entry]) is not int or type(there[entry]) is not int:
+        return middle, middle, 0, 0
+    stride = (here[entry] - there[entry]) * (middle - other)
+
+    def follows(k: int) -> bool:
+        wanted = (*here[:entry], here[entry] + stride * (k - middle), *here[entry + 1 :])
+        return bool(indices[k] == wanted)
+
+    start, stop = _around(middle, len(indices), follows)
+    return start, stop, entry, stride
+
