@@ -51,7 +51,9 @@ def recurrence_by_index(w, u, xs):
     return total
 
 
-@program(lambda n: ({k: normal(3, 5) for k in "ifoc"}, {k: normal(5, 5) for k in "ifoc"}, normal(n, 3)))
+@program(
+    lambda n: ({k: normal(3, 5) for k in "ifoc"}, {k: normal(5, 5) for k in "ifoc"}, normal(n, 3))
+)
 def lstm(w, u, xs):
     h, c = np.zeros(5), np.zeros(5)
 
@@ -125,7 +127,9 @@ def kalman_matrix(a, h, q, r, ys):
     return sum(terms)
 
 
-@program(lambda n: (np.abs(normal(4, 4)) + 0.1, np.abs(normal(4)) + 0.1, np.abs(normal(n, 4)) + 0.1))
+@program(
+    lambda n: (np.abs(normal(4, 4)) + 0.1, np.abs(normal(4)) + 0.1, np.abs(normal(n, 4)) + 0.1)
+)
 def hidden_markov(a, pi, b):
     alpha = pi * b[0]
     total = np.log(np.sum(alpha))
