@@ -422,3 +422,15 @@ def test_in_a_thread_and_after_an_exception() -> None:
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda x: recorded(np.float64(x)), NUMBERS))
     np.testing.assert_allclose(found, [f(x) for x in NUMBERS])
+
+
+def test_explain_tells_why_a_loop_is_not_closed() -> None:
+    recorded = tj.function(appended)
+    recorded(np.float64(3.0))
+    told = recorded.explain()
+    assert "`while x > 1.0:` in appended is recorded for each number of trips" in told
+    assert "because `out.append(x)` in it" in told
+    assert "tj.while_loop" in told
+    closed = tj.function(newton)
+    closed(np.float64(3.0))
+    assert "while_loop" not in closed.explain()

@@ -4,6 +4,8 @@ A loop is `for t in range(length):` or `while condition:`. A carried value is on
 as the result of the loop is. It is bound before the loop, and at the end of each step. Arrays that
 rows are stacked in are made before the loop; so are lists, where the number of steps is not known.
 
+A loop of float64 scalars runs on Python floats where that pays: arrays that it slices are lists.
+
 A condition is `if`, `elif` and `else`. Each side binds the results.
 """
 
@@ -12,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from tracejit.codegen.expressions import Expressions
+from tracejit.codegen.floats import FLOAT64, StepExpressions, loop_pays
 from tracejit.codegen.names import UNUSED, variables
 from tracejit.codegen.tile_functions import empty_text
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import location_text
-from tracejit.ops.control_flow import STACK_ROW, While
+from tracejit.ops.control_flow import STACK_ROW, While, is_counted
 from tracejit.ops.op import literal
 from tracejit.schedule.loop_plan import ConditionPlan, LoopPlan
 from tracejit.schedule.plan import Plan
@@ -29,7 +32,7 @@ def statement_lines(
     if node in plan.inner:
         owner = plan.inner[node]
         if isinstance(owner, LoopPlan):
-            return [*_loop_lines(node, owner, names, reserved, spell)]
+            return [*_loop_lines(node, plan, owner, names, reserved, spell)]
         return [*_condition_lines(node, owner, names, reserved, spell)]
     if node.op is STACK_ROW:
         return [spell.rows[node.params["number"]](spell.operand(node.operands[0]))]
@@ -131,19 +134,23 @@ def _assignment(names: Sequence[str], values: Sequence[str]) -> list[str]:
 
 def _loop_lines(
     node: Node,
+    plan: Plan,
     loop: LoopPlan,
     names: Mapping[Value, str],
     reserved: Set[str],
     spell: Expressions,
 ) -> Iterator[str]:
-    """The statements of a loop."""
+    """The statements of a loop, one of those of `plan`."""
     params = node.params
+    in_floats = loop.in_place and is_counted(node) and loop_pays(node, loop.plan)
     graph = params["body"].graph
     first, count = params["invariants"], params["carried"]
     middle = first + count
     fixed, carried = graph.inputs[:first], graph.inputs[first:middle]
     sliced, step = graph.inputs[middle:-1], graph.inputs[-1]
     operands = spell.operands(node)
+    if in_floats:
+        operands = [_in_floats(value, spell) for value in node.operands]
     results = [names[value] for value in node.results]
     given: dict[Value, str] = {}
     taken = {*reserved, *names.values()}
@@ -161,7 +168,7 @@ def _loop_lines(
         if value not in read:
             continue
         if not text.isidentifier():
-            name = _free(value.base or "a", taken)
+            name = _free(_list_name(text) or value.base or "a", taken)
             taken.add(name)
             yield f"{name} = {text}"
             text = name
@@ -181,7 +188,8 @@ def _loop_lines(
             yield f"{name} = []" if steps is None else f"{name} = [None] * {steps}"
     wanted = dict(zip(inside.results, results, strict=False))
     known = {**given, **variables(inside, taken - set(results[:count]), given, wanted)}
-    inner = _inside(spell, inside, known)
+    kind = StepExpressions if in_floats else type(spell)
+    inner = kind(known.__getitem__, inside.inlined, spell.number_name)
     inner.rows = [
         _stacked(name, value, known[step], isinstance(node.op, While), inside, fixed)
         for name, value in zip(results[count:], graph.outputs[count:], strict=True)
@@ -195,7 +203,8 @@ def _loop_lines(
         head, lines = _test_lines(loop.condition, others, taken, spell)
         yield from head
     lines += [
-        f"{known[value]} = {bound[value]}[{known[step]}]{_item(value, operand)}"
+        f"{known[value]} = {bound[value]}[{known[step]}]"
+        + ("" if in_floats else _item(value, operand))
         for value, operand in zip(sliced, node.operands[middle:], strict=False)
         if value in read
     ]
@@ -210,6 +219,24 @@ def _loop_lines(
     spell.imports.update(inner.imports)
     for number in sorted(loop.detached):
         yield f"{results[number]} = {results[number]}.copy()"
+    for name, value in zip(results[:count], node.results, strict=False):
+        if in_floats and value.type is FLOAT64 and plan.readers[value]:
+            yield spell.bind(f"{name} = np.float64({name})")
+
+
+def _in_floats(operand: Value, spell: Expressions) -> str:
+    """An operand of a loop as a Python number, or as a list of such."""
+    text = spell.operand(operand, strong=False)
+    if operand.type.form == "array":
+        return f"({text}).tolist()"
+    is_python = isinstance(operand, Constant) or operand.type.form == "weak"
+    return text if is_python else f"float({text})"
+
+
+def _list_name(text: str) -> str:
+    """A name for a list of the numbers of an array that has a name."""
+    name = text.removesuffix(").tolist()").removeprefix("(")
+    return f"{name}_list" if name != text and name.isidentifier() else ""
 
 
 def _test_lines(

@@ -52,6 +52,7 @@ from tracejit.passes.loops import (
     sink_fills,
 )
 from tracejit.passes.prune import prune_bodies
+from tracejit.passes.rewrites import reduce_strength
 from tracejit.passes.simplify import simplify, simplify_exactly
 from tracejit.schedule.tiling import Tiling
 from tracejit.support.cost_model import costs
@@ -159,13 +160,19 @@ def optimise(graph: Graph, exact: bool = False) -> Graph:
     return graph
 
 
+def reduced(body: Graph) -> Graph:
+    """`body` after what had better see a step and its derivative together."""
+    return drop_dead(reduce_strength(body))
+
+
 def optimise_bodies(graph: Graph, exact: bool = False) -> Graph:
     """`graph` with its loops and conditions, and those in their bodies, as small as they can be."""
     graph = merge_loops(run_in_turn(graph, EXACT_PASSES))
     graph = graph if exact else sink_fills(graph)
     graph = in_bodies(graph, lambda body: optimise_bodies(body, exact))
     graph = hoist_invariants(prune_bodies(slice_no_broadcasts(graph)), with_fills=exact)
-    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph)))
+    graph = graph if exact else in_bodies(graph, reduced)
+    graph = share_shifted_stacks(prune_bodies(choose_loop_residuals(graph, in_steps=exact)))
     graph = drop_dead(prune_bodies(graph))
     return graph if exact else hoist_invariants(drop_dead(split_loops(graph)))
 

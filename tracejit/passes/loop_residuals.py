@@ -12,6 +12,10 @@ both and on the number of the step. The cheapest choice between computing and st
     value  -> node     UNCUT, for each node that reads the value
     value  -> sink     UNCUT, where the second loop needs it for something else
 
+What the second loop computes of stacks alone may be computed for all steps at once, before it
+(`passes/loop_stages.py`): then its elements count, and that its rows are read, but no call for each
+step.
+
 Stacks that nothing reads any more are dropped by `prune_bodies` afterwards.
 """
 
@@ -31,20 +35,23 @@ from tracejit.ops.control_flow import (
     parts_of,
 )
 from tracejit.passes.emission import readers_of
+from tracejit.passes.loop_stages import fits
 from tracejit.passes.loops import emit_like, moved_node, with_inputs
 from tracejit.passes.rebuild import rebuild
 from tracejit.support.cost_model import costs
 from tracejit.support.minimum_cut import UNCUT, Network
 
 
-def choose_loop_residuals(graph: Graph) -> Graph:
-    """`graph` with each loop that reads stacks of another reading the cheapest stacks."""
-    count = sum(map(is_counted, graph.nodes))
-    for second in range(1, count):
-        for first in range(second):
+def choose_loop_residuals(graph: Graph, in_steps: bool = True) -> Graph:
+    """`graph` with each loop that reads stacks of another reading the cheapest stacks. Unless all
+    is computed `in_steps`, `split_loops` computes for all steps at once what it can."""
+    for second in range(sum(map(is_counted, graph.nodes))):
+        loops = [node for node in graph.nodes if is_counted(node)]
+        makers = _producers(loops[second])
+        for first in [number for number, node in enumerate(loops) if node in makers]:
             loops = [node for node in graph.nodes if is_counted(node)]
-            if loops[first] in _producers(loops[second]) and not is_checkpoint(loops[first]):
-                graph = _chosen(graph, loops[first], loops[second])
+            if not is_checkpoint(loops[first]):
+                graph = _chosen(graph, loops[first], loops[second], in_steps)
     return graph
 
 
@@ -55,9 +62,9 @@ def _producers(loop: Node) -> set[Node | None]:
     return {node for node in makers if is_counted(node) and node.params["length"] == length}
 
 
-def _chosen(graph: Graph, first: Node, second: Node) -> Graph:
+def _chosen(graph: Graph, first: Node, second: Node, in_steps: bool) -> Graph:
     """`graph` with the cheapest stacks of `first` that `second` can be computed from."""
-    common = _Common(graph, first, second)
+    common = _Common(graph, first, second, in_steps)
     kept = common.kept()
     if not kept:
         return graph
@@ -98,9 +105,12 @@ class _Common:
     stacks, among its results; `free` those that something else reads as well.
     """
 
-    def __init__(self, graph: Graph, first: Node, second: Node) -> None:
-        """Find what is common to the bodies of two loops of `graph`."""
+    def __init__(self, graph: Graph, first: Node, second: Node, in_steps: bool) -> None:
+        """Find what is common to the bodies of two loops of `graph`, where all is computed
+        `in_steps` or what can be is computed for all steps at once."""
         self.first, self.second = first, second
+        self.in_steps = in_steps
+        self.length: int = second.params["length"]
         mine, yours = first.params["body"].graph, second.params["body"].graph
         self.body = yours
         self.wide = with_inputs(mine, mine.inputs, mine.nodes, mine.outputs, {})
@@ -124,9 +134,15 @@ class _Common:
                 made = moved_node(self.wide, node, tuple(operands), segment=0)
                 self.there.update(zip(node.results, made.results, strict=True))
         self.wide.complete_names()
+        self.read_in_steps = {
+            value
+            for node in yours.nodes
+            if in_steps or node.results[0] not in self.there
+            for value in node.operands
+        }.union(yours.outputs)
 
     def _read_elsewhere(self, graph: Graph) -> set[Value]:
-        """What the first loop stacks for others than the second, at the end of steps or at the
+        """The rows that others than the second loop read, too, at the end of steps or at the
         beginning of the next."""
         readers = readers_of(graph)
         readers.subtract(self.second.operands)
@@ -173,7 +189,7 @@ class _Common:
                 needed += operands
                 continue
             is_own = self.there[node.results[0]].node in self.own
-            edges.append((0, number(node), computing_time(node) if is_own else 0))
+            edges.append((0, number(node), self._computing(node) if is_own else 0))
             edges += [(number(v), number(node), UNCUT) for v in operands]
             edges += [(number(node), number(v), self._price(v)) for v in node.results]
         edges += [(number(v), 1, UNCUT) for v in dict.fromkeys(needed) if v not in free]
@@ -188,18 +204,32 @@ class _Common:
             if not is_again[numbers[one.node]]
         ]
 
+    def _computing(self, node: Node) -> int:
+        """The time that it takes to compute a node in the second loop, or for all its steps before
+        it, in picoseconds."""
+        model = costs()
+        call, elements = computing_time(node)
+        types = [value.type for value in node.results]
+        if self.in_steps or node.op.batch is None or not all(fits(t, self.length) for t in types):
+            return round(1000 * (call + elements))
+        time = (call + model.array_call) / self.length + elements
+        for value in self.read_in_steps.intersection(node.results):
+            time += model.row_read if value.type.shape else model.number_read
+        return round(1000 * time)
+
     def _price(self, value: Value) -> int:
         """The time that it takes to stack a value of the second body and to read it again, in
         picoseconds."""
-        row = self.there[value]
         type = value.type
         if type.form == "handle" or (type.form == "array" and not type.shape):
             return UNCUT
         model = costs()
         is_number = not type.shape
         bytes = type.estimated_size * type.dtype.itemsize
-        time = model.number_read if is_number else model.row_read
-        if row not in self.free:
+        time = 0.0
+        if value in self.read_in_steps:
+            time += model.number_read if is_number else model.row_read
+        if self.there[value] not in self.free:
             time += model.number_written if is_number else model.row_written
             time += model.stacked_byte * bytes
         return round(1000 * time)
@@ -212,31 +242,31 @@ class _Common:
         return with_inputs(self.body, given, nodes, self.body.outputs, {})
 
 
-def computing_time(node: Node) -> int:
-    """The time that a node takes in a step, in picoseconds."""
+def computing_time(node: Node) -> tuple[float, float]:
+    """The time that the call of a node takes, and that of its elements, in nanoseconds."""
     model = costs()
     types = [value.type for value in node.operands]
-    operations: int = node.op.cost(*types, **node.params)
+    operations: float = node.op.cost(*types, **node.params)
     made = node.results[0].type
+    if node.op.elementwise:
+        operations = min(operations, model.slowest_element * made.estimated_size)
     if made.form == "weak":
         call = model.scalar_operation - model.float_operation_gain
-    elif node.op.view_of is not None and not made.shape:
-        call = model.number_read
+    elif node.op.view_of is not None:
+        call, operations = model.view_call if made.shape else model.number_read, 0
     elif not any(type.shape for type in (*types, made)):
         call = model.scalar_operation if node.op.arithmetic else model.scalar_call
-    elif node.op.view_of is not None:
-        call, operations = model.view_call, 0
     elif node.op.elementwise or node.op.linear_in == "each":
         call = model.array_call
     else:
         call = model.copy_call
-    return round(1000 * (call + model.addition * operations))
+    return call, model.addition * operations
 
 
 def _may_move(node: Node) -> bool:
     """Return whether the first loop may compute a node in place of the second. What is recomputed
     on demand of the user stays where it is."""
-    return not node.op.effect and not node.region and not bodies_of(node)
+    return not node.op.effect and not node.region and not any(bodies_of(node))
 
 
 def _key_of(constant: Constant) -> Hashable:

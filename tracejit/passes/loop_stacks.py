@@ -103,7 +103,7 @@ def share_shifted_stacks(graph: Graph) -> Graph:
 
 
 def _shifted(graph: Graph, loop: Node, stack: Value, initial: Value) -> Value:
-    """What the steps of a loop begin with, of what they end with and the first of all."""
+    """The values that steps begin with, from those that they end with and the first of all."""
     type = stack.type
     first = (1, *type.shape[1:])
     spread = reshape if initial.type.shape else broadcast_to

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
+from tracejit.ir.types import ArrayType
 from tracejit.ops.arithmetic import add, subtract
 from tracejit.ops.control_flow import (
     ControlFlow,
@@ -45,6 +46,17 @@ class RowUpdate(NamedTuple):
     copies: Sequence[Value]
     value: Value
     rows: RowIndex
+
+
+def fits(type: ArrayType, length: int, beside: int = 0) -> bool:
+    """Return whether so many values of a type may be held at once, rather than one in the cache,
+    where each step reads `beside` bytes besides."""
+    if type.form == "weak" or type.dtype.kind not in "biufc":
+        return False
+    row = type.size * type.dtype.itemsize
+    is_small = row <= max(costs().step_bytes, beside // costs().rows_for_one)
+    total = row * length
+    return total <= costs().cached_steps or (is_small and total <= costs().loop_bytes)
 
 
 class Stages:
@@ -107,15 +119,9 @@ class Stages:
         return self.is_same(value) or value in self._given or value in self.tables
 
     def fits(self, value: Value, beside: int = 0) -> bool:
-        """Return whether the values of all steps may be held at once, rather than one in the cache,
-        where each step reads `beside` bytes besides."""
-        kind = value.type
-        if kind.form == "weak" or kind.dtype.kind not in "biufc":
-            return False
-        row = bytes_of(value)
-        is_small = row <= max(costs().step_bytes, beside // costs().rows_for_one)
-        total = row * self.length
-        return total <= costs().cached_steps or (is_small and total <= costs().loop_bytes)
+        """Return whether the values of all steps may be held at once, where each step reads
+        `beside` bytes besides."""
+        return fits(value.type, self.length, beside)
 
     # Which values are free
 

@@ -63,21 +63,20 @@ def update_in_place(graph: Graph) -> Graph:
 
 
 def _idle_copies(graph: Graph) -> set[Node]:
-    """The copies of inputs that nothing but updates read."""
-    readers: dict[Value, list[tuple[Node | None, int]]] = {}
-    for node in graph.nodes:
-        for place, value in enumerate(node.operands):
-            readers.setdefault(value, []).append((node, place))
-    for value in graph.outputs:
-        readers.setdefault(value, []).append((None, 0))
-    return {
-        node
+    """The copies of inputs that are updated: what is updated may be the input itself."""
+    updated = {
+        node.operands[0]
         for node in graph.nodes
-        if node.op.name == "copy" and node.operands[0].node is None
-        if all(
-            reader is not None and reader.op.update and reader.op.inplace and not place
-            for reader, place in readers.get(node.results[0], ())
-        )
+        if node.op.update is not None and node.op.inplace and node.operands
+    }
+    return {
+        value.node
+        for value in updated.difference(graph.outputs)
+        if value.node is not None
+        and value.node.op.elements == "same"
+        and value.node.op.view_of is None
+        and value.node.operands[0].node is None
+        and value.node.operands[0].type is value.type
     }
 
 

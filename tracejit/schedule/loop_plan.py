@@ -26,14 +26,16 @@ class LoopPlan(NamedTuple):
     `begun` are the numbers of the carried arrays that begin as copies: steps update them in place,
     or there may be no steps, and their initial values are not the loop's alone. `copied` are those
     that each step copies before it hands them on, `detached` those that are copied at the end, as
-    they may share memory with what is not the loop's. `condition` is the plan of the condition of a
-    loop that has one.
+    they may share memory with what is not the loop's. `in_place` is False where every array and
+    number is to be as NumPy makes it. `condition` is the plan of the condition of a loop that has
+    one.
     """
 
     plan: Any
     begun: frozenset[int]
     copied: frozenset[int]
     detached: frozenset[int]
+    in_place: bool
     condition: Any = None
 
     @property

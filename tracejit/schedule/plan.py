@@ -163,6 +163,7 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
         frozenset((updated if length else arrays) - fresh),
         frozenset(copied),
         frozenset(shared - copied),
+        in_place,
         _plan_test(node, in_place),
     )
 

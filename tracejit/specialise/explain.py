@@ -21,6 +21,7 @@ from tracejit.specialise.reasons import Reason, labels_of, reason_for, settled
 from tracejit.specialise.uncompiled import UncompiledCalls
 from tracejit.support.errors import TracejitWarning
 from tracejit.trace import places
+from tracejit.trace.closing import Closing
 from tracejit.trace.free_dimensions import Axis
 from tracejit.trace.signature import Call
 
@@ -89,9 +90,13 @@ class History:
     The user can ask a function that `is_held`; of another nobody is told how many kernels it has.
     """
 
-    def __init__(self, name: str, table: KernelTable, is_held: bool = True) -> None:
-        """Begin with no recording of the function `name`."""
+    def __init__(
+        self, name: str, table: KernelTable, is_held: bool = True, closing: Closing | None = None
+    ) -> None:
+        """Begin with no recording of the function `name`; `closing` is what is known of its
+        loops."""
         self.name = name
+        self.closing = closing or Closing()
         self.table = table
         self.is_held = is_held
         self.reasons: dict[Kernel, Reason] = {}
@@ -170,7 +175,8 @@ class History:
             for note in (traces_recorded, contents_compared)
             for text in note(entry, self._number(its))
         )
-        return "\n".join([*lines, *dict.fromkeys(notes), *self.uncompiled.tell()])
+        more = dict.fromkeys([*notes, *self.closing.tell()])
+        return "\n".join([*lines, *more, *self.uncompiled.tell()])
 
     def foresee(self, call: Call, static: Mapping[str, str]) -> str:
         """Foresee a call: the kernel that takes it, or why it would be recorded. `static`

@@ -71,7 +71,7 @@ class Function(Generic[P, R_co]):
         self.name = callee.name
         self.is_derived = callee.form is not Form.PLAIN
         self._table = table = KernelTable()
-        self._history = history = History(callee.name, table, is_held)
+        self._history = history = History(callee.name, table, is_held, callee.findings.closing)
         self._specialiser = specialiser = Specialiser(
             callee, options, table, history, SingleFlight()
         )

@@ -189,6 +189,8 @@ class Scalars:
     """The part of it that a Python float saves."""
     float_made: Nanoseconds = 40.0
     """Making a Python float of an argument."""
+    listed_number: Nanoseconds = 15.0
+    """Making a Python float of a number of an array, by `tolist`."""
     scalar_made: Nanoseconds = 110.0
     """Making a NumPy scalar of a result."""
     python_call: Nanoseconds = 80.0

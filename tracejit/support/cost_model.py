@@ -194,7 +194,7 @@ class Loops:
 
 
 class LoopResiduals:
-    """What a loop stacks for its derivative (passes/loop_residuals.py). Measured beside
+    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured beside
     `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
     small row takes half the time of a ufunc, reading it a quarter."""
 

@@ -15,7 +15,7 @@ trip. A Python number that a step changes raises, too: in the next recording it 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -47,6 +47,16 @@ class Closing:
         """Nothing is known."""
         self.refused: dict[Site, str] = {}
         self.types: dict[tuple[Site, str], ArrayType] = {}
+
+    def tell(self) -> Iterator[str]:
+        """A line for each loop that is recorded trip by trip: why, and what to write instead."""
+        for (code, line), reason in self.refused.items():
+            text = places.source_of(code).text(line)
+            yield (
+                f"`{text}` in {code.co_name} is recorded for each number of trips, because "
+                f"{reason}. To record one step for all: let the body only compute, or write "
+                "tj.while_loop."
+            )
 
 
 class OpenLoop:

@@ -159,7 +159,9 @@ class Word:
         extras = [node for node in range(min(numbers), first) if node not in own]
         for node in extras:
             read = self.operands[self.offsets[node] : self.offsets[node + 1]].tolist()
-            if self.nodes[node].op.effect or any(int(self.owners[k]) in own for k in read if k >= 0):
+            if self.nodes[node].op.effect or any(
+                int(self.owners[k]) in own for k in read if k >= 0
+            ):
                 return None
         return numbers[::-1], extras
 
@@ -240,4 +242,3 @@ def structure_of(body: Subgraph) -> tuple[Any, ...]:
         for value in node.results:
             numbers[value] = len(numbers)
     return (*parts, tuple(map(place, body.outputs)))
-

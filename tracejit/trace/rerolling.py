@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.arithmetic import add
 from tracejit.ops.branches import may_raise
@@ -51,7 +51,6 @@ from tracejit.trace.step_columns import (
     Steps,
 )
 from tracejit.trace.tensor import Tensor
-
 
 PERIODS = 4
 
@@ -644,4 +643,3 @@ class _Emission:
         node = Node(BINARY_OPS[symbol], operands, {}, (WEAK_TYPES[int],), where, 0, ())
         self.nodes.append(node)
         return node.results[0]
-

@@ -355,4 +355,3 @@ def _course(indices: Sequence[Index], middle: int) -> tuple[int, int, int, int]:
 
     start, stop = _around(middle, len(indices), follows)
     return start, stop, entry, stride
-

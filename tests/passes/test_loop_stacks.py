@@ -1,0 +1,69 @@
+"""Arrays that loops slice and stack: shifted stacks are shared, and broadcasts are not sliced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+XS = np.random.default_rng(1).normal(size=(6, 4))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("first", [0.5, np.linspace(0, 1, 4)], ids=["number", "row"])
+def test_the_beginnings_of_steps_are_their_ends_shifted(reverse: bool, first: Any) -> None:
+    xs = XS if np.ndim(first) else XS[:, 0].copy()
+
+    def loss(k: Any, first: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = np.exp(k * h) * x
+            return h, h
+
+        return np.sum(tj.scan(step, first, xs, reverse=reverse)[1] ** 2)
+
+    def unrolled(k: Any, first: Any, xs: Any) -> Any:
+        h, total = first, 0.0
+        for x in xs[::-1] if reverse else xs:
+            h = np.exp(k * h) * x
+            total = total + np.sum(h**2)
+        return total
+
+    derivative = tj.value_and_grad(loss, argnums=(0, 1, 2))
+    value, bars = derivative(0.1, first, xs)
+    expected, others = tj.value_and_grad(unrolled, argnums=(0, 1, 2))(0.1, first, xs)
+    assert value == pytest.approx(expected)
+    for bar, other in zip(bars, others, strict=True):
+        np.testing.assert_allclose(bar, other, rtol=1e-11)
+    text = derivative.source.split("def value_and_grad")[1]
+    assert text.count("[t] = h\n") == 1
+    assert "concatenate" in text
+
+
+def test_a_broadcast_is_not_sliced() -> None:
+    def total(xs: Any) -> Any:
+        return np.sum(tj.scan(lambda s, x: (s * 0.5 + x, np.sin(s * x)), XS[0], xs)[1])
+
+    def unrolled(xs: Any) -> Any:
+        s, found = XS[0], 0.0
+        for x in xs:
+            s, found = s * 0.5 + x, found + np.sum(np.sin(s * x))
+        return found
+
+    derivative = tj.value_and_grad(total)
+    value, bar = derivative(XS)
+    assert value == pytest.approx(unrolled(XS))
+    np.testing.assert_allclose(bar, tj.grad(unrolled)(XS), rtol=1e-11)
+    assert "ones_6x4" not in derivative.source.split("def value_and_grad")[1]
+
+
+def test_rows_that_differ_are_sliced() -> None:
+    rows = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])
+    scaled = tj.function(lambda s: tj.scan(lambda s, x: (s * x, None), s, rows)[0])
+    np.testing.assert_array_equal(scaled(np.ones(2)), [3.0, 16.0])
+    alike = tj.function(lambda s: tj.scan(lambda s, x: (s * x, None), s, np.full((3, 2), -0.0))[0])
+    np.testing.assert_array_equal(np.signbit(alike(np.ones(2))), [True, True])
+    assert "[t]" in scaled.source
+    assert "[t]" not in alike.source
