@@ -92,6 +92,12 @@ class Recording(Recorder):
     def __exit__(self, *error: object) -> None:
         active.stack.remove(self)
 
+    def stand_in(self, example: Any) -> Tensor:
+        """As every recorder; nothing that is computed from it has numbers."""
+        result = super().stand_in(example)
+        self.decisions.prefix.hide(result._value)
+        return result
+
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
         """A new input as a Tensor; `known` is what it stands for in this run."""
         value = self.graph.add_input(name, type)
