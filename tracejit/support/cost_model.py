@@ -218,7 +218,7 @@ class LoopResiduals:
 
 class Layout:
     """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
-    flat_indices.py, flattening_analysis.py, sliding_windows.py, slice_updates.py). Measured for
+    flat_indices.py, flattening.py, sliding_windows.py, slice_updates.py). Measured for
     rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
     docs/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
     `most_joined_parts`."""
