@@ -35,7 +35,8 @@ def statement_lines(
             return [*_loop_lines(node, plan, owner, names, reserved, spell)]
         return [*_condition_lines(node, owner, names, reserved, spell)]
     if node.op is STACK_ROW:
-        return [spell.rows[node.params["number"]](spell.operand(node.operands[0]))]
+        write = spell.rows[node.params["number"]]
+        return [] if write is None else [write(spell.operand(node.operands[0]))]
     used = [names[value] if plan.readers[value] else UNUSED for value in node.results]
     if node.op.effect and set(used) == {UNUSED}:
         return [spell.expression(node)]
@@ -196,8 +197,14 @@ def _loop_lines(
     inner = kind(known.__getitem__, inside.inlined, spell.number_name)
     inner.rows = [
         _stacked(name, value, known[step], isinstance(node.op, While), inside, fixed)
-        for name, value in zip(results[count:], graph.outputs[count:], strict=True)
+        if number not in loop.rows
+        else None
+        for number, (name, value) in enumerate(
+            zip(results[count:], graph.outputs[count:], strict=True)
+        )
     ]
+    for number, buffer in loop.rows.items():
+        known[buffer] = f"{results[count + number]}[{known[step]}]"
     if loop.condition is None:
         lines = []
         numbers = f"range({literal(params['length']) if steps is None else steps})"

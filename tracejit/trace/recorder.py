@@ -189,7 +189,7 @@ class Recorder:
     def check_writable(self, tensor: Tensor, call: str) -> None:
         """Refuse to write to a Tensor where that would lose a gradient, or could not be undone."""
         if tensor._scope < self.scope:
-            target = "an array from outside of the function whose gradient is another"
+            target = "an array from outside of the body of a loop, or of a transformed function"
             fix = "write into a copy, x = x.copy(), and return it."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         if any(tensor._held in window.watched for window in self.windows):
@@ -338,6 +338,10 @@ class Recorder:
         self.identities += 1
         result: Tensor = IDENTITY(tensor, number=self.identities)
         return result
+
+    def stand_in(self, example: Any) -> Tensor:
+        """A Tensor that stands for any array or number of the type of `example`."""
+        return self.distinct(Tensor(self.lift(example), self))
 
     @contextmanager
     def seen_by(self, windows: Sequence[Window]) -> Iterator[None]:
