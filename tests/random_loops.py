@@ -1,6 +1,6 @@
 """Random programs with loops of Python's: their text, and what it computes rolled and unrolled.
 
-    python -m tests.random_loops COUNT [SEED]      compare so many programs, each with a new seed
+python -m tests.random_loops COUNT [SEED]      compare so many programs, each with a new seed
 """
 
 from __future__ import annotations
@@ -76,7 +76,11 @@ def statements(pick: random.Random, depth: int = 0) -> list[str]:
     return found
 
 
-HEADS = ("for t in range(n):", "for t, x in enumerate(X):", "for t, (x, y) in enumerate(zip(X, Y)):")
+HEADS = (
+    "for t in range(n):",
+    "for t, x in enumerate(X):",
+    "for t, (x, y) in enumerate(zip(X, Y)):",
+)
 RESULTS = ("np.sum(a * b)", "s", "np.sum(z)", "np.sum(u * u)", "sum([np.sum(o) for o in out])",
            "np.sum(np.array([np.sum(o) for o in out[1:]] + [s]))", "np.sum(out[-1])", "np.sum(b)")  # fmt: skip
 
@@ -87,7 +91,10 @@ def text_of(seed: int) -> str:
     lines = ["def program(a, M, X, Y, c, F):", "    n = len(X)", "    s, r = np.float64(0.3), 0.9"]
     lines += ["    b = a * 2.0", "    x = X[0]", "    out = [a * 0.5]"]
     lines += ["    u, z = tnp.array(a), tnp.zeros((n, 3))"]
-    lines += ["    def helper(p, q):", f"        return {pick.choice(('np.cos(p) * q', 'p + 0.1 * q * b'))}"]
+    lines += [
+        "    def helper(p, q):",
+        f"        return {pick.choice(('np.cos(p) * q', 'p + 0.1 * q * b'))}",
+    ]
     for _ in range(pick.choice((1, 1, 2))):
         lines.append("    " + pick.choice(HEADS))
         lines += ["        " + line for line in statements(pick)]

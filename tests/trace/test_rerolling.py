@@ -108,7 +108,11 @@ def derivatives(f: Callable[..., Any], args: Sequence[Any]) -> list[np.ndarray]:
     x, rest = args[0], args[1:]
     of_x = fresh(lambda x: f(x, *rest))
     along = (direction(x),)
-    found = [tj.value_and_grad(fresh(f))(*args), tj.jvp(of_x, (x,), along), tj.hvp(of_x, (x,), along)]
+    found = [
+        tj.value_and_grad(fresh(f))(*args),
+        tj.jvp(of_x, (x,), along),
+        tj.hvp(of_x, (x,), along),
+    ]
     if not isinstance(x, dict):
         found.append(tj.grad(lambda x: np.sum(tj.grad(of_x)(x) ** 2))(x))
     return leaves(found)

@@ -178,7 +178,11 @@ class Steps:
                 note(moves, node, "an index does not go on by the same number at each step")
             for _ in node.operands:
                 column = local[:, place]
-                note(self._operand_fits(column, steps, middle), node, "an operand does not follow from one step to the next")
+                note(
+                    self._operand_fits(column, steps, middle),
+                    node,
+                    "an operand does not follow from one step to the next",
+                )
                 place += 1
         return fits, worst[1]
 
