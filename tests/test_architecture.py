@@ -89,6 +89,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
     "tracejit.passes.matching": "tests/passes/test_patterns.py",
+    "tracejit.passes.loop_carries": "tests/autodiff/test_loop_fission.py",
+    "tracejit.passes.loop_numbers": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_rows": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_stages": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_terms": "tests/autodiff/test_loop_fission.py",

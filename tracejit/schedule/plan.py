@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from typing import NamedTuple
 
-from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
+from tracejit.ir.branches import STRAIGHT, Branches
+from tracejit.ir.graph import Node, Value
 from tracejit.ops.branches import ENSURE, LEAVE, may_raise
 from tracejit.ops.control_flow import ControlFlow, Loop, is_condition
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
@@ -90,8 +91,11 @@ def plan_body(
         overwrites = (
             overwritten_operands(foreign, nodes, statements, inlined, last_use) if in_place else {}
         )
-        if not last_round:
-            inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
+        if last_round:
+            break
+        before, inlined = inlined, inlined_in_the_next(statements, inlined, last_use, overwrites)
+        if len(inlined) == len(before):
+            break
     storages = Storages(foreign, nodes)
     copies = shared_results(storages, results, kept)
     leaves = {
@@ -99,7 +103,7 @@ def plan_body(
     }
     for node, operand in overwrites.items():
         storages.take_over(node.results[0], operand)
-    readers = Counter(value for node in nodes for value in node.operands)
+    readers = Counter([value for node in nodes for value in node.operands])
     readers.update(returned)
     return Plan(
         list(inputs),

@@ -73,7 +73,7 @@ class Recording(Recorder):
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
         self.moved: dict[Value, Value] = {}
-        self.misfits: list[Any] = []
+        self.loop_notes: list[Any] = []
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
