@@ -309,7 +309,7 @@ def filled(x, w, n):
     return np.sum(out**2)
 
 
-@program(lambda n: (normal(3), [0.5 + 0.01 * k * k for k in range(n)]))
+@program(lambda n: (normal(3), [0.5 + 0.01 * (k * k % 7) for k in range(n)]))
 def table(x, factors):
     for factor in factors:
         x = np.sin(x) * factor + 0.1

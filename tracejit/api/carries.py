@@ -38,7 +38,9 @@ class Carry:
 
     def placeholders(self) -> list[Tensor]:
         """Values to record a body on."""
-        return [placeholder(self.recording, x.type) for x in self.initial]
+        labels = [name if name.isidentifier() else "" for name in self.names]
+        pairs = zip(self.initial, labels, strict=True)
+        return [placeholder(self.recording, x.type, label) for x, label in pairs]
 
     def whole(self, leaves: Sequence[Any]) -> Any:
         """The containers that hold these leaves."""

@@ -118,10 +118,15 @@ class ReversePass:
 
     def run(self, ys: Sequence[Tensor], grad_ys: Sequence[Tensor]) -> list[Tensor | None]:
         """The gradients of the xs."""
+        found = self.pulled_back(ys, [conjugate(seed) for seed in grad_ys])
+        return [None if g is None else conjugate(g) for g in found]
+
+    def pulled_back(self, ys: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[Tensor | None]:
+        """The cotangents of the xs, for those of the ys."""
         active = self._active()
-        for y, seed in zip(ys, grad_ys, strict=True):
+        for y, seed in zip(ys, seeds, strict=True):
             if y._value in active:
-                self._add(y._value, conjugate(seed))
+                self._add(y._value, seed)
         self.ends = set(self.cotangents)
         clones = ChainMap(self.clones, self.outer) if self.regions else self.outer
         with self.recording.substituting(clones):
@@ -130,7 +135,7 @@ class ReversePass:
                     self._step(node, active)
         found = [self.cotangents.get(x) for x in self.xs]
         self._name_gradients(found)
-        return [None if g is None else conjugate(g) for g in found]
+        return found
 
     def _active(self) -> set[Value]:
         """The inexact values that depend on an x."""

@@ -222,7 +222,7 @@ class Stages:
         for number, (value, out) in enumerate(
             zip(self.inputs.carried, self.carried_out, strict=True)
         ):
-            if len(self.readers[out]) > 1:
+            if len(self.readers.get(out, ())) > 1:
                 continue
             node, new = self._written(out)
             rows = row_index(node, self.tables, self._is_invariant) if node is not None else None

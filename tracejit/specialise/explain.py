@@ -81,6 +81,21 @@ def _decisions(entry: Entry) -> list[str]:
     return list(dict.fromkeys(f"`{line.text}` ({line.short})" for line in lines))
 
 
+def loops_recorded(entry: Entry, kernel: str) -> Iterator[str]:
+    """The loops of Python's that are loops in a kernel, too, and why others are written out."""
+    for trace in entry.traces.traces:
+        for note in trace.one.recording.loop_notes[:MOST_LINES]:
+            where, steps, reason = note
+            if where is None:
+                yield f"Loops are written out step by step in {kernel}, because {reason}."
+                continue
+            line = f"`{where.text}` ({where.short})"
+            if steps:
+                yield f"{_capitalised(kernel)} has a loop of {steps} steps with {line}."
+            else:
+                yield f"The loop with {line} is written out in {kernel}, because {reason}."
+
+
 # The history of a function
 
 
@@ -172,7 +187,7 @@ class History:
         notes = (
             text
             for entry, its, _ in self.table.compiled
-            for note in (traces_recorded, contents_compared)
+            for note in (traces_recorded, loops_recorded, contents_compared)
             for text in note(entry, self._number(its))
         )
         more = dict.fromkeys([*notes, *self.closing.tell()])

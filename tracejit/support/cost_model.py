@@ -165,8 +165,12 @@ class Loops:
 
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
-    least_rolled_nodes: Count = 100
-    """... and fewest nodes of all of them."""
+    least_rolled_nodes: Count = 2000
+    """... fewest nodes of all of them, ..."""
+    most_rolled_elements: Elements = 4096
+    """... where no array in a step is larger than this, ..."""
+    rolled_nodes_of_large: Count = 10
+    """... or that many times as many: passes go through large arrays several steps at a time."""
     least_copies: Count = 3
     """Fewest copies of an operation that become one operation along a new first axis."""
     vectorised_operations: Count = 8_000_000
@@ -194,9 +198,9 @@ class Loops:
 
 
 class LoopResiduals:
-    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured beside
-    `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
-    small row takes half the time of a ufunc, reading it a quarter."""
+    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured by `rows`
+    in tests/benchmarks/cost_model.py, and on rows of 1 to 100,000 numbers that 1,000 steps write
+    and read: writing a small row takes half the time of a ufunc, reading it a quarter."""
 
     array_call: Nanoseconds = 430.0
     """A ufunc or a product of arrays, besides its elements."""

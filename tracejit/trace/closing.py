@@ -54,7 +54,8 @@ class Closing:
             text = places.source_of(code).text(line)
             yield (
                 f"`{text}` in {code.co_name} is recorded for each number of trips, because "
-                f"{reason}. To record one step for all: let the body only compute, or write tj.while_loop."
+                f"{reason}. To record one step for all: let the body only compute, or write "
+                "tj.while_loop."
             )
 
 

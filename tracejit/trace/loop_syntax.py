@@ -129,7 +129,7 @@ def _test_at(code: CodeType, line: int) -> tuple[ast.While, ast.expr, bool, Any]
     function."""
     source: SourceFile = source_of(code)
     statement = source.statement(line)
-    function = source.statement(code.co_firstlineno)
+    function = _function(source, code)
     if isinstance(statement, ast.While):
         is_there = _is_on(line, statement.test)
         return (statement, statement.test, True, function) if is_there else None
@@ -142,6 +142,11 @@ def _test_at(code: CodeType, line: int) -> tuple[ast.While, ast.expr, bool, Any]
             is_forever = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
             return (loop, statement.test, False, function) if is_forever else None
     return None
+
+
+def _function(source: SourceFile, code: CodeType) -> ast.stmt | None:
+    """The statement that defines the function of `code`."""
+    return source.statement(source.defs.get(code.co_firstlineno, code.co_firstlineno))
 
 
 def _is_on(line: int, node: ast.expr) -> bool:
@@ -314,7 +319,7 @@ class _Checker:
 def _problem_of_function(function: FunctionType, depth: int) -> str:
     """The first thing that a function of the user's does besides computing, in words."""
     code = function.__code__
-    tree = source_of(code).statement(code.co_firstlineno)
+    tree = _function(source_of(code), code)
     name = function.__name__
     if not isinstance(tree, ast.FunctionDef):
         return f"{name} is not found in the source"

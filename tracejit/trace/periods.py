@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Node, Value
-from tracejit.ir.subgraph import Subgraph
-from tracejit.ops.control_flow import LOOP
+from tracejit.ir.subgraph import Subgraph, bodies_of
+from tracejit.ops.control_flow import OWNERS
 from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import FIXED_RULES, IDENTITY, OVERRIDE
 from tracejit.ops.updates import set_item
@@ -221,9 +221,10 @@ def exact_parameters(node: Node) -> Any:
         marker = node.params["grad"]
         is_fixed = marker.rule in FIXED_RULES
         return node.params["outputs"], marker.name, marker.rule if is_fixed else marker
-    if node.op is LOOP:
-        others = [value for name, value in node.params.items() if name != "body"]
-        return (*others, structure_of(node.params["body"]))
+    if node.op.name in OWNERS:
+        bodies = bodies_of(node)
+        others = [repr(x) for x in node.params.values() if x not in bodies and type(x) is not tuple]
+        return (*others, *map(structure_of, bodies))
     return repr(node.params) if node.params else ""
 
 

@@ -73,7 +73,7 @@ class Recording(Recorder):
         self.keeps_apart = False
         self.apart: tuple[int, ...] = ()
         self.moved: dict[Value, Value] = {}
-        self.misfits: list[Any] = []
+        self.loop_notes: list[Any] = []
         self.reads: dict[Value, tuple[Any, Where | None]] = {}
         self.scalars: dict[Value, Any] = {}
         self.in_order: set[Value] = set()
@@ -91,6 +91,12 @@ class Recording(Recorder):
 
     def __exit__(self, *error: object) -> None:
         active.stack.remove(self)
+
+    def stand_in(self, example: Any) -> Tensor:
+        """As every recorder; nothing that is computed from it has numbers."""
+        result = super().stand_in(example)
+        self.decisions.prefix.hide(result._value)
+        return result
 
     def argument(self, name: str, type: ArrayType, known: Any = None) -> Tensor:
         """A new input as a Tensor; `known` is what it stands for in this run."""

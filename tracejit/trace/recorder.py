@@ -339,6 +339,10 @@ class Recorder:
         result: Tensor = IDENTITY(tensor, number=self.identities)
         return result
 
+    def stand_in(self, example: Any) -> Tensor:
+        """A Tensor that stands for any array or number of the type of `example`."""
+        return self.distinct(Tensor(self.lift(example), self))
+
     @contextmanager
     def seen_by(self, windows: Sequence[Window]) -> Iterator[None]:
         """Only these windows are open meanwhile."""

@@ -13,6 +13,7 @@ held by counting references.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from sys import getrefcount
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.location import Location
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.arithmetic import add
 from tracejit.ops.branches import may_raise
@@ -55,11 +57,24 @@ from tracejit.trace.tensor import Tensor
 PERIODS = 4
 
 
+class LoopNote(NamedTuple):
+    """A loop: a line of a step, and the number of steps of the node that it has become; or the
+    reason why it is written out. Without a line, it is all loops."""
+
+    where: Location | None
+    steps: int
+    reason: str = ""
+
+
 def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     """Let loops among the nodes from number `start` on be one node each. `results` are Tensors that
     stand for their values afterwards; so do those that the user holds."""
     graph = recording.graph
-    if len(graph.nodes) - start < costs().least_rolled_nodes or not _may_roll(recording):
+    if len(graph.nodes) - start < costs().least_rolled_nodes:
+        return
+    problem = _problem(recording)
+    if problem:
+        recording.loop_notes.append(LoopNote(None, 0, problem))
         return
     recording.settle_names()
     held = _held(recording, graph.nodes[start:])
@@ -68,6 +83,7 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     while True:
         search = _Search(recording, graph.nodes[start:], places)
         bodies = search.bodies()
+        recording.loop_notes += search.notes
         if not bodies:
             break
         _Replacement(recording, search, bodies, places).run(start)
@@ -78,44 +94,42 @@ def reroll(recording: Recording, start: int, results: Sequence[Any]) -> None:
     recording.move({old: new for old, new in places.items() if old is not new})
 
 
-def _may_roll(recording: Recording) -> bool:
-    """Return whether loops may be one node: bodies have no free dimensions, ..."""
+def _problem(recording: Recording) -> str:
+    """Why no loop of a recording becomes one node; empty where loops may."""
     sizes = recording.graph.sizes
-    return not (
-        recording.exact
-        or len(recording.decisions)
-        or recording.probes
-        or recording.reopened_by is not None
-        or (sizes is not None and sizes.free())
-    )
+    if recording.exact:
+        return "with exact=True every sum is in NumPy's order"
+    if len(recording.decisions):
+        return "the function decides by values"
+    if recording.probes or recording.reopened_by is not None:
+        return "a derivative is being recorded"
+    if sizes is not None and sizes.free():
+        return "sizes of arrays are free"
+    return ""
 
 
 def _held(recording: Recording, nodes: Sequence[Node]) -> list[Value]:
     """The results of nodes that something refers to besides nodes."""
-    uses: dict[Value, int] = {}
-    tuples = {id(node.operands): node.operands for node in nodes}
-    for operands in tuples.values():
-        for value in operands:
-            uses[value] = uses.get(value, 0) + 1
-    derived = [value.derived for node in nodes for value in node.results if value.derived]
-    for pair in {id(pair): pair for pair in derived}.values():
-        uses[pair[0]] = uses.get(pair[0], 0) + 1
-    del derived
-    for store in (recording.known, recording.shared, recording.out_of_order):
-        for value in store:
-            uses[value] = uses.get(value, 0) + 1
-    values: list[Value] = []
-    del tuples
+    uses = _uses(recording, nodes)
     own = _references([Node(getitem, (), {}, (WEAK_TYPES[int],), None, 0, ())])[0]
-    found = _references(nodes)
-    numbered = iter(found)
-    for node in nodes:
-        for number in range(len(node.results)):
-            value = node.results[number]
-            expected = own + (uses[value] + 1 if value in uses else 0)
-            if next(numbered) > expected:
-                values.append(value)
-    return values
+    found = iter(_references(nodes))
+    return [
+        value
+        for node in nodes
+        for value in node.results
+        if next(found) > own + (uses[value] + 1 if value in uses else 0)
+    ]
+
+
+def _uses(recording: Recording, nodes: Sequence[Node]) -> dict[Value, int]:
+    """How often nodes and names refer to values, and what the recording knows of them."""
+    tuples = {id(node.operands): node.operands for node in nodes}
+    pairs = {id(x.derived): x.derived for node in nodes for x in node.results if x.derived}
+    stores = (recording.known, recording.shared, recording.out_of_order)
+    counted = Counter(value for operands in tuples.values() for value in operands)
+    counted.update(primal for primal, _ in pairs.values())
+    counted.update(value for store in stores for value in store)
+    return counted
 
 
 def _references(nodes: Sequence[Node]) -> list[int]:
@@ -149,33 +163,58 @@ class _Search:
                 alone.add(node)
         self.word = Word(nodes, alone)
         self.is_taken = np.zeros(len(nodes), dtype=bool)
-        self.misfits: list[Misfit] = []
+        self.notes = [
+            LoopNote(where, 0, reason)
+            for (where, reason), count in Counter(_note_of(node) for node in alone).items()
+            if where is not None and reason and count >= costs().least_rolled_steps
+        ]
 
     def bodies(self) -> list[Body]:
         """The loops that pay, in their order."""
-        model = costs()
         found: list[Body] = []
-        for repetition in self.word.repetitions(model.least_rolled_steps):
-            start, stop, period = repetition
-            if self.is_taken[start:stop].any():
-                continue
-            if stop - start < model.least_rolled_nodes and not self._may_add_rows(repetition):
+        misfits: list[tuple[Repetition, Misfit]] = []
+        for repetition in self.word.repetitions(costs().least_rolled_steps):
+            start, stop, _ = repetition
+            large = stop - start >= costs().least_rolled_nodes
+            if self.is_taken[start:stop].any() or not (large or self._may_add_rows(repetition)):
                 continue
             body = self._body(repetition)
-            if type(body) is Misfit:
-                self.misfits.append(body)
+            if isinstance(body, Misfit):
+                misfits.append((repetition, body))
                 continue
-            assert isinstance(body, Body)
-            if not self.adds_rows(body):
-                count = body.length * len(body.kept)
-                if count < model.least_rolled_nodes or not self._recurs(body):
-                    continue
             low, high = int(body.positions.min()), int(body.positions.max()) + 1
-            if self.is_taken[low:high].any():
+            if self.is_taken[low:high].any() or not self._pays(body):
                 continue
             self.is_taken[low:high] = True
             found.append(body)
+            where = self.nodes[int(body.positions[0, body.kept[0]])].where
+            self.notes.append(LoopNote(where, body.length))
+        if not found:
+            self._note(misfits)
         return sorted(found, key=lambda body: int(body.positions[0].min()))
+
+    def _pays(self, body: Body) -> bool:
+        """Return whether one node is better than the steps written out, for which passes find more:
+        large arrays go through several steps in tiles."""
+        if not body.kept or self.adds_rows(body):
+            return bool(body.kept)
+        model = costs()
+        pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
+        most = max(value.type.size for node in pattern for value in node.results)
+        least = model.least_rolled_nodes
+        if most > model.most_rolled_elements:
+            least *= model.rolled_nodes_of_large
+        return body.length * len(body.kept) >= least and self._recurs(body)
+
+    def _note(self, misfits: Sequence[tuple[Repetition, Misfit]]) -> None:
+        """Note why the longest repetitions are no loops."""
+        is_told = self.is_taken.copy()
+        for repetition, misfit in sorted(misfits, key=lambda one: one[0].start - one[0].stop):
+            where = misfit.node.where
+            nodes = is_told[repetition.start : repetition.stop]
+            if where is not None and not nodes.any():
+                nodes[:] = True
+                self.notes.append(LoopNote(where, 0, misfit.reason))
 
     def _body(self, repetition: Repetition) -> Body | Misfit:
         """The loop that a repetition is, by its own period or a few of them."""
@@ -219,7 +258,7 @@ class _Search:
             type = node.results[slot - body.slots[column]].type
             last = number == body.length - 1 and any(slot == one.slot for one in body.carried)
             if not last and element_type(stacked_type(type, body.length)) is not type:
-                return Misfit(node, "a Python number of a step is read after the loop")
+                return Misfit(node, "a Python number of each step is read after the loop")
         carried = {one.slot for one in body.carried}
         for slot in carried:
             column = body.column_of(slot)
@@ -290,6 +329,17 @@ class _Search:
             slot = body.slots[column] + number - int(word.first_results[owner])
             found[step, slot] = word.values[number]
         return found
+
+
+def _note_of(node: Node) -> tuple[Location | None, str]:
+    """The line of a node that may be in no loop, and why."""
+    if node.op.effect:
+        return node.where, "something takes place at each step"
+    if node.region:
+        return node.where, "steps are computed again"
+    if node.tapes:
+        return node.where, "a tape records it"
+    return node.where, "each step has a rule of its own" if is_ruled(node) else ""
 
 
 def _is_alone(node: Node) -> bool:
@@ -552,7 +602,8 @@ class _Emission:
         return finals
 
     def _take_node(self, number: int) -> None:
-        """Let a node of the first step be one of the body, or an element of what is sliced."""
+        """Let the like of a node of the first step be in the body, or an element of what is
+        sliced."""
         node = self.pattern[number]
         if number in self.body.rows:
             self.taken[node.results[0]] = self._element(self.body.rows[number], node.results[0])
@@ -564,8 +615,12 @@ class _Emission:
             index = params["index"]
             params = {**params, "index": (*index[:entry], "{1}", *index[entry + 1 :])}
             operands.insert(1, self._count(first, stride))
-        node.operands, node.params = tuple(operands), params
-        self.nodes.append(node)
+        types = [value.type for value in node.results]
+        made = Node(node.op, tuple(operands), params, types, node.where, 0, ())
+        for old, new in zip(node.results, made.results, strict=True):
+            new.label, new.derived = old.label, old.derived
+            self.taken[old] = new  # a Tensor that stands for the old one may still be held
+        self.nodes.append(made)
 
     def _operand(self, column: Column, node: Node) -> Value:
         if type(column) is Inside:

@@ -175,33 +175,36 @@ class Steps:
                 continue
             moves = self._index_fits(number, first, last, middle)
             if moves is not None:
-                note(moves, node, "an index does not go on by one number")
+                note(moves, node, "an index does not go on by the same number at each step")
             for _ in node.operands:
                 column = local[:, place]
-                note(self._operand_fits(column, steps, middle), node, "an operand is another")
+                note(self._operand_fits(column, steps, middle), node, "an operand does not follow from one step to the next")
                 place += 1
         return fits, worst[1]
 
     def _operand_fits(self, column: np.ndarray, steps: np.ndarray, middle: int) -> np.ndarray:
         before, here = int(column[middle - 1]), int(column[middle])
-        if before == here:
-            fits = column == here
+        fits = column == here
+        if before == here and (fits.all() or not self._is_constant(here)):
             if here >= 0:
                 fits[: here // self.count + 1] = False
             return fits
         distance = middle - here // self.count
         if here >= 0 and here - before == self.count and distance >= 0:
             fits = column == (steps - distance) * self.count + here % self.count
-            type = self._value(here, 0).type
+            type = self._value(here).type
             for k in range(min(distance, len(steps))):
                 number = int(column[k])
-                fits[k] = number < 0 and self._value(number, 0).type is type
+                fits[k] = number < 0 and self._value(number).type is type
             return fits
-        values = [self._value(int(number), 0) if number < 0 else None for number in column]
+        values = [self._value(int(number)) if number < 0 else None for number in column]
         start, stop = _stretch(values, middle)
         return (steps >= start) & (steps < stop)
 
-    def _value(self, local: int, first: int) -> Value:
+    def _is_constant(self, local: int) -> bool:
+        return local < 0 and isinstance(self._value(local), Constant)
+
+    def _value(self, local: int) -> Value:
         """The value of a local number; of a result, that of any step."""
         if local < 0:
             return self.word.value(local + FAR)
@@ -255,15 +258,15 @@ class Steps:
 
     def _column(self, column: np.ndarray) -> Column:
         before, here = int(column[-2]), int(column[-1])
-        if before == here:
-            return Fixed(self._value(here, 0))
+        if (column == here).all():
+            return Fixed(self._value(here))
         distance = len(column) - 1 - here // self.count
         if here >= 0 and here - before == self.count:
             slot = here % self.count
             if not distance:
                 return Inside(slot)
-            return Carried(slot, tuple([self._value(int(n), 0) for n in column[:distance]]))
-        values = [self._value(int(number), 0) for number in column]
+            return Carried(slot, tuple([self._value(int(n)) for n in column[:distance]]))
+        values = [self._value(int(number)) for number in column]
         if isinstance(values[0], Constant):
             return Listed(tuple(values))  # type: ignore[arg-type]
         assert values[0].node is not None
