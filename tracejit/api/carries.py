@@ -116,7 +116,8 @@ def name_of(function: Any) -> str:
 
 def kind_of(value: Any) -> str:
     """The words for a value in an error."""
-    return "None" if value is None else f"a {type(value).__name__}"
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def misfit(function: str, problem: str) -> Exception:

@@ -23,14 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.conditions import ConditionDerivative
-from tracejit.autodiff.loops import LoopDerivative
+from tracejit.autodiff.conditions import derivative_of
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_condition, is_loop
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_loop
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
@@ -414,20 +413,6 @@ def conjugate(tensor: Any) -> Any:
     if tensor.dtype.kind != "c" or tensor.type.form == "list":
         return tensor
     return np.conjugate(tensor)
-
-
-def derivative_of(
-    recording: Any,
-    node: Node,
-    operands: Sequence[Tensor],
-    wanted: Sequence[bool],
-    known: Sequence[Any] = (),
-) -> LoopDerivative | ConditionDerivative:
-    """The derivative of a loop or a condition by the operands that are `wanted`; cotangents of
-    invariants go on from those that are `known`."""
-    if is_condition(node):
-        return ConditionDerivative(recording, node, operands, wanted)
-    return LoopDerivative(recording, node, operands, wanted, known)
 
 
 def spelled(node: Node) -> str:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint
+from tracejit.autodiff.conditions import derivative_of
 from tracejit.autodiff.linearity import LinearMap, pushed_by_vjp, zeros_like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import NOWHERE, Location
@@ -145,7 +146,7 @@ class ForwardPass:
         dots = [self.tangents.get(operand) for operand in node.operands]
         operands = [Tensor(operand, self.recording) for operand in node.operands]
         moving = [dot is not None for dot in dots]
-        derivative = adjoint.derivative_of(self.recording, node, operands, moving)
+        derivative = derivative_of(self.recording, node, operands, moving)
         with self.recording.at(NOWHERE):  # but for what rules record
             return tuple(derivative.pushed_forward(dots, tangents))
 

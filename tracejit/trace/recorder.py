@@ -189,7 +189,7 @@ class Recorder:
     def check_writable(self, tensor: Tensor, call: str) -> None:
         """Refuse to write to a Tensor where that would lose a gradient, or could not be undone."""
         if tensor._scope < self.scope:
-            target = "an array from outside of the function whose gradient is another"
+            target = "an array from outside of the body of a loop, or of a transformed function"
             fix = "write into a copy, x = x.copy(), and return it."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         if any(tensor._held in window.watched for window in self.windows):
