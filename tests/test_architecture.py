@@ -468,7 +468,7 @@ NAMES_OF_OPS = {
     "tracejit.passes.lower": "the three spellings of a square",
     "tracejit.passes.axes": "how each op is made with its axes in another order",
     "tracejit.passes.layout_analysis": "what each op takes with its axes in another order",
-    "tracejit.passes.flattening_analysis": "sums and products, which may be computed in gaps",
+    "tracejit.passes.flattening": "sums and products, which may be computed in gaps",
     "tracejit.passes.flat_indices": "gathers and sums at an index",
     "tracejit.passes.slice_updates": "what puts arrays together of parts",
     "tracejit.passes.improve": "what passes have nothing to do without",
