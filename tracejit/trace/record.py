@@ -38,7 +38,7 @@ from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
 from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
-from tracejit.trace.memory import Written, owner_of_view, seal
+from tracejit.trace.memory import owner_of_view, seal
 from tracejit.trace.namer import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
@@ -288,12 +288,6 @@ class Recording(Recorder):
         """The names of the operations with effects, and "events" where there are any."""
         names = {node.op.name for node in self.graph.nodes if node.op.effect}
         return names | {"events"} if self.events or self.writes else names
-
-    def write_arguments(self, tensors: Mapping[str, Any]) -> None:
-        """Let the arrays that are arguments, by name, be after the call what they are now."""
-        for name, tensor in tensors.items():
-            if type(tensor) in TENSORS and type(tensor._owner) is Written:
-                self.events.append(Event(None, None, [self.lift(tensor)], name))
 
     # Memory
 
