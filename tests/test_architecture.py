@@ -61,7 +61,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.{module}": "tests/api/test_control_flow.py"
     for module in (
         "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",
-        "trace.conditions", "trace.loops",
+        "trace.conditions", "trace.leaks", "trace.loops",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
