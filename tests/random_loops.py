@@ -81,8 +81,16 @@ HEADS = (
     "for t, x in enumerate(X):",
     "for t, (x, y) in enumerate(zip(X, Y)):",
 )
-RESULTS = ("np.sum(a * b)", "s", "np.sum(z)", "np.sum(u * u)", "sum([np.sum(o) for o in out])",
-           "np.sum(np.array([np.sum(o) for o in out[1:]] + [s]))", "np.sum(out[-1])", "np.sum(b)")  # fmt: skip
+RESULTS = (
+    "np.sum(a * b)",
+    "s",
+    "np.sum(z)",
+    "np.sum(u * u)",
+    "sum([np.sum(o) for o in out])",
+    "np.sum(np.array([np.sum(o) for o in out[1:]] + [s]))",
+    "np.sum(out[-1])",
+    "np.sum(b)",
+)
 
 
 def text_of(seed: int) -> str:
@@ -159,7 +167,7 @@ def main() -> None:
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
         if problem:
-            print(f"--- {seed}: {problem}\n{text_of(seed)}", flush=True)
+            sys.stdout.write(f"--- {seed}: {problem}\n{text_of(seed)}\n")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
 } | {
+    f"tracejit.trace.{module}": "tests/trace/test_rerolling.py"
+    for module in ("loop_search", "periods", "rolled_loops", "step_columns")
+} | {
     f"tracejit.{module}": "tests/api/test_control_flow.py"
     for module in (
         "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",
