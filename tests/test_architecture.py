@@ -64,7 +64,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     f"tracejit.{module}": "tests/api/test_control_flow.py"
     for module in (
         "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",
-        "trace.conditions", "trace.loops",
+        "trace.conditions", "trace.leaks", "trace.loops",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"
@@ -92,6 +92,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.passes.conditions": "tests/passes/test_rewrites.py",
     "tracejit.passes.matching": "tests/passes/test_patterns.py",
+    "tracejit.passes.loop_carries": "tests/autodiff/test_loop_fission.py",
+    "tracejit.passes.loop_numbers": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_rows": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_stages": "tests/autodiff/test_loop_fission.py",
     "tracejit.passes.loop_terms": "tests/autodiff/test_loop_fission.py",
@@ -469,7 +471,7 @@ NAMES_OF_OPS = {
     "tracejit.passes.lower": "the three spellings of a square",
     "tracejit.passes.axes": "how each op is made with its axes in another order",
     "tracejit.passes.layout_analysis": "what each op takes with its axes in another order",
-    "tracejit.passes.flattening_analysis": "sums and products, which may be computed in gaps",
+    "tracejit.passes.flattening": "sums and products, which may be computed in gaps",
     "tracejit.passes.flat_indices": "gathers and sums at an index",
     "tracejit.passes.slice_updates": "what puts arrays together of parts",
     "tracejit.passes.improve": "what passes have nothing to do without",

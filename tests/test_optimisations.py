@@ -32,7 +32,7 @@ from tracejit.passes import (
     column_sums,
     contract,
     flat_indices,
-    flattening_analysis,
+    flattening,
     improve,
     lower,
     rewrites,
@@ -42,7 +42,6 @@ from tracejit.passes.coefficients import gather_coefficients
 from tracejit.passes.constant_folding import fold_constants
 from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factoring import factor_sums
-from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import hoist_products, join_sums
 from tracejit.passes.patterns import Pattern
@@ -191,8 +190,8 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.stencils),
         SQUARES,
         figures={"least_flat_slice": 1},
-        limits=[(flattening_analysis.Flattening, "gain", lambda *given: 1.0)],
-        passes=[flatten_slices],
+        limits=[(flattening.Flattening, "gain", lambda *given: 1.0)],
+        passes=[flattening.flatten_slices],
     ),
     "lower": Optimisation((patterns.sums, patterns.elementwise), passes=[lower.lower]),
     "lower in rows": Optimisation(
@@ -204,7 +203,6 @@ OPTIMISATIONS: dict[str, Optimisation] = {
             "dense_row": 2,
             "least_block_rows": 1,
             "wide_row": 4,
-            "least_einsum_elements": 1,
         },
         passes=[lower.lower],
     ),

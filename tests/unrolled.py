@@ -3,9 +3,11 @@ node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -39,6 +41,20 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any
     for i in range(lower, upper):
         init = body(i, init)
     return init
+
+
+@contextmanager
+def left_unrolled() -> Iterator[None]:
+    """Record Python's loops step by step meanwhile."""
+
+    def leave(*arguments: Any) -> None:
+        return None
+
+    with (
+        patch("tracejit.specialise.callee.reroll", leave),
+        patch("tracejit.api.derived.reroll", leave),
+    ):
+        yield
 
 
 LOOPS = SimpleNamespace(scan=tj.scan, fori_loop=tj.fori_loop)

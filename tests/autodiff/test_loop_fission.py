@@ -194,12 +194,45 @@ def test_sums_begin_with_any_value() -> None:
     check(f, normal((N, N), (T, N)), loops=0)
 
 
-def test_a_sum_that_a_step_reads_stays() -> None:
-    def f(scan: Any, xs: Any) -> Any:
-        c, ys = scan(lambda c, x: (c + x, np.sin(c) * x), np.zeros(N), xs)
-        return np.sum(c * c) + np.sum(ys**2)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda c, x: (c + x, np.sin(c) * x),
+        lambda c, x: (c - x * x + 1.5, c * x),
+        lambda c, x: (c + x, c + x),
+        lambda c, x: (x, x - c),
+        lambda c, x: (np.cos(x), x * c * c),
+        lambda c, x: (x, x),
+    ],
+)
+def test_what_a_step_begins_with_may_be_known_before_the_loop(step: Any, reverse: bool) -> None:
+    def f(scan: Any, a: Any, xs: Any) -> Any:
+        c, ys = scan(step, a, xs[::-1] if reverse and scan is unrolled else xs)
+        return np.sum(c**2) + np.sum(np.sin(ys[::-1] if reverse and scan is unrolled else ys))
 
-    check(f, normal((T, N)), loops=2)
+    def scan(step: Any, a: Any, xs: Any) -> Any:
+        return tj.scan(step, a, xs, reverse=reverse)
+
+    arguments = normal(N, (T, N))
+    assert_close_to_exact(lambda *a: f(scan, *a), arguments, grad=2)
+    found = tj.value_and_grad(lambda *a: f(scan, *a), (0, 1))(*arguments)
+    all_close(found, tj.value_and_grad(lambda *a: f(unrolled, *a), (0, 1))(*arguments), np.float64)
+    assert not bodies(kernel(lambda *a: f(scan, *a), arguments))
+
+
+def test_known_carries_follow_from_each_other() -> None:
+    def f(scan: Any, xs: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            before, last, place, count = carry
+            y = (x - 2 * last + before) * count + place
+            return (last, x, place + last * 0.1, count + 1), np.tanh(y)
+
+        first = np.zeros(N), np.ones(N), np.zeros(N), 0.0
+        (_, _, place, count), ys = scan(step, first, xs)
+        return np.sum(ys) + np.sum(place) * count
+
+    check(f, normal((T, N)), loops=0)
 
 
 def test_elements_by_the_number_of_the_step_are_slices() -> None:
@@ -298,6 +331,21 @@ def test_numbers_of_python_keep_their_meaning() -> None:
         x[i] * (i * 0.1) + x[i] * (10**12 * i**3 % 7) - 2**40 * (i // 3) for i in range(T)
     )
     assert tj.function(f)(x.astype(np.float32)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_numbers_that_are_carried_are_counted_where_the_loop_reads_them() -> None:
+    def f(scan: Any, w: Any, xs: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            h, rate, count, product = carry
+            h = np.tanh(w @ h * rate + x * count)
+            return (h, rate * 0.9, count + 1, product * (count + 40)), x * rate + product % 7
+
+        (h, rate, count, product), ys = scan(step, (np.ones(N), 0.5, 1, 10**6), xs)
+        return np.sum(ys**2) + np.sum(h) * rate * count + product / 1e20
+
+    text = check(f, normal((N, N), (T, N)), loops=2)
+    assert "rate" in bodies(text)[0]
+    assert " = a_1[" not in bodies(text)[0]
 
 
 def test_division_by_the_first_step_raises_as_in_python() -> None:

@@ -267,6 +267,39 @@ def test_what_feeds_only_what_disconnects_needs_no_rule() -> None:
 MATRIX = np.arange(6.0).reshape(3, 2) - 2.5
 
 
+DIVIDED = Op(
+    name="divided",
+    infer=lambda x, y: x,
+    vjp=(lambda g, z, x, y: g / y, lambda g, z, x, y: -g * z / y),
+    source="{0} / {1}",
+)
+PARTS = Op(
+    name="parts",
+    infer=lambda x: (x, x),
+    vjp=lambda g, y, x: g[0] * np.cos(x) if g[1] is None else g[0] * np.cos(x) + g[1] / x,
+    source="(np.sin({0}), np.log({0}))",
+)
+
+
+def test_an_op_without_a_rule_for_it_takes_the_transpose_of_its_vjp() -> None:
+    x, y, v, w = VECTOR, VECTOR + 4.0, DOT, DOT[::-1]
+    found = jvp(lambda x, y: DIVIDED(x, y), [x, y], [v, w])
+    np.testing.assert_allclose(found, v / y - x * w / y**2, rtol=1e-15)
+    twice = jvp(lambda x, y: DIVIDED(x, y), [x, y], [v, w], order=2)
+    np.testing.assert_allclose(twice, 2 * x * w**2 / y**3 - 2 * v * w / y**2, rtol=1e-14)
+    sine = jvp(lambda x: PARTS(x)[0], [y], [v])
+    np.testing.assert_array_equal(sine, np.cos(y) * v)
+    graph, present = pushed(lambda x: PARTS(x), y)
+    assert present == [True, True]
+    np.testing.assert_allclose(interpret(graph, y, v), [np.cos(y) * v, v / y], rtol=1e-15)
+
+
+def test_what_only_the_rule_before_it_is_transposed_asks_for_is_not_computed() -> None:
+    f = tj.function(lambda a, v: tuple(tj.jvp(np.linalg.qr, (a,), (v,))[1]), cache=False)
+    f(np.eye(2) + 1.0, np.ones((2, 2)))
+    assert f.source.count("linalg.solve(") == 1
+
+
 def test_a_rule_is_what_counts_and_not_the_function() -> None:
     ten = custom(lambda x: x**3, lambda dy, x: 10.0 * dy)
     np.testing.assert_array_equal(jvp(ten, [VECTOR], [DOT]), 10.0 * DOT)

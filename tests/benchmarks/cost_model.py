@@ -96,6 +96,38 @@ def scalars() -> Iterator[tuple[str, float]]:
     yield "python_call", nothing
 
 
+def stacked(row: np.ndarray, count: int) -> np.ndarray:
+    """A new array of equal rows, written one after the other."""
+    whole = np.empty((count, *row.shape))
+    for place in range(count):
+        whole[place] = row
+    return whole
+
+
+def rows() -> Iterator[tuple[str, float]]:
+    """Rows of stacks, small ones and one of 80 kB in memory that no cache holds."""
+    row, stack, long = numbers(4), numbers(1000, 4), numbers(10_000)
+    listed, number = numbers(1000), 0.5
+    times = nanoseconds(
+        lambda: None,
+        lambda: row * row,
+        lambda: stack.__setitem__(500, row),
+        lambda: stack[500],
+        lambda: listed.__setitem__(500, number),
+        lambda: listed[500],
+        lambda: listed.tolist(),
+    )
+    nothing, call, written, read, number_written, number_read, every = times
+    (large,) = nanoseconds(lambda: stacked(long, 400))
+    yield "array_call", call - nothing
+    yield "row_written", written - nothing
+    yield "row_read", read - nothing
+    yield "number_written", number_written - nothing
+    yield "number_read", number_read - nothing
+    yield "listed_number", every / listed.size
+    yield "stacked_byte", large / 400 / long.nbytes
+
+
 def operations() -> Iterator[tuple[str, float]]:
     """Costs in products of stacks besides arithmetic."""
     x, cube = numbers(8, 8), numbers(50, 40, 30)
@@ -191,12 +223,6 @@ def long_rows(length: int) -> tuple[Form, Form]:
     return lambda: np.vecdot(x, ones), lambda: (x.reshape(8, rows, length) @ ones).ravel()
 
 
-def einsums(size: int) -> tuple[Form, Form]:
-    """Products of long rows added up by `einsum`, and by `add.reduce`."""
-    x, y = numbers(2, max(size // 500, 2), 5, 100)
-    return lambda: np.einsum("abc,abc->ac", x, y), lambda: np.add.reduce(x * y, 1)
-
-
 def rows_added(columns: int) -> tuple[Form, Form]:
     """Rows added up at an index in an array made flat, and a column after the other."""
     x, index = numbers(5000, columns), RNG.integers(0, 1000, 5000)
@@ -225,11 +251,10 @@ FORMS: dict[str, Forms] = {
     "named_number_elements": named_numbers,
     "inline_elements": statements,
     "vecdot_row": long_rows,
-    "least_einsum_elements": einsums,
     "added_columns": rows_added,
 }
 """By the threshold between them, the form that is chosen beyond it, and the one before it."""
-TIMES = (work, scalars, operations)
+TIMES = (work, scalars, rows, operations)
 
 
 def measured() -> dict[str, str]:

@@ -107,6 +107,45 @@ def variable_element() -> Any:
     v[0] = 1.0
 
 
+KEPT_VARIABLE = tj.Variable(1.0)
+
+
+def looped(step: Callable[..., Any]) -> Any:
+    """A loop over `step`, which carries an array in a dict."""
+    return compiled(lambda x: tj.scan(step, {"h": x * 2.0}, x)[0]["h"])(X)
+
+
+def written_carry(c: Any, e: Any) -> Any:
+    c["h"][0] = e
+    return c, None
+
+
+def assigned(c: Any, e: Any) -> Any:
+    KEPT_VARIABLE.assign(e)
+    return c, None
+
+
+def written_around(x: Any) -> Any:
+    y = x * 2.0
+
+    def step(c: Any, e: Any) -> Any:
+        y[0] = e
+        return c + np.sum(y), None
+
+    return tj.scan(step, 0.0, x)[0]
+
+
+def kept_of_a_step(x: Any) -> Any:
+    kept = []
+
+    def step(c: Any, e: Any) -> Any:
+        kept.append(c)
+        return c + e, None
+
+    last, _ = tj.scan(step, 0.0, x)
+    return last + kept[0]
+
+
 BAD_INPUTS: dict[str, Callable[[], Any]] = {
     # Shapes, axes and indices
     "add shapes": lambda: compiled(lambda x: x + np.ones(4))(X),
@@ -195,6 +234,26 @@ BAD_INPUTS: dict[str, Callable[[], Any]] = {
     "hessian of an array": lambda: tj.hessian(lambda x: x)(X),
     "batches of two sizes": lambda: tj.vmap(lambda x, y: x + y)(np.ones(3), np.ones(4)),
     "a branch under vmap": lambda: tj.vmap(lambda x: x if x > 0 else -x)(X),
+    # Loops
+    "a carry that grows": lambda: looped(lambda c, e: (np.append(c["h"], e), None)),
+    "a carry of another shape": lambda: looped(lambda c, e: ({"h": np.append(c["h"], e)}, None)),
+    "a carry of another dtype": lambda: looped(lambda c, e: ({"h": c["h"] * 1j}, None)),
+    "a carry alone": lambda: looped(lambda c, e: c),
+    "rows of two lengths": lambda: compiled(
+        lambda x: tj.scan(lambda c, e: (c, e), 0.0, (x, x[1:]))[1]
+    )(X),
+    "steps of no number": lambda: compiled(lambda x: tj.scan(lambda c, e: (c, c), x)[1])(X),
+    "bounds of floats": lambda: compiled(lambda x: tj.fori_loop(0, 2.5, lambda i, c: c, x))(X),
+    "a branch in a body": lambda: looped(lambda c, e: (c if e > 0 else {"h": -c["h"]}, None)),
+    "a range in a body": lambda: compiled(
+        lambda x: tj.fori_loop(0, 3, lambda i, c: c + sum(range(i)), x)
+    )(X),
+    "shapes in a body": lambda: looped(lambda c, e: ({"h": c["h"] + np.ones(4)}, None)),
+    "writing into a carry": lambda: looped(written_carry),
+    "writing around a loop": lambda: compiled(written_around)(X),
+    "assigning in a body": lambda: looped(assigned),
+    "calling back in a body": lambda: looped(lambda c, e: (c, tj.callback(KEPT.append, e))),
+    "a Tensor of a step": lambda: compiled(kept_of_a_step)(X),
     # Markers, tapes and rules
     "two gradients for one": lambda: tj.grad(rule(lambda dy: (dy, dy)))(X),
     "a gradient of another shape": lambda: tj.grad(rule(lambda dy: np.ones(2)))(X),

@@ -327,7 +327,11 @@ QR = [
         Sample("scipy_qr", qr(mode="economic", pivoting=flag), (spread(4, 2),), holomorphic=False)
         for flag in (False, True)
     ],
-    Sample("scipy_qr", qr(), (C(3, 3),), differentiable=False),
+    *[
+        Sample("scipy_qr", qr(pivoting=flag), (array,), holomorphic=False)
+        for flag in (False, True)
+        for array in (C(3, 3), C(2, 4))
+    ],
     Sample("scipy_qr", qr(), (normal(4, 2),), differentiable=False),
     *where_stacked("scipy_qr", qr(mode="economic"), spread(2, 4, 3), holomorphic=False),
     *where_stacked("scipy_qr", qr(pivoting=True), spread(2, 3, 3), holomorphic=False),

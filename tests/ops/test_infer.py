@@ -18,7 +18,6 @@ from tracejit.ops.infer import (
     promote,
     reduced_shape,
     reduction_type,
-    same_type,
     ufunc_dtype,
     ufunc_type,
 )
@@ -137,8 +136,3 @@ def test_a_full_reduction_is_a_numpy_scalar(ufunc: np.ufunc) -> None:
         x = np.ones((2, 3), dtype)
         expected = ufunc.reduce(x, axis=(0, 1))
         assert reduction_type(ufunc)(kind(x), (0, 1)) is kind(expected)
-
-
-def test_the_same_type_is_an_array() -> None:
-    assert same_type(ArrayType((), F8, "scalar"), axis=1) is ArrayType((), F8)
-    assert same_type(ArrayType((2,), F8)) is ArrayType((2,), F8)

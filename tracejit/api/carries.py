@@ -38,7 +38,9 @@ class Carry:
 
     def placeholders(self) -> list[Tensor]:
         """Values to record a body on."""
-        return [placeholder(self.recording, x.type) for x in self.initial]
+        labels = [name if name.isidentifier() else "" for name in self.names]
+        pairs = zip(self.initial, labels, strict=True)
+        return [placeholder(self.recording, x.type, label) for x, label in pairs]
 
     def whole(self, leaves: Sequence[Any]) -> Any:
         """The containers that hold these leaves."""
@@ -114,7 +116,8 @@ def name_of(function: Any) -> str:
 
 def kind_of(value: Any) -> str:
     """The words for a value in an error."""
-    return "None" if value is None else f"a {type(value).__name__}"
+    kind = type(value).__name__
+    return "None" if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def misfit(function: str, problem: str) -> Exception:

@@ -33,6 +33,7 @@ from tracejit.trace.loops import (
     step_number,
     take_out,
 )
+from tracejit.trace.memory import seal
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
@@ -236,15 +237,17 @@ class _Loop(NamedTuple):
         is_settled = False
         while not is_settled:
             start = len(recording.graph.nodes)
-            carried = carry.placeholders()
-            elements = [placeholder(recording, element_type(x.type)) for x in sliced]
             t = step_number(recording)
             events = len(recording.events)
             with recording.inside_scope():
+                carried = carry.placeholders()
+                elements = [placeholder(recording, element_type(x.type)) for x in sliced]
+                for tensor in (*carried, *elements):
+                    seal(tensor, f"what the loop over {carry.function} hands to a step")
                 new, y = self.step(carry.whole(carried), elements, t)
                 new, y = map_tree(read_leaf, new), map_tree(read_leaf, y)
             if len(recording.events) > events:
-                raise misfit(carry.function, "the body assigns a Variable")
+                raise misfit(carry.function, "the body assigns a Variable or calls back")
             returned = carry.returned(carry.whole(carried), new)
             rows, stacked = flatten(y)
             kept = [Tensor(recording.lift(row), recording) for row in rows if row is not None]

@@ -23,19 +23,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracejit.autodiff.conditions import ConditionDerivative
-from tracejit.autodiff.loops import LoopDerivative
+from tracejit.autodiff.conditions import derivative_of
+from tracejit.autodiff.fitting import fit as fit
+from tracejit.autodiff.fitting import unbroadcast as unbroadcast
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
-from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_condition, is_loop
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_loop
 from tracejit.ops.effects import DRAW
-from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
 from tracejit.ops.op import Applied, Joint
-from tracejit.ops.shapes import astype
 from tracejit.passes.rematerialise import RECOMPUTED
 from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.trace import places
@@ -118,10 +116,15 @@ class ReversePass:
 
     def run(self, ys: Sequence[Tensor], grad_ys: Sequence[Tensor]) -> list[Tensor | None]:
         """The gradients of the xs."""
+        found = self.pulled_back(ys, [conjugate(seed) for seed in grad_ys])
+        return [None if g is None else conjugate(g) for g in found]
+
+    def pulled_back(self, ys: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[Tensor | None]:
+        """The cotangents of the xs, for those of the ys."""
         active = self._active()
-        for y, seed in zip(ys, grad_ys, strict=True):
+        for y, seed in zip(ys, seeds, strict=True):
             if y._value in active:
-                self._add(y._value, conjugate(seed))
+                self._add(y._value, seed)
         self.ends = set(self.cotangents)
         clones = ChainMap(self.clones, self.outer) if self.regions else self.outer
         with self.recording.substituting(clones):
@@ -130,7 +133,7 @@ class ReversePass:
                     self._step(node, active)
         found = [self.cotangents.get(x) for x in self.xs]
         self._name_gradients(found)
-        return [None if g is None else conjugate(g) for g in found]
+        return found
 
     def _active(self) -> set[Value]:
         """The inexact values that depend on an x."""
@@ -411,54 +414,8 @@ def conjugate(tensor: Any) -> Any:
     return np.conjugate(tensor)
 
 
-def derivative_of(
-    recording: Any,
-    node: Node,
-    operands: Sequence[Tensor],
-    wanted: Sequence[bool],
-    known: Sequence[Any] = (),
-) -> LoopDerivative | ConditionDerivative:
-    """The derivative of a loop or a condition by the operands that are `wanted`; cotangents of
-    invariants go on from those that are `known`."""
-    if is_condition(node):
-        return ConditionDerivative(recording, node, operands, wanted)
-    return LoopDerivative(recording, node, operands, wanted, known)
-
-
 def spelled(node: Node) -> str:
     """The name of an operation as the user would say it: a draw by its method."""
     call: str = node.params.get("call", "")
     name: str = node.op.name.removeprefix("map_")
     return f"Generator.{call.partition('(')[0]}" if name == DRAW.name else name
-
-
-def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
-    """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype
-    of `type`."""
-    if not isinstance(cotangent, Tensor):
-        cotangent = Tensor(recording.lift(cotangent), recording)
-    if cotangent.type.form == "weak":
-        cotangent = as_scalar(cotangent, dtype=cotangent.dtype)
-    if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
-        cotangent = np.real(cotangent)
-    if cotangent.shape != type.shape:
-        cotangent = unbroadcast(cotangent, type.shape)
-    if cotangent.dtype != type.dtype:
-        cotangent = astype(cotangent, dtype=type.dtype)
-    return cotangent  # type: ignore[no-any-return]
-
-
-def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
-    """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to
-    `shape`."""
-    extra = cotangent.ndim - len(shape)
-    sizes = (1,) * -extra + cotangent.shape[max(extra, 0) :]
-    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
-    extended = [axis for axis in range(extra) if cotangent.shape[axis] != 1]
-    axes = (*extended, *[axis + extra for axis in stretched])
-    if axes:
-        cotangent = np.sum(cotangent, axis=axes, keepdims=extra <= 0)
-    aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))
-    if cotangent.shape != aligned:
-        cotangent = np.reshape(cotangent, aligned)
-    return cotangent if aligned == shape else np.broadcast_to(cotangent, shape)

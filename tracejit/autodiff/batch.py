@@ -71,9 +71,8 @@ class Batch:
             params = {"shape": kind.shape, "fill": 0, "dtype": kind.dtype}
             zeros = recording.record(full, (), params)
         else:
-            zeros = Tensor(recording.graph.constant(kind.dtype.type(0)), recording)
-        element = recording.distinct(zeros)
-        recording.decisions.prefix.hide(element._value)
+            zeros = kind.dtype.type(0)
+        element = recording.stand_in(zeros)
         self.known[element._value] = whole._value
         return element
 

@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any
 
 from tracejit.autodiff.fitting import derivative_type, like
-from tracejit.autodiff.loops import Derive
+from tracejit.autodiff.loops import Derive, LoopDerivative
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
+from tracejit.ops.control_flow import is_condition
 from tracejit.trace.conditions import emit_condition, record_side, zeros
 from tracejit.trace.loops import Side
 from tracejit.trace.record import Recording
@@ -113,3 +114,17 @@ class ConditionDerivative:
 
     def _tensors(self, values: Sequence[Value]) -> list[Tensor]:
         return [Tensor(value, self.recording) for value in values]
+
+
+def derivative_of(
+    recording: Any,
+    node: Node,
+    operands: Sequence[Tensor],
+    wanted: Sequence[bool],
+    known: Sequence[Any] = (),
+) -> LoopDerivative | ConditionDerivative:
+    """The derivative of a loop or a condition by the operands that are `wanted`; cotangents of
+    invariants go on from those that are `known`."""
+    if is_condition(node):
+        return ConditionDerivative(recording, node, operands, wanted)
+    return LoopDerivative(recording, node, operands, wanted, known)

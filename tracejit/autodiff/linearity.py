@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tracejit.autodiff.adjoint import ReversePass, conjugate
+from tracejit.autodiff.adjoint import ReversePass, conjugate, fit
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.location import NOWHERE
 from tracejit.ir.types import PYTHON_TYPES, ArrayType
@@ -39,6 +39,7 @@ from tracejit.ops.marker_ops import (
     inputs_of,
     values_of,
 )
+from tracejit.passes.simplify import simplify
 from tracejit.trace.record import Recording
 from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import TENSORS, Tensor
@@ -104,17 +105,25 @@ class LinearMap:
     def transposed(self, seeds: Sequence[Tensor]) -> list[Tensor | None]:
         """The transpose applied to one seed for each y: a value for each x, None where no y
         depends on it."""
-        return _Transpose(self).run(self.ys, seeds)
+        pass_back = _Transpose(self.recording, self.xs, self.nodes, self.dependent, self.calls)
+        return pass_back.run(self.ys, seeds)
 
 
 class _Transpose(ReversePass):
     """A reverse pass that goes through an override to its values, and computes nothing again."""
 
-    def __init__(self, linear: LinearMap) -> None:
-        super().__init__(linear.recording, linear.xs, linear.nodes)
+    def __init__(
+        self,
+        recording: Recorder,
+        xs: Sequence[Value],
+        nodes: Sequence[Node],
+        dependent: set[Value],
+        calls: dict[Node, LinearCall],
+    ) -> None:
+        super().__init__(recording, xs, nodes)
         self.regions = {}
-        self.dependent = linear.dependent
-        self.calls = linear.calls
+        self.dependent = dependent
+        self.calls = calls
 
     def _active(self) -> set[Value]:
         return self.dependent
@@ -130,6 +139,59 @@ class _Transpose(ReversePass):
 
     def _name(self, cotangent: Tensor, value: Value) -> None:
         """No names: forward mode knows nothing of these cotangents."""
+
+
+def pushed_by_vjp(
+    recording: Recorder,
+    node: Node,
+    operands: Sequence[Any],
+    results: Sequence[Any],
+    dots: Sequence[Any],
+    needed: Set[Value],
+) -> tuple[Tensor | None, ...]:
+    """The tangents of those results of `node` that are `needed`, for tangents of its operands: the
+    transpose of its op's reverse rules, which are linear in the cotangent.
+
+    The rules are recorded on a placeholder for each cotangent. Transposed, they depend on none of
+    them any more, and what was recorded on them dies as dead code.
+    """
+    gs = [
+        recording.stand_in(zeros_like(result))
+        if value in needed and value.type.is_inexact
+        else None
+        for value, result in zip(node.results, results, strict=True)
+    ]
+    xs = [g for g in gs if g is not None]
+    several = len(results) > 1
+    answers: list[Tensor] = []
+    seeds: list[Tensor] = []
+    with recording.probing(node.op.name, (), xs) as probe:
+        for number, (operand, dot) in enumerate(zip(operands, dots, strict=True)):
+            rule = None if dot is None else node.op.vjp_rule(number)
+            if rule is None:
+                continue
+            g, y = (gs, results) if several else (gs[0], results[0])
+            answer = rule(g, y, *operands, **node.params)
+            if answer is not None:
+                answers.append(fit(answer, operand.type, recording))
+                seeds.append(dot)
+    dependent = {x._value for x in xs}
+    for recorded in probe.recorded:
+        dependent.update(dependent_results(recorded, dependent))
+    pass_back = _Transpose(recording, [x._value for x in xs], probe.recorded, dependent, {})
+    found = iter(pass_back.pulled_back(answers, seeds))
+    return tuple(None if g is None else next(found) for g in gs)
+
+
+def zeros_like(operand: Tensor) -> Any:
+    """Zeros, of its form, in place of an operand that does not move; itself if it cannot move."""
+    if not operand.type.is_inexact:
+        return operand
+    if operand.type.form == "weak":
+        return PYTHON_TYPES[operand.dtype.kind](0)
+    if operand.type.form == "scalar":
+        return operand.dtype.type(0)
+    return np.zeros_like(operand)
 
 
 def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterator[str]:
@@ -152,15 +214,27 @@ def obstacles_at(node: Node, dependent: set[Value], origins: Origins) -> Iterato
 def is_own_tangent(node: Node, place: int) -> bool:
     """Return whether the op's rule for the operand at `place`, given that operand for its tangent,
     answers with the op itself. Both are recorded; equal nodes are one."""
-    rule = node.op.jvp_rule(place)
-    if rule is None or len(node.results) > 1:
+    if len(node.results) > 1 or isinstance(node.op.jvp, str):
         return False
     probe = Recording("probe")
     with probe.at(NOWHERE):
         operands = [_stand_in(probe, number, o.type) for number, o in enumerate(node.operands)]
         out: Any = node.op(*operands, **node.params)
+        if node.op.is_transposed(1):
+            dots = [x if number == place else None for number, x in enumerate(operands)]
+            tangent: Any = pushed_by_vjp(probe, node, operands, (out,), dots, {*node.results})[0]
+            return tangent is not None and _are_equal(probe, tangent, out)
+        if (rule := node.op.jvp_rule(place)) is None:
+            return False
         tangent = rule(operands[place], out, *operands, **node.params)
     return type(tangent) in TENSORS and tangent._value is out._value
+
+
+def _are_equal(recording: Recording, one: Tensor, other: Tensor) -> bool:
+    """Return whether two values are computed in the same way, when transposing twice is nothing."""
+    recording.graph.outputs = [one._value, other._value]
+    first, second = simplify(recording.graph).outputs
+    return first is second
 
 
 def _stand_in(probe: Recording, number: int, type: ArrayType) -> Any:

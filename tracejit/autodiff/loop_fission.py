@@ -23,6 +23,7 @@ from tracejit.ops.batching import spread
 from tracejit.ops.control_flow import is_checkpoint, parts_of
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.updates import set_item
+from tracejit.passes.loop_carries import KnownCarry
 from tracejit.passes.loop_rows import RowIndex
 from tracejit.passes.loop_stages import Stages
 from tracejit.passes.loop_terms import Term, gather_terms, is_zero
@@ -41,7 +42,17 @@ class NoRule(Exception):
 
 
 class AllSteps(Batch):
-    """A batch whose elements are the steps of a loop: nothing is computed one by one."""
+    """A batch whose elements are the steps of a loop: nothing is computed one by one, and products
+    of the matrices of all steps with one matrix are one product."""
+
+    def _applied(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        if node.op.product == "matrices" and tuple(moved) == (True, False):
+            whole, matrix = operands
+            if whole.ndim == 3 and matrix.ndim == 2:
+                count, rows, size = whole.shape
+                product = np.reshape(whole, (count * rows, size)) @ matrix
+                return np.reshape(product, (count, rows, matrix.shape[1]))
+        return super()._applied(node, moved, operands)
 
     def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """Refuse."""
@@ -112,15 +123,17 @@ class _Fission:
             self.around[value] = self.recording.graph.copy_node(
                 value.node, (), segment=self.node.segment, region=self.node.region
             ).results[0]
-        for node in self.body.nodes:
-            if node in stages.batched and stages.ahead.issuperset(node.results):
-                self._batch(node)
+        self._compute_ahead()
         last = self._loop()
         for node in self.body.nodes:
             if node in stages.batched and not stages.ahead.issuperset(node.results):
                 self._batch(node)
         last.update((number, self._total(number)) for number in stages.sums)
         last.update((number, self._updated(number)) for number in stages.updates)
+        last.update((one.number, self._last(one.out)) for one in stages.carries.values())
+        for number, value in enumerate(stages.inputs.carried):
+            if value in stages.numbers:
+                last[number] = self.recording.graph.constant(stages.numbers[value])
         finals = [last[number] for number in range(len(self.initial))]
         results = [*finals, *[self._whole(value) for value in stages.stacked_out]]
         for made, old in zip(results, self.node.results, strict=True):
@@ -129,6 +142,32 @@ class _Fission:
         return results
 
     # All steps at once
+
+    def _compute_ahead(self) -> None:
+        """Compute what is known before the loop, a carried value as soon as it can be."""
+        stages = self.stages
+        nodes = [
+            node
+            for node in self.body.nodes
+            if node in stages.batched and stages.ahead.issuperset(node.results)
+        ]
+        carries = list(stages.followed)
+        while nodes or carries:
+            for value in carries:
+                if all(map(self._is_known, stages.carries[value].sources)):
+                    self.batch.known[value] = self._carry(stages.carries[value])
+                    self._name(self.batch.known[value], value)
+            carries = [value for value in carries if value not in self.batch.known]
+            left = []
+            for node in nodes:
+                if all(map(self._is_known, node.operands)):
+                    self._batch(node)
+                else:
+                    left.append(node)
+            nodes = left
+
+    def _is_known(self, value: Value) -> bool:
+        return self.stages.is_whole(value) or value in self.batch.known
 
     def _batch(self, node: Node) -> None:
         """Compute a node of the body for all steps."""
@@ -209,7 +248,41 @@ class _Fission:
         for value, whole in zip(stacked, made[len(kept) :], strict=True):
             self.batch.known[value] = whole
             self._name(whole, value)
-        return dict(zip(kept, made, strict=False))
+        last = dict(zip(kept, made, strict=False))
+        for number, value in last.items():
+            value.take_name(self.node.results[number])
+        return last
+
+    # Carried values
+
+    def _carry(self, carry: KnownCarry) -> Value:
+        """A carried value at the beginning of all steps."""
+        kind = carry.out.type
+        first = np.reshape(Tensor(self.initial[carry.number], self.recording), (1, *kind.shape))
+        rows: Any = None if carry.terms else Tensor(self._whole(carry.out), self.recording)
+        for value, is_subtracted in carry.terms:
+            is_same = self.stages.is_same(value)
+            found = self.around.get(value, value) if is_same else self._whole(value)
+            term: Any = Tensor(found, self.recording)
+            term = term if is_same or term.dtype == kind.dtype else term.astype(kind.dtype)
+            if rows is None:
+                rows = -term if is_subtracted else term
+            else:
+                rows = rows - term if is_subtracted else rows + term
+        if rows.ndim == kind.ndim:
+            rows = np.broadcast_to(rows, (self.stages.length, *kind.shape)).astype(kind.dtype)
+        is_sum = bool(carry.terms)
+        if not self.node.params["reverse"]:
+            rows = np.concatenate((first, rows[:-1]))
+            return self._lifted(np.cumsum(rows, axis=0) if is_sum else rows)
+        if is_sum:
+            return self._lifted(np.cumsum(np.concatenate((first, rows[:0:-1])), axis=0)[::-1])
+        return self._lifted(np.concatenate((rows[1:], first)))
+
+    def _last(self, out: Value) -> Value:
+        """A carried value after the last step."""
+        rows = Tensor(self._whole(out), self.recording)
+        return self._lifted(rows[0 if self.node.params["reverse"] else -1])
 
     # Sums
 

@@ -13,8 +13,9 @@ loop that extends the first: it has the same body and returns more. What has an 
 draw, is not computed twice: its results are stacked, too. `passes/loops.py` makes one loop of the
 first and its extension, and stacks more where that is cheaper than computing it anew.
 
-A loop on a condition is extended in the same way, and stacks in lists. Its derivatives are loops
-over these lists, whose number of steps is one of its results.
+A loop on a condition is extended in the same way, and stacks in lists. Its reverse pass is a loop
+over these lists, whose number of steps is one of its results. In forward mode it is run again, with
+the tangents beside what it carries; where it has an effect, they are made from lists, too.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from tracejit.trace.loops import (
     LoopRange,
     Side,
     emit_loop,
+    emit_while,
     in_region,
     placeholder,
     results_of,
@@ -189,8 +191,11 @@ class LoopDerivative:
             for k, dot in zip(carried, moved, strict=True)
         ]
         whole = [known[value] for value in sliced]
-        steps = self._steps()
-        made = self._emitted(start, moved, rows, outputs, initial, whole, steps, "_dot")
+        if isinstance(self.node.op, While) and not self.node.op.effect:
+            made = self._beside(start, moved, outputs, initial)
+        else:
+            steps = self._steps()
+            made = self._emitted(start, moved, rows, outputs, initial, whole, steps, "_dot")
         places = [*carried, *[self.count + k for k in stacked]]
         by_place = dict(zip(places, made, strict=True))
         return [by_place.get(number) for number in range(len(self.node.results))]
@@ -232,6 +237,33 @@ class LoopDerivative:
         made_of = Side(nodes, returned)
         with recording.at(self.where):
             return emit_loop(recording, name, steps, inputs, made_of, initial, whole, around)
+
+    def _beside(
+        self,
+        start: int,
+        carried: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        initial: Sequence[Any],
+    ) -> list[Tensor]:
+        """The results of a loop that computes `outputs`, recorded from node `start` on, beside what
+        this loop on a condition computes: so it needs no stacks."""
+        recording, mine = self.recording, self.inputs
+        new = [tensor._value for tensor in carried]
+        returned = [tensor._value for tensor in outputs]
+        inside = [value for node in self.body.nodes for value in node.results]
+        made = take_out(recording, start, [*new, *mine.carried, *inside])
+        if not returned:
+            return []
+        inputs = LoopInputs([*mine.carried, *new], [], self.body.inputs[-1])
+        step = Side([*self.body.nodes, *made], [*self.carried_out, *returned])
+        condition: Subgraph = self.node.params["condition"]
+        test = Side(condition.nodes, condition.outputs)
+        first = self.node.params["invariants"]
+        begun = [*self.operands[first : first + self.count], *initial]
+        around = dict(zip(self.body.inputs, self.operands, strict=False))
+        name = self.body.name + "_dot"
+        with recording.at(self.where):
+            return emit_while(recording, name, inputs, test, step, begun, around)[self.count :]
 
     def _steps(self, backwards: bool = False) -> LoopRange:
         """The steps of this loop, for a loop over what it stacks."""

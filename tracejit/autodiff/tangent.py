@@ -6,7 +6,7 @@ here:
 
 - `"linear"` is the op itself on the tangents, zeros standing in where an operand has none;
   `"bilinear"` is the op with one operand at a time replaced by its tangent; rules are called per
-  operand; contributions add up;
+  operand; contributions add up; without any of these it is the transpose of the op's `vjp`;
 - a tangent is broadcast and cast to the shape and dtype of its primal;
 - nothing is conjugated: a tangent is a direction, not a gradient;
 - through an override goes the transpose of the user's rule. The rule is recorded on a placeholder
@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 
 from tracejit.autodiff import adjoint
-from tracejit.autodiff.linearity import LinearMap
+from tracejit.autodiff.conditions import derivative_of
+from tracejit.autodiff.linearity import LinearMap, pushed_by_vjp, zeros_like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import NOWHERE, Location
-from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ir.types import ArrayType
 from tracejit.ops.control_flow import ControlFlow
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.marker_ops import IDENTITY, OVERRIDE, Marker, inputs_of
-from tracejit.ops.op import Applied, Joint, Missing
+from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of
+from tracejit.ops.op import Applied, Joint
 from tracejit.ops.shapes import astype
 from tracejit.support.errors import TracejitError, Where, fail, placed
 from tracejit.trace import places
@@ -87,7 +88,7 @@ class ForwardPass:
 
     def _step(self, node: Node) -> None:
         """The tangents of a node's results from those of its operands."""
-        is_known = node.op.jvp is not None or isinstance(node.op, ControlFlow)
+        is_known = node.op.vjp is not None or isinstance(node.op, ControlFlow)
         if not is_known and not self._is_ruled(node):
             raise fail("no-rule", self._place(node), op=adjoint.spelled(node))
         with self.recording.at(noted(node)):
@@ -122,12 +123,15 @@ class ForwardPass:
         dots = [self.tangents.get(operand) for operand in node.operands]
         if node.op.jvp == "linear":
             moved = [
-                dot if dot is not None else self._zeros(operand)
+                dot if dot is not None else zeros_like(operand)
                 for operand, dot in zip(operands, dots, strict=True)
             ]
             yield node.op(*moved, **node.params)
             return
         out = tuple(Tensor(result, self.recording) for result in node.results)
+        if node.op.is_transposed(len(out)):
+            yield pushed_by_vjp(self.recording, node, operands, out, dots, self.needed)
+            return
         y: Any = out if len(out) > 1 else out[0]
         for number, dot in enumerate(dots):
             if dot is None:
@@ -142,7 +146,7 @@ class ForwardPass:
         dots = [self.tangents.get(operand) for operand in node.operands]
         operands = [Tensor(operand, self.recording) for operand in node.operands]
         moving = [dot is not None for dot in dots]
-        derivative = adjoint.derivative_of(self.recording, node, operands, moving)
+        derivative = derivative_of(self.recording, node, operands, moving)
         with self.recording.at(NOWHERE):  # but for what rules record
             return tuple(derivative.pushed_forward(dots, tangents))
 
@@ -153,7 +157,10 @@ class ForwardPass:
         if marker.push is not None:
             return tuple(marker.push([self.tangents.get(x) for x in inputs_of(node)]))
         cotangents = [
-            self._placeholder(result) if result.type.is_inexact else None for result in node.results
+            self.recording.stand_in(zeros_like(Tensor(result, self.recording)))
+            if result.type.is_inexact
+            else None
+            for result in node.results
         ]
         answers: list[Tensor] = []
         dots: list[Tensor] = []
@@ -187,7 +194,7 @@ class ForwardPass:
     def _connected(self, tangent: Tensor | None, result: Value) -> Any:
         """The tangent of a result that a rule connects: zeros, where its gradient does not depend
         on the cotangent."""
-        return self._zeros(Tensor(result, self.recording)) if tangent is None else tangent
+        return zeros_like(Tensor(result, self.recording)) if tangent is None else tangent
 
     def _marker(self, node: Node) -> Marker:
         """The marker of an override; a registered rule as one."""
@@ -203,31 +210,9 @@ class ForwardPass:
         reads = (inspect.unwrap(rule), inputs, outputs)
         return Marker(node.op.name, "", lambda *cotangents: rule(applied, *cotangents), reads=reads)
 
-    def _placeholder(self, result: Value) -> Tensor:
-        """A cotangent to record a rule on: of the type of `result`, and a value of its own."""
-        self.recording.identities += 1
-        zeros = self._zeros(Tensor(result, self.recording))
-        number = {"number": self.recording.identities}
-        placeholder: Tensor = self.recording.record(IDENTITY, (zeros,), number)
-        return placeholder
-
-    def _zeros(self, operand: Tensor) -> Any:
-        """Zeros, of its form, in place of an operand that does not move; itself if it cannot
-        move."""
-        if not operand.type.is_inexact:
-            return operand
-        if operand.type.form == "weak":
-            return PYTHON_TYPES[operand.dtype.kind](0)
-        if operand.type.form == "scalar":
-            return operand.dtype.type(0)
-        return np.zeros_like(operand)
-
     def _add_all(self, results: Sequence[Value], parts: Sequence[Any]) -> None:
         for result, part in zip(results, parts, strict=True):
-            if isinstance(part, Missing):
-                if result in self.needed:
-                    raise fail("no-rule", self.recording.here(), op=part.op)
-            elif part is not None and result.type.is_inexact:
+            if part is not None and result.type.is_inexact:
                 self._add(result, fit(part, result.type, self.recording))
 
     def _add(self, value: Value, tangent: Tensor) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tracejit.ir.graph import Branches, Decision, Node, Value
+from tracejit.ir.branches import Branches, Decision
+from tracejit.ir.graph import Node, Value
 
 UNRECORDED = "BranchNotRecorded"
 CLASS = f'''

@@ -45,7 +45,7 @@ class Expressions:
         self.number_name = number_name
         self.inlined = inlined
         self.imports: dict[str, str] = {}
-        self.rows: Sequence[Callable[[str], str]] = ()
+        self.rows: Sequence[Callable[[str], str] | None] = ()
         self._templates: dict[tuple[Any, ...], str] = {}
 
     def operand(self, value: Value, strong: bool = True) -> str:

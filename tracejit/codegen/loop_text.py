@@ -35,7 +35,8 @@ def statement_lines(
             return [*_loop_lines(node, plan, owner, names, reserved, spell)]
         return [*_condition_lines(node, owner, names, reserved, spell)]
     if node.op is STACK_ROW:
-        return [spell.rows[node.params["number"]](spell.operand(node.operands[0]))]
+        write = spell.rows[node.params["number"]]
+        return [] if write is None else [write(spell.operand(node.operands[0]))]
     used = [names[value] if plan.readers[value] else UNUSED for value in node.results]
     if node.op.effect and set(used) == {UNUSED}:
         return [spell.expression(node)]
@@ -75,18 +76,12 @@ def _condition_lines(
     results = [names[value] for value in node.results]
     taken = {*reserved, *names.values()}
     graphs = [body.graph for body in node.params["bodies"]]
-    bound: list[str] = []
-    for place, text in enumerate(operands):
-        values = [graph.inputs[place] for graph in graphs]
-        is_read = any(
-            plan.readers[value] for plan, value in zip(condition.plans, values, strict=True)
-        )
-        if is_read and not text.isidentifier():
-            name = _free(values[0].base or "a", taken)
-            taken.add(name)
-            yield f"{name} = {text}"
-            text = name
-        bound.append(text)
+    read = [
+        any(plan.readers[value] for plan, value in zip(condition.plans, column, strict=True))
+        for column in zip(*[graph.inputs for graph in graphs], strict=True)
+    ]
+    lines, bound = _named(graphs[0].inputs, operands, read, taken)
+    yield from lines
     is_number = node.operands[0].type.dtype.kind != "b"
     if is_number and not choice.isidentifier():
         name = _free("index", taken)
@@ -108,6 +103,22 @@ def _condition_lines(
         for line in lines or ["pass"]:
             yield f"    {line}"
         spell.imports.update(inner.imports)
+
+
+def _named(
+    values: Sequence[Value], texts: Sequence[str], read: Sequence[bool], taken: set[str]
+) -> tuple[list[str], list[str]]:
+    """The statements that give names to what a body reads of the values around, and these names;
+    an expression that no body reads stays one."""
+    lines, names = [], []
+    for value, text, is_read in zip(values, texts, read, strict=True):
+        if is_read and not text.isidentifier():
+            name = _free(_list_name(text) or value.base or "a", taken)
+            taken.add(name)
+            lines.append(f"{name} = {text}")
+            text = name
+        names.append(text)
+    return lines, names
 
 
 def _heads(choice: str, number: int) -> list[str]:
@@ -162,17 +173,11 @@ def _loop_lines(
         read.update(
             v for v, other in zip(graph.inputs, test.inputs, strict=True) if other in tested
         )
-    bound = {}
-    texts = (*operands[:first], *operands[middle : len(graph.inputs) - 1])
-    for value, text in zip((*fixed, *sliced), texts, strict=True):
-        if value not in read:
-            continue
-        if not text.isidentifier():
-            name = _free(_list_name(text) or value.base or "a", taken)
-            taken.add(name)
-            yield f"{name} = {text}"
-            text = name
-        bound[value] = text
+    around = [*fixed, *sliced]
+    texts = [*operands[:first], *operands[middle : len(graph.inputs) - 1]]
+    lines, named = _named(around, texts, [value in read for value in around], taken)
+    yield from lines
+    bound = dict(zip(around, named, strict=True))
     given.update((value, bound[value]) for value in fixed if value in read)
     given.update(zip(carried, results, strict=False))
     for number, name in enumerate(results[:count]):
@@ -192,10 +197,16 @@ def _loop_lines(
     inner = kind(known.__getitem__, inside.inlined, spell.number_name)
     inner.rows = [
         _stacked(name, value, known[step], isinstance(node.op, While), inside, fixed)
-        for name, value in zip(results[count:], graph.outputs[count:], strict=True)
+        if number not in loop.rows
+        else None
+        for number, (name, value) in enumerate(
+            zip(results[count:], graph.outputs[count:], strict=True)
+        )
     ]
+    for number, buffer in loop.rows.items():
+        known[buffer] = f"{results[count + number]}[{known[step]}]"
     if loop.condition is None:
-        lines: list[str] = []
+        lines = []
         numbers = f"range({literal(params['length']) if steps is None else steps})"
         yield f"for {known[step]} in {f'reversed({numbers})' if params['reverse'] else numbers}:"
     else:

@@ -27,10 +27,10 @@ from tracejit.codegen.lines import WIDTH
 from tracejit.codegen.loop_text import statement_lines
 from tracejit.codegen.names import check_names, check_text, variables
 from tracejit.codegen.release import releases
+from tracejit.codegen.reserved_names import library_names, loop_names
 from tracejit.codegen.source import to_source
 from tracejit.codegen.tile_functions import IN_TURN, NAMES, cut_lines, filling_lines, sweep_lines
-from tracejit.ir.dims import spelled
-from tracejit.ir.graph import Constant, Node, Value
+from tracejit.ir.graph import Node, Value
 from tracejit.ir.location import location_text
 from tracejit.ir.sizes import Sizes
 from tracejit.ops.branches import DECIDE, LEAVE, MOVE
@@ -116,7 +116,7 @@ def render(
     plans = [plan for body in (*tiles, *bodies) for plan in body.plan.all]
     constants = Constants(plans, numbers)
     reserved = {"residuals", "SIGNATURE", "constants", "load", UNRECORDED}
-    reserved |= _library_names(plans).keys() | _loop_names(plans)
+    reserved |= library_names(plans) | loop_names(plans)
     if composed:
         reserved |= STAGED | {body.name for body in bodies}
     in_floats = [body for body in bodies if numbers and _runs_on_floats(body, len(bodies))]
@@ -215,54 +215,6 @@ def _either(body: Body, twin: _Text) -> _Text:
         f"        return {body.name}{IN_SCALARS}({', '.join(names)})",
     ]
     return _Text("\n".join(lines) + "\n", twin.names)
-
-
-def _library_names(plans: Sequence[Plan]) -> dict[str, str]:
-    """Every name that bodies will import, so that no variable hides it."""
-    spell = Expressions(lambda value: "_", set())
-    seen: set[tuple[Any, ...]] = set()
-    for plan in plans:
-        if plan.inner:
-            spell.bind("np.empty")
-        for node in (*plan.statements, *plan.inlined):
-            used = [v if isinstance(v, Constant) else v.type for v in node.operands]
-            made = [value.type for value in node.results]
-            spelled = node.op.name, _named(node) if node.params else (), *used, *made
-            if spelled in seen:
-                continue
-            seen.add(spelled)
-            types = [value.type for value in node.operands]
-            if any(isinstance(value, Constant) for value in node.operands):
-                spell.operands(node)
-            if node.op.statements is not None:
-                for line in node.op.statement_lines(types, node.params):
-                    spell.bind(line)
-            else:
-                spell.bind(node.op.template(types, node.params))
-                spell.bind(node.op.inplace_template(types, node.params))
-    return spell.imports
-
-
-def _named(node: Node) -> tuple[str, ...]:
-    """The parameters that names in the spelling of a node may depend on."""
-    op, params = node.op, [*node.params.values()]
-    if op.statements is None and isinstance(op.source, str) and isinstance(op.inplace, str):
-        params = [one for one in params if isinstance(one, np.dtype)]
-    return tuple(map(spelled, params))
-
-
-def _loop_names(plans: Sequence[Plan]) -> set[str]:
-    """The names that loops in the statements of ops assign to."""
-    found: set[str] = set()
-    for plan in plans:
-        for node in plan.statements:
-            if node.op.statements is not None:
-                types = [value.type for value in node.operands]
-                for line in node.op.statement_lines(types, node.params):
-                    word, _, rest = line.strip().removeprefix("for ").partition(" ")
-                    if line.startswith(("for ", " ")) and rest.startswith(("in ", "= ")):
-                        found.add(word)
-    return found
 
 
 def _function(

@@ -89,7 +89,7 @@ class Names:
         if before is not None and (
             (updates and (value.base == before.base or not value.is_named))
             or self._end.get(before) is self._end.get(value, value)
-            or self._wanted.get(self._end.get(value, value)) == self.known[before]
+            or self._wanted.get(self._end.get(value, value)) == self.known.get(before, UNUSED)
         ):
             self.known[value] = name = self.known[before]
             self._busy_until[name] = max(self._busy_until[name], self._last(value, number))

@@ -15,34 +15,17 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
+from tracejit.ir.branches import STRAIGHT
 from tracejit.ir.dims import resolved, spelled
 from tracejit.ir.location import Location
 from tracejit.ir.sizes import Sizes
-from tracejit.ir.types import ArrayType, type_of
-from tracejit.ir.value_names import ValueNames
+from tracejit.ir.types import ArrayType, Operation, type_of
+from tracejit.ir.value_names import ValueNames, own_base
 from tracejit.support.words import identifier
-
-
-class Operation(Protocol):
-    """The part of an op record that the graph uses."""
-
-    @property
-    def name(self) -> str:
-        """The op's name in the printed form."""
-
-    @property
-    def effect(self) -> bool:
-        """Return whether a node must stay even when nothing uses its results, once per
-        occurrence."""
-
-    def result_types(
-        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
-    ) -> tuple[ArrayType, ...]:
-        """The types of the results for operands of these types."""
 
 
 class Value:
@@ -89,6 +72,14 @@ class Value:
             self.label, self.derived = other.label, other.derived
             self.base, self.name = other.base, other.name
 
+    def copied(self, node: Node) -> Value:
+        """The same result of a copy of its node, under the same name."""
+        value: Value = Value.__new__(Value)
+        value.type, value.node, value.index, value.data = self.type, node, self.index, None
+        value.label, value.derived = self.label, self.derived
+        value.base, value.name = self.base, self.name
+        return value
+
     def __repr__(self) -> str:
         return f"{self.name or self.label or '_'} {self.type!r}"
 
@@ -129,9 +120,11 @@ class Constant(Value):
 
 class Node:
     """One operation applied to operands, with its results, the user's line and where it may be
-    shared."""
+    shared. `spelled` are its parameters as they tell nodes from each other, once that is asked."""
 
-    __slots__ = ("op", "operands", "params", "region", "results", "segment", "tapes", "where")
+    __slots__ = (
+        "op", "operands", "params", "region", "results", "segment", "spelled", "tapes", "where",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -152,6 +145,7 @@ class Node:
         self.region = region
         self.tapes = tapes
         self.segment = segment
+        self.spelled: str | None = None
         if len(types) == 1:
             self.results: tuple[Value, ...] = (Value(types[0], self),)
         else:
@@ -173,35 +167,19 @@ class Node:
         node.region, node.tapes, node.segment = 0, (), 0
         return node
 
+    def applied_to(self, operands: tuple[Value, ...]) -> Node:
+        """A copy that is applied to `operands`, its names kept."""
+        node: Node = Node.__new__(Node)
+        node.op, node.operands, node.params = self.op, operands, self.params
+        node.where, node.region, node.tapes = self.where, self.region, self.tapes
+        node.segment, node.spelled = self.segment, self.spelled
+        node.results = tuple([value.copied(node) for value in self.results])
+        return node
+
     def __repr__(self) -> str:
         return f"{self.op.name} {' '.join(map(repr, self.operands))}"
 
 
-class Decision(NamedTuple):
-    """A decision of the program: the segment it ends, and for each outcome the segment that
-    follows, in the order of the text."""
-
-    number: int
-    segment: int
-    sides: tuple[tuple[Any, int], ...]
-
-
-class Branches(NamedTuple):
-    """The segments and decisions of a graph that joins several traces, numbered in the order of the
-    text: a segment comes before all that follow it on some trace. `ends` holds, for each segment,
-    the number after the last of those.
-    """
-
-    ends: tuple[int, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-
-    def precedes(self, first: int, second: int) -> bool:
-        """Return whether segment `first` dominates `second`: every trace through `second` runs
-        `first`."""
-        return first == second or not self.ends or first < second < self.ends[first]
-
-
-STRAIGHT = Branches()
 PLACE = ("where", "region", "tapes", "segment")
 
 
@@ -213,7 +191,8 @@ class Graph:
     each segment of the nodes is on, where there are several. `sizes` knows the free
     dimensions, if there are any. Of a graph that `is_passing` nobody but the next pass holds
     anything: nodes that this leaves are those of the next graph, too, which `takes_nodes`, with
-    their operands there. Nodes that are `protected` are left alone by the pass that runs.
+    their operands there. Those of them whose op nothing new or changed has need no key, since no
+    two are equal. Nodes that are `protected` are left alone by the pass that runs.
     """
 
     def __init__(self, name: str) -> None:
@@ -227,7 +206,8 @@ class Graph:
         self.nodes: list[Node] = []
         self.files: dict[Location, tuple[str, int]] = {}
         self.sizes: Sizes | None = None
-        self._keyless = 0
+        self._keyed_ops: set[str] = set()
+        self._keyless: dict[str, list[Node]] | None = None
         self._consed: dict[tuple[Any, ...], Node] = {}
         self._constants: dict[tuple[Any, ...], Constant] = {}
 
@@ -273,12 +253,14 @@ class Graph:
         """The node that applies `op`: an equal one that is there, or a new one at the end."""
         if self.sizes is not None:
             params = {name: resolved(value) for name, value in params.items()}
-        self._give_keys()
-        key = (op.name, operands, self._spelled(params) if params else "", region, tapes)
+        self._give_keys(op.name)
+        text = self._spelled(params) if params else ""
+        key = (op.name, operands, text, region, tapes)
         known = None if op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, segment):
             return known
         node = Node(op, operands, params, types, where, region, tapes, segment)
+        node.spelled = text if self.sizes is None else None
         self.nodes.append(node)
         self._consed[key] = node
         return node
@@ -287,14 +269,15 @@ class Graph:
         """`node` of the graph before applied to `operands`: itself where this one `takes_nodes`,
         else a copy, or an equal one that is there already. Its names are kept."""
         if not self.takes_nodes:
-            return self.copy_node(node, operands)
-        if operands != node.operands:
+            node = node.applied_to(operands)
+        elif operands is not node.operands and operands != node.operands:
             node.operands = operands
-        elif self._keyless == len(self.nodes):
-            self._keyless += 1  # no two of that graph are equal
+        elif node.op.name not in self._keyed_ops:  # no two of that graph are equal
             self.nodes.append(node)
+            if self._keyless is not None:
+                self._keyless.setdefault(node.op.name, []).append(node)
             return node
-        self._give_keys()
+        self._give_keys(node.op.name)
         key = self._key_of(node)
         known = None if node.op.effect else self._consed.get(key)
         if known is not None and self.branches.precedes(known.segment, node.segment):
@@ -314,18 +297,35 @@ class Graph:
     def cut(self, start: int) -> None:
         """Take out the nodes from number `start` on; the others may have other operands by now."""
         del self.nodes[start:]
-        self._consed, self._keyless = {}, start
+        self._consed.clear()
+        self._keyed_ops.clear()
+        self._keyless = {}
+        for node in self.nodes:
+            self._keyless.setdefault(node.op.name, []).append(node)
 
-    def _give_keys(self) -> None:
-        """Make keys for the nodes that have none yet."""
-        if self._keyless:
-            self._consed.update((self._key_of(node), node) for node in self.nodes)
-            self._keyless = 0
+    def take_all(self, nodes: Iterable[Node]) -> None:
+        """Begin with `nodes`, the first of the graph before, as they are."""
+        self.nodes = list(nodes)
+
+    def _give_keys(self, op: str) -> None:
+        """Make keys for the nodes of `op` that have none yet; from now on all that come have."""
+        if op in self._keyed_ops:
+            return
+        if self._keyless is None:
+            self._keyless = {}
+            for node in self.nodes if self.takes_nodes else ():
+                self._keyless.setdefault(node.op.name, []).append(node)
+        self._keyed_ops.add(op)
+        self._consed.update((self._key_of(node), node) for node in self._keyless.pop(op, ()))
 
     def _key_of(self, node: Node) -> tuple[Any, ...]:
         """The hash key under which equal nodes meet."""
-        spelled = self._spelled(node.params) if node.params else ""
-        return node.op.name, node.operands, spelled, node.region, node.tapes
+        if self.sizes is not None:
+            node.params = {name: resolved(value) for name, value in node.params.items()}
+            return node.op.name, node.operands, self._spelled(node.params), node.region, node.tapes
+        if node.spelled is None:
+            node.spelled = self._spelled(node.params) if node.params else ""
+        return node.op.name, node.operands, node.spelled, node.region, node.tapes
 
     def _spelled(self, params: dict[str, Any]) -> str:
         """Parameters as they tell nodes from each other."""
@@ -405,7 +405,7 @@ class Graph:
         for _, statement in groupby(self.nodes, key=attrgetter("where")):
             temporaries: list[Value] = []
             for value in (value for node in statement for value in node.results):
-                own = self._own_base(value, value in outputs)
+                own = own_base(value, value in outputs)
                 if not own:
                     temporaries.append(value)
                     continue
@@ -428,18 +428,6 @@ class Graph:
         names = ValueNames(taken.union([value.name for value in self.inputs]))
         for node, value in unnamed:
             names.give(value, value.base or node.op.name, numbered=True)
-
-    @staticmethod
-    def _own_base(value: Value, is_output: bool) -> str:
-        """The base a value has by itself: the user's name, a derived name, or `out`."""
-        if value.label:
-            return value.label
-        if value.derived is not None:
-            primal, suffix = value.derived
-            name = primal.label or primal.base or primal.name
-            if name:
-                return name + suffix
-        return "out" if is_output else ""
 
     def __repr__(self) -> str:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes>"

@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.dims import Dim, FreeShape, spelled
-from tracejit.ir.graph import Constant, Graph, Node, Operation, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.location import Location, location_text
 from tracejit.ir.size_parser import parse_sizes, read_sizes
 from tracejit.ir.sizes import Sizes
 from tracejit.ir.subgraph import Subgraph, bodies_of
-from tracejit.ir.types import ArrayType, dtype_letters, parse_type
+from tracejit.ir.types import ArrayType, Operation, dtype_letters, parse_type
 from tracejit.support.errors import fail
 from tracejit.support.words import printable
 

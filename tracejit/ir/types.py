@@ -29,8 +29,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 
@@ -55,10 +55,12 @@ PYTHON_TYPES: Final[dict[str, type]] = {"b": bool, "i": int, "f": float, "c": co
 class ArrayType:
     """Shape, dtype and form of a value; interned."""
 
-    __slots__ = ("_size", "dtype", "form", "is_inexact", "is_real", "shape", "sizes")
+    __slots__ = ("_size", "dtype", "form", "is_inexact", "is_real", "ndim", "shape", "sizes")
     shape: Shape
     dtype: np.dtype[Any]
     form: Form
+    ndim: int
+    """Number of dimensions."""
     is_inexact: bool
     """True if values are floating or complex, so that derivatives exist."""
     is_real: bool
@@ -103,6 +105,7 @@ class ArrayType:
     ) -> ArrayType:
         made = object.__new__(cls)
         made.shape, made.dtype, made.form, made.sizes = shape, dtype, form, sizes
+        made.ndim = len(shape)
         made.is_inexact = dtype.kind in "fc"
         is_number = form == "weak" or (form == "array" and not shape)
         made.is_real = not is_number and form != "list" and dtype in _REAL
@@ -111,11 +114,6 @@ class ArrayType:
 
     def __reduce__(self) -> tuple[type[ArrayType], tuple[Shape, np.dtype[Any], Form]]:
         return ArrayType, (self.shape, self.dtype, self.form)
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
 
     @property
     def size(self) -> int:
@@ -212,3 +210,21 @@ def parse_type(text: str, sizes: Mapping[str, Dim] | None = None) -> ArrayType:
     if any(size is None for size in shape):
         raise fail("graph", None, problem=f"{text!r} is not a type")
     return ArrayType(shape, dtype, "list" if match[1] else "array")
+
+
+class Operation(Protocol):
+    """The part of an op record that the graph uses."""
+
+    @property
+    def name(self) -> str:
+        """The op's name in the printed form."""
+
+    @property
+    def effect(self) -> bool:
+        """Return whether a node must stay even when nothing uses its results, once per
+        occurrence."""
+
+    def result_types(
+        self, operands: Sequence[ArrayType], params: Mapping[str, Any]
+    ) -> tuple[ArrayType, ...]:
+        """The types of the results for operands of these types."""

@@ -25,3 +25,16 @@ class ValueNames:
             value.name = f"{base}_{self.counters[base]}"
             numbered = False
         self.taken.add(value.name)
+
+
+def own_base(value: Any, is_output: bool) -> str:
+    """The base a value has by itself: the user's name, a derived name, or `out`."""
+    label: str = value.label
+    if label:
+        return label
+    if value.derived is not None:
+        primal, suffix = value.derived
+        name: str = primal.label or primal.base or primal.name
+        if name:
+            return f"{name}{suffix}"
+    return "out" if is_output else ""

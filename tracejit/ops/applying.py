@@ -51,21 +51,6 @@ def _like(result: Any, first: ArrayType) -> Any:
     return result if np.shape(result) == first.shape else np.broadcast_to(result, first.shape)
 
 
-@composite(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """`func(a, axis)` over one axis after the other, each kept with size one."""
-    ndim = np.ndim(a)
-    for axis in axes if np.ndim(axes) else (axes,):
-        axis = axis + ndim if axis < 0 else axis
-        result = func(a, axis)
-        if result.ndim != a.ndim:
-            result = np.expand_dims(result, axis)
-        if result.ndim != a.ndim:
-            raise ValueError("function is not returning an array of the correct shape")
-        a = result
-    return a
-
-
 # Piece by piece
 
 

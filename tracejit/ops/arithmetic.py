@@ -11,6 +11,7 @@ import cmath
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,6 @@ modf = defop(
     canonical=operands_of(np.modf),
     infer=_parts_type(np.modf),
     vjp=lambda g, y, x: g[0],
-    jvp=lambda v, y, x: (v, None),
     batch="elementwise",
     source="np.modf({0})",
 )
@@ -101,7 +101,6 @@ frexp = defop(
     canonical=operands_of(np.frexp),
     infer=_parts_type(np.frexp),
     vjp=lambda g, y, x: np.ldexp(g[0], -y[1]),
-    jvp=lambda v, y, x: (np.ldexp(v, -y[1]), None),
     batch="elementwise",
     source="np.frexp({0})",
 )
@@ -189,24 +188,19 @@ def _cost(*types: ArrayType, **params: Any) -> int:
     return 40 * max(type.size for type in types)
 
 
-power = defop(
+_power = partial(defop, batch="elementwise", cost=_cost)
+power = _power(
     name="power",
     infer=ufunc_type(np.power),
     vjp=(_in_base, _in_exponent),
-    jvp=(_in_base, _in_exponent),
-    batch="elementwise",
     source="np.power({0}, {1})",
     inplace="np.power({0}, {1}, {out})",
-    cost=_cost,
 )
-pow = defop(
+pow = _power(
     name="pow",
     infer=_pow_type,
     vjp=(_in_base, _in_exponent),
-    jvp=(_in_base, _in_exponent),
-    batch="elementwise",
     source="{0} ** {1}",
-    cost=_cost,
 )
 float_power = elementwise(np.float_power, vjp=(_in_base, _in_exponent), cost=40)
 
@@ -244,41 +238,30 @@ def _of_source(types: Sequence[ArrayType], base: Any) -> str:
     return "({base}) ** {0}" if repr(base)[0] == "-" else "{base} ** {0}"
 
 
-power_to = defop(
+power_to = _power(
     name="power_to",
     infer=lambda x, exponent: _sampled_type(np.power, x, [exponent]),
     vjp=_to_number,
-    jvp=_to_number,
-    batch="elementwise",
     source="np.power({0}, {exponent})",
-    cost=_cost,
 )
-pow_to = defop(
+pow_to = _power(
     name="pow_to",
     infer=lambda x, exponent: _sampled_type(operator.pow, x, [exponent]),
     vjp=_to_number,
-    jvp=_to_number,
-    batch="elementwise",
     source="{0} ** {exponent}",
     cost=lambda x, exponent: x.size if exponent == 2 else _cost(x),
 )
-power_of = defop(
+power_of = _power(
     name="power_of",
     infer=lambda x, base: ufunc_type(np.power)(_weak(base), x),
     vjp=_of_number,
-    jvp=_of_number,
-    batch="elementwise",
     source="np.power({base}, {0})",
-    cost=_cost,
 )
-pow_of = defop(
+pow_of = _power(
     name="pow_of",
     infer=lambda x, base: ufunc_type(np.power)(_weak(base), x),
     vjp=_of_number,
-    jvp=_of_number,
-    batch="elementwise",
     source=_of_source,
-    cost=_cost,
 )
 
 

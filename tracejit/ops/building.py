@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tracejit.ops.creation import as_array, is_recorded, require_layout, type_in_call
-from tracejit.ops.op import answer, defop
+from tracejit.ops.forms import same_elements
+from tracejit.ops.op import answer
 
 
 def _plain(function: Callable[..., Any]) -> None:
@@ -77,15 +78,11 @@ def _require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     return made if not requirements else _ascontiguous(made)
 
 
-contiguous = defop(
+contiguous = same_elements(
     name="ascontiguousarray",
     infer=lambda x: x,
-    vjp=lambda g, y, x: g,
-    jvp="linear",
-    batch="leading",
     source="np.ascontiguousarray({0})",
     view_of=0,
-    elements="same",
     order="C",
 )
 

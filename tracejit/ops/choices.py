@@ -8,6 +8,7 @@ minimum share the cotangent equally.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,6 @@ where = defop(
     name="where",
     infer=_where_type,
     vjp=_WHERE,
-    jvp=_WHERE,
     batch="elementwise",
     source="np.where({0}, {1}, {2})",
     linear_in="jointly",
@@ -75,7 +75,6 @@ or_zero = defop(
     name="or_zero",
     infer=_or_zero_type,
     vjp=(None, _or_zero_rule),
-    jvp=(None, _or_zero_rule),
     batch="elementwise",
     source=_or_zero_source,
     linear_in="jointly",
@@ -144,35 +143,21 @@ _BELOW: tuple[Rule, ...] = (
     lambda g, z, a, high: np.where(a <= high, g, 0.0),
     lambda g, z, a, high: np.where(a > high, g, 0.0),
 )
-clip = defop(
+_clip = partial(defop, infer=_bounded_type, batch="elementwise", cost=_cost, uniform=True)
+clip = _clip(
     name="clip",
-    infer=_bounded_type,
     vjp=_BETWEEN,
-    jvp=_BETWEEN,
-    batch="elementwise",
     source="np.clip({0}, {1}, {2})",
-    cost=_cost,
-    uniform=True,
 )
-clip_min = defop(
+clip_min = _clip(
     name="clip_min",
-    infer=_bounded_type,
     vjp=_ABOVE,
-    jvp=_ABOVE,
-    batch="elementwise",
     source=_bound_source("np.maximum({0}, {1})", "np.clip({0}, {1}, None)"),
-    cost=_cost,
-    uniform=True,
 )
-clip_max = defop(
+clip_max = _clip(
     name="clip_max",
-    infer=_bounded_type,
     vjp=_BELOW,
-    jvp=_BELOW,
-    batch="elementwise",
     source=_bound_source("np.minimum({0}, {1})", "np.clip({0}, None, {1})"),
-    cost=_cost,
-    uniform=True,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.creation import as_array, cast, type_in_call
+from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
 from tracejit.ops.ufuncs import elementwise
@@ -95,41 +95,6 @@ def _isnat_call(x: Any, /, **keywords: Any) -> NoReturn:
 answer(np.isnat, _isnat_call)
 answer(np.iscomplexobj, lambda x: x.dtype.kind == "c")
 answer(np.isrealobj, lambda x: x.dtype.kind != "c")
-
-
-@composite(np.isposinf)
-def isposinf(x: Any) -> Any:
-    """True where x is infinite and positive."""
-    return np.logical_and(np.isinf(x), ~np.signbit(x))
-
-
-@composite(np.isneginf)
-def isneginf(x: Any) -> Any:
-    """True where x is infinite and negative."""
-    return np.logical_and(np.isinf(x), np.signbit(x))
-
-
-@composite(np.isreal)
-def isreal(x: Any) -> Any:
-    """True where the imaginary part is zero."""
-    return np.imag(x) == 0
-
-
-@composite(np.iscomplex)
-def iscomplex(x: Any) -> Any:
-    """True where the imaginary part is not zero."""
-    return np.imag(x) != 0
-
-
-@composite(np.isclose)
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """True where |a - b| is at most atol + rtol * |b|."""
-    a, b = as_array(a), as_array(b)
-    kind = type_in_call(b)
-    if not kind.is_inexact:
-        b = float(b) if kind.form == "weak" else cast(b, np.result_type(kind.dtype, 1.0))
-    close = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
-    return close | np.isnan(a) & np.isnan(b) if equal_nan else close
 
 
 def _allclose_call(

@@ -70,13 +70,6 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     return a if a.type.form == "array" else as_array(a)
 
 
-@composite(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
-    """The argument of a complex number, in radians or degrees."""
-    phase = np.arctan2(np.imag(z) if z.dtype.kind == "c" else 0, np.real(z))
-    return phase * (180 / np.pi) if deg else phase
-
-
 # Modulus and direction
 
 
@@ -110,7 +103,6 @@ absolute = defop(
     name="absolute",
     infer=ufunc_type(np.absolute),
     vjp=lambda g, y, x: g * np.sign(x),
-    jvp=lambda v, y, x: v * np.sign(x),
     batch="elementwise",
     source="np.absolute({0})",
     inplace="np.absolute({0}, {out})",

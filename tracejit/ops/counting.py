@@ -48,10 +48,6 @@ bincount: Op = defop(
     name="bincount",
     infer=_sum_type,
     vjp=(None, lambda g, y, x, weights, size, minlength=0: np.take(g, x)),
-    jvp=(
-        None,
-        lambda v, y, x, weights, size, minlength=0: bincount(x, v, size=size, minlength=minlength),
-    ),
     batch=_sum_batch,
     source=_sum_source,
 )
@@ -133,14 +129,6 @@ def _elements_vjp(g: Any, y: Any, a: Any, *ends: Any, bins: int) -> Any:
     return np.sum(g * (1.0 - upward)) * lowest + np.sum(g * upward) * highest
 
 
-def _elements_jvp(v: Any, y: Any, a: Any, *ends: Any, bins: int) -> Any:
-    if ends:
-        return None
-    lowest, highest = _outer(a)
-    upward = _fractions(y)
-    return np.sum(v * lowest) * (1.0 - upward) + np.sum(v * highest) * upward
-
-
 _FIRST_AND_LAST: tuple[Rule, ...] = (
     lambda g, y, a, first, last, bins: g * (1.0 - _fractions(y)),
     lambda g, y, a, first, last, bins: g * _fractions(y),
@@ -162,7 +150,6 @@ even_edges = defop(
     name="histogram_bin_edges",
     infer=_edges_type,
     vjp=(_elements_vjp, *_FIRST_AND_LAST),
-    jvp=(_elements_jvp, *_FIRST_AND_LAST),
     source=lambda types, bins: (
         "np.histogram_bin_edges({0}, {bins}" + (", range=({1}, {2}))" if len(types) > 1 else ")")
     ),
@@ -343,21 +330,3 @@ def _edges_of(column: Any, bins: Any, range: Any) -> Any:
     if range is None and column.shape[0]:
         return _even_edges(column, bins, None)
     return _even_edges(np.zeros(0, np.int8), bins, range)  # of a dtype that has no say
-
-
-@composite(np.histogram2d)
-def histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
-    range: Any = None,
-    density: Any = None,
-    weights: Any = None,
-) -> tuple[Any, Any, Any]:
-    """The number of points in each cell of a plane grid, and the edges along x and y."""
-    if np.shape(x)[0] != np.shape(y)[0]:
-        raise ValueError("x and y must have the same length.")
-    if isinstance(bins, (list, tuple)) or np.ndim(bins):
-        bins = bins if len(bins) in (1, 2) else [bins, bins]
-    grid, edges = np.histogramdd([x, y], bins, range, density, weights)
-    return grid, edges[0], edges[1]

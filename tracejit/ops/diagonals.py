@@ -134,35 +134,29 @@ def _triangle_type(m: ArrayType, k: int) -> ArrayType:
     return ArrayType(m.shape if m.ndim > 1 else m.shape * 2, m.dtype)
 
 
-def _triangle_batch(function: Any) -> Any:
-    """The batching rule of np.tril or np.triu: of one axis, rows that are all the same."""
+def _triangle(function: Any) -> Op:
+    """The op of np.tril or np.triu."""
 
-    def rule(moved: Moved, m: Any, k: int) -> Any:
+    def batch(moved: Moved, m: Any, k: int) -> Any:
+        """Of one axis, rows that are all the same."""
         size = m.shape[-1]
         square = np.broadcast_to(m[:, None], (m.shape[0], size, size)) if m.ndim == 2 else m
         return function(square, k)
 
-    return rule
+    call = f"np.{function.__name__}"
+    return defop(
+        function,
+        canonical=lambda m, k=0: ((m,), {"k": operator.index(k)}),
+        infer=_triangle_type,
+        vjp=lambda g, y, m, k: function(g, k),
+        jvp="linear",
+        batch=batch,
+        source=lambda types, k: call + ("({0}, {k})" if k else "({0})"),
+    )
 
 
-tril = defop(
-    np.tril,
-    canonical=lambda m, k=0: ((m,), {"k": operator.index(k)}),
-    infer=_triangle_type,
-    vjp=lambda g, y, m, k: np.tril(g, k),
-    jvp="linear",
-    batch=_triangle_batch(np.tril),
-    source=lambda types, k: "np.tril({0}, {k})" if k else "np.tril({0})",
-)
-triu = defop(
-    np.triu,
-    canonical=lambda m, k=0: ((m,), {"k": operator.index(k)}),
-    infer=_triangle_type,
-    vjp=lambda g, y, m, k: np.triu(g, k),
-    jvp="linear",
-    batch=_triangle_batch(np.triu),
-    source=lambda types, k: "np.triu({0}, {k})" if k else "np.triu({0})",
-)
+tril = _triangle(np.tril)
+triu = _triangle(np.triu)
 answer(np.diag, _diag_call)
 answer(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
 answer(np.diag_indices_from, lambda arr: np.diag_indices(_side(arr), np.ndim(arr)))

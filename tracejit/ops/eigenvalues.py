@@ -15,12 +15,8 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import inverse_gaps
-from tracejit.ops.linalg import check_square, cubic, identity_like, linalg_dtype
-from tracejit.ops.op import answer, defop
-
-
-def _costs(*types: ArrayType) -> int:
-    return 25 * cubic(*types)
+from tracejit.ops.linalg import check_square, identity_like, linalg_dtype, of_matrices, times_cubic
+from tracejit.ops.op import answer
 
 
 def _check(a: ArrayType) -> np.dtype[Any]:
@@ -66,26 +62,12 @@ def _eig_vjp(g: Any, y: Any, a: Any) -> Any:
     return np.linalg.solve(vectors.mT, inner @ vectors.mT)
 
 
-def _eig_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
-    values, vectors = y
-    change = np.linalg.solve(vectors, v @ vectors)
-    moved = vectors @ (inverse_gaps(values) * change)
-    places = _largest(vectors)
-    along = np.real(np.sum(np.conj(vectors) * moved, axis=-2, keepdims=True))
-    tops = np.real(np.take_along_axis(vectors, places, axis=-2))
-    turn = np.imag(np.take_along_axis(moved, places, axis=-2)) / tops
-    return np.diagonal(change, 0, -2, -1), moved - (along + 1j * turn) * vectors
-
-
-eig = defop(
+eig = of_matrices(
     name="eig",
     infer=_eig_type,
     vjp=_eig_vjp,
-    jvp=_eig_jvp,
-    batch="leading",
     source="np.linalg.eig({0})",
-    cost=_costs,
-    factorization="blocked",
+    cost=times_cubic(25),
 )
 
 
@@ -107,23 +89,13 @@ def _eigvals_vjp(g: Any, y: Any, a: Any) -> Any:
     return np.linalg.solve(vectors.mT, (identity_like(vectors) * moved) @ vectors.mT)
 
 
-def _eigvals_jvp(v: Any, y: Any, a: Any) -> Any:
-    values, vectors = eig(a)
-    change = np.linalg.solve(vectors, v @ vectors)
-    moved = np.expand_dims(np.diagonal(change, 0, -2, -1), -1)
-    return np.squeeze(_order(y, values) @ moved, -1)
-
-
-eigvals = defop(
+eigvals = of_matrices(
     np.linalg.eigvals,
     canonical=lambda a: ((a,), {}),
     infer=lambda a: ArrayType(a.shape[:-1], _check(a)),
     vjp=_eigvals_vjp,
-    jvp=_eigvals_jvp,
-    batch="leading",
     source="np.linalg.eigvals({0})",
-    cost=_costs,
-    factorization="blocked",
+    cost=times_cubic(25),
 )
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
 answer(np.linalg.eig, lambda a: EigResult(*eig(a)))

@@ -18,24 +18,22 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.linalg import (
+    added,
     check_matrix,
     check_square,
-    cubic,
     identity_like,
     linalg_dtype,
     lower_inverse,
+    of_matrices,
     real_dtype,
     square_type,
+    times_cubic,
 )
-from tracejit.ops.op import Missing, answer, defop
-from tracejit.ops.phases import adjoint, along, turn, turned
+from tracejit.ops.op import answer
+from tracejit.ops.phases import adjoint, along, turned
 from tracejit.ops.products import conj
 from tracejit.ops.triangles import lower_half, lower_half_product
 from tracejit.support.errors import fail
-
-
-def _costs(times: int) -> Callable[..., int]:
-    return lambda *types, **params: times * cubic(*types)
 
 
 def inverse_gaps(values: Any) -> Any:
@@ -43,13 +41,6 @@ def inverse_gaps(values: Any) -> Any:
     gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
     identity = identity_like(gaps)
     return 1.0 / (gaps + identity) - identity
-
-
-def _total(first: Any, second: Any) -> Any:
-    """The sum of two terms, either of which may be missing."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first + second
 
 
 # Cholesky factors
@@ -68,30 +59,17 @@ def _cholesky_vjp(g: Any, y: Any, a: Any) -> Any:
     return lower_half_product(inverse, (half + conj(half).mT) @ conj(inverse))
 
 
-def _cholesky_jvp(v: Any, y: Any, a: Any) -> Any:
-    inverse = lower_inverse(y)
-    return y @ lower_half(inverse @ hermitian(v) @ conj(inverse).mT)
-
-
-cholesky = defop(
+cholesky = of_matrices(
     name="cholesky",
     infer=square_type,
     vjp=_cholesky_vjp,
-    jvp=_cholesky_jvp,
-    batch="leading",
     source="np.linalg.cholesky({0})",
-    cost=cubic,
-    factorization="blocked",
 )
-cholesky_upper = defop(
+cholesky_upper = of_matrices(
     name="cholesky_upper",
     infer=square_type,
     vjp=lambda g, y, a: adjoint(_cholesky_vjp(adjoint(g), adjoint(y), a)),
-    jvp=lambda v, y, a: adjoint(_cholesky_jvp(adjoint(v), adjoint(y), a)),
-    batch="leading",
     source="np.linalg.cholesky({0}, upper=True)",
-    cost=cubic,
-    factorization="blocked",
 )
 answer(np.linalg.cholesky, lambda a, /, *, upper=False: (cholesky_upper if upper else cholesky)(a))
 
@@ -110,38 +88,21 @@ def _triangle(x: Any, uplo: str) -> Any:
     return lower_half(x) if uplo == "L" else conj(lower_half(conj(x).mT)).mT
 
 
-def _eigenvalues_vjp(g: Any, vectors: Any) -> Any:
+def of_spectrum(g: Any, vectors: Any) -> Any:
+    """The cotangent of a Hermitian matrix of which only the eigenvalues are used."""
     return (conj(vectors) * np.expand_dims(g, -2)) @ vectors.mT
 
 
 def _eigh_vjp(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     """Giles, An extended collection of matrix derivative results (2008), section 3.1."""
     (g_values, g_vectors), (values, vectors) = g, y
-    change = None if g_values is None else _eigenvalues_vjp(g_values, vectors)
+    change = None if g_values is None else of_spectrum(g_values, vectors)
     if g_vectors is not None:
         if vectors.dtype.kind == "c":
             g_vectors = turned(g_vectors, along(g_vectors, vectors), vectors, uplo == "U")
         rotation = inverse_gaps(values) * (vectors.mT @ g_vectors)
-        change = _total(change, conj(vectors) @ rotation @ vectors.mT)
+        change = added(change, conj(vectors) @ rotation @ vectors.mT)
     return _triangle(change + adjoint(change), uplo)
-
-
-def _moved(v: Any, uplo: str) -> Any:
-    """The change of the Hermitian matrix that NumPy makes of the triangle it reads."""
-    return hermitian(v if uplo == "L" else conj(v).mT)
-
-
-def _eigenvalues_jvp(v: Any, vectors: Any, uplo: str) -> Any:
-    return np.real(np.sum(conj(vectors) * (_moved(v, uplo) @ vectors), axis=-2))
-
-
-def _eigh_jvp(v: Any, y: Any, a: Any, uplo: str = "L") -> tuple[Any, Any]:
-    values, vectors = y
-    change = adjoint(vectors) @ _moved(v, uplo) @ vectors
-    moved = vectors @ (inverse_gaps(values) * change)
-    if vectors.dtype.kind == "c":
-        moved = moved - turn(moved, vectors, uplo == "U") * vectors
-    return _real(np.diagonal(change, 0, -2, -1)), moved
 
 
 def _eigh_source(function: str) -> Callable[..., str]:
@@ -156,29 +117,21 @@ def _eigh_call(a: Any, UPLO: str = "L") -> tuple[tuple[Any], dict[str, Any]]:
     return (a,), {"uplo": "U"} if UPLO.upper() == "U" else {}
 
 
-eigh = defop(
+eigh = of_matrices(
     name="eigh",
     canonical=_eigh_call,
     infer=_eigh_type,
     vjp=_eigh_vjp,
-    jvp=_eigh_jvp,
-    batch="leading",
     source=_eigh_source("eigh"),
-    cost=_costs(9),
-    factorization="blocked",
+    cost=times_cubic(9),
 )
-eigvalsh = defop(
+eigvalsh = of_matrices(
     np.linalg.eigvalsh,
     canonical=_eigh_call,
     infer=lambda a, uplo="L": _eigh_type(a)[0],
-    vjp=lambda g, y, a, uplo="L": _triangle(
-        2.0 * _eigenvalues_vjp(g, np.linalg.eigh(a, uplo)[1]), uplo
-    ),
-    jvp=lambda v, y, a, uplo="L": _eigenvalues_jvp(v, np.linalg.eigh(a, uplo)[1], uplo),
-    batch="leading",
+    vjp=lambda g, y, a, uplo="L": _triangle(2.0 * of_spectrum(g, np.linalg.eigh(a, uplo)[1]), uplo),
     source=_eigh_source("eigvalsh"),
-    cost=_costs(4),
-    factorization="blocked",
+    cost=times_cubic(4),
 )
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 answer(np.linalg.eigh, lambda *args, **keywords: EighResult(*eigh.record_call(*args, **keywords)))
@@ -202,9 +155,6 @@ def _svd_type(a: ArrayType, full: bool) -> tuple[ArrayType, ArrayType, ArrayType
 def singular_values_vjp(g: Any, u: Any, vh: Any) -> Any:
     """The cotangent of a matrix of which only the singular values are used."""
     return (conj(u) * np.expand_dims(g, -2)) @ conj(vh)
-
-
-NO_VECTORS = Missing("the vectors of svd with full_matrices=True")
 
 
 def _has_free_vectors(a: Any, full: bool) -> bool:
@@ -233,7 +183,7 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
     (g_u, g_s, g_vh), (u, s, vh) = g, y
     if _has_free_vectors(a, full):
         if not (g_u is None and g_vh is None):
-            raise fail("no-rule", None, op=NO_VECTORS.op)
+            raise fail("no-rule", None, op="the vectors of svd with full_matrices=True")
         u, _, vh = reduced_svd(a)
     change = None if g_s is None else singular_values_vjp(g_s, u, vh)
     if g_u is None and g_vh is None:
@@ -242,7 +192,7 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
         g_v = None if g_vh is None else adjoint(g_vh)
         g_u, g_v, apart = _unturned(g_u, g_v, u, s, adjoint(vh))
         g_vh = adjoint(g_v)
-        change = _total(change, conj(u) @ apart @ conj(vh))
+        change = added(change, conj(u) @ apart @ conj(vh))
     gaps = inverse_gaps(s * s)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     if g_u is not None:
@@ -250,49 +200,14 @@ def _svd_vjp(g: Any, y: Any, a: Any, full: bool) -> Any:
         inner = conj(u) @ ((gaps * (inside - adjoint(inside))) * row)
         if u.shape[-2] > u.shape[-1]:
             inner = inner + (g_u - conj(u) @ inside) / row
-        change = _total(change, inner @ conj(vh))
+        change = added(change, inner @ conj(vh))
     if g_vh is not None:
         inside = conj(vh @ g_vh.mT)
         inner = (column * (gaps * (inside - adjoint(inside)))) @ conj(vh)
         if vh.shape[-1] > vh.shape[-2]:
             inner = inner + (g_vh - adjoint(inside) @ conj(vh)) / column
-        change = _total(change, conj(u) @ inner)
+        change = added(change, conj(u) @ inner)
     return change
-
-
-def _svd_jvp(v: Any, y: Any, a: Any, full: bool) -> tuple[Any, Any, Any]:
-    if _has_free_vectors(a, full):
-        return NO_VECTORS, _svdvals_jvp(v, y[1], a), NO_VECTORS
-    u, s, vh = y
-    gaps = inverse_gaps(s * s)
-    row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
-    change = adjoint(u) @ v @ adjoint(vh)
-    u_dot = u @ (gaps * (change * row + column * adjoint(change)))
-    vh_dot = adjoint(gaps * (column * change + adjoint(change) * row)) @ vh
-    if u.shape[-2] > u.shape[-1]:
-        u_dot = u_dot + (v @ adjoint(vh) - u @ change) / row
-    if vh.shape[-1] > vh.shape[-2]:
-        vh_dot = vh_dot + (adjoint(u) @ v - change @ vh) / column
-    s_dot = np.diagonal(change, 0, -2, -1)
-    if u.dtype.kind == "c":
-        u_dot, vh_dot = _turned_back(u_dot, vh_dot, y, 1j * (np.imag(s_dot) / s))
-    return u_dot, _real(s_dot), vh_dot
-
-
-def _turned_back(u_dot: Any, vh_dot: Any, y: Any, apart: Any) -> tuple[Any, Any]:
-    """The tangents of complex vectors with their phase: left and right ones come apart by
-    `apart`."""
-    u, _, vh = y
-    apart = np.expand_dims(apart, -2)
-    if u.shape[-2] >= vh.shape[-1]:
-        back = turn(adjoint(vh_dot), adjoint(vh))
-        return u_dot + (apart - back) * u, vh_dot - adjoint(back) * vh
-    back = turn(u_dot, u)
-    return u_dot - back * u, vh_dot - adjoint(apart + back) * vh
-
-
-def _real(x: Any) -> Any:
-    return np.real(x) if x.dtype.kind == "c" else x
 
 
 def reduced_svd(a: Any) -> Any:
@@ -300,31 +215,22 @@ def reduced_svd(a: Any) -> Any:
     return svd(a, full=False)
 
 
-def _svdvals_jvp(v: Any, y: Any, a: Any) -> Any:
-    u, _, vh = reduced_svd(a)
-    return np.real(np.sum(conj(u) * (v @ conj(vh).mT), axis=-2))
-
-
-svd = defop(
+svd = of_matrices(
     name="svd",
     infer=_svd_type,
     vjp=_svd_vjp,
-    jvp=_svd_jvp,
-    batch="leading",
     source=lambda types, full: (
         "np.linalg.svd({0})" if full else "np.linalg.svd({0}, full_matrices=False)"
     ),
-    cost=_costs(10),
+    cost=times_cubic(10),
     factorization="svd",
 )
-svdvals = defop(
+svdvals = of_matrices(
     name="svdvals",
     infer=lambda a: _svd_type(a, False)[1],
     vjp=lambda g, y, a: singular_values_vjp(g, *reduced_svd(a)[::2]),
-    jvp=_svdvals_jvp,
-    batch="leading",
     source="np.linalg.svd({0}, compute_uv=False)",
-    cost=_costs(4),
+    cost=times_cubic(4),
     factorization="svd",
 )
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))

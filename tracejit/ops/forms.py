@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tracejit.ops.op import defop
 
-as_scalar = defop(
+same_elements = partial(
+    defop, vjp=lambda g, y, x, **params: g, jvp="linear", batch="leading", elements="same"
+)
+"""The op of a conversion that keeps all elements in their places."""
+
+as_scalar = same_elements(
     name="as_scalar",
     infer=lambda x, dtype: x.with_form("scalar").with_dtype(dtype),
-    vjp=lambda g, y, x, dtype: g,
-    jvp="linear",
     batch=lambda moved, x, dtype: x if x.dtype == dtype else x.astype(dtype),
     source="{dtype}({0})",
-    elements="same",
 )
-as_element = defop(
+as_element = same_elements(
     name="as_element",
     infer=lambda x: x.with_form("scalar"),
-    vjp=lambda g, y, x: g,
-    jvp="linear",
     batch=lambda moved, x: x,
     source="{0}[()]",
-    elements="same",
 )
-as_array = defop(
+as_array = same_elements(
     name="as_array",
     infer=lambda x: x.with_form("array"),
-    vjp=lambda g, y, x: g,
-    jvp="linear",
     batch=lambda moved, x: x,
     source="np.asarray({0})",
-    elements="same",
 )

@@ -11,9 +11,7 @@ back.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,21 +19,11 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import known, size_of
-from tracejit.ops.infer import normalize_axis
-from tracejit.ops.op import Op, composite, defop
+from tracejit.ops.infer import answered, few, normalize_axis
+from tracejit.ops.op import Op, defop
 from tracejit.ops.reductions import along
 
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-
-
-@cache
-def _dtype(function: Callable[..., Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that a transform answers in."""
-    try:
-        result: np.dtype[Any] = function(np.ones(2, dtype)).dtype
-    except TypeError as error:
-        raise TypeError(f"{function.__name__} is not defined for dtype {dtype}") from error
-    return result
 
 
 def _same(size: int) -> int:
@@ -82,7 +70,7 @@ def _transform(
 
     def infer(x: ArrayType, n: int, axis: int, norm: str) -> ArrayType:
         shape = (*x.shape[:axis], results(n), *x.shape[axis + 1 :])
-        return ArrayType(shape, _dtype(function, x.dtype))
+        return ArrayType(shape, answered(function, few(x, 2)).dtype)
 
     def source(types: Sequence[ArrayType], n: int, axis: int, norm: str) -> str:
         x = types[0]
@@ -140,121 +128,7 @@ rfft = _transform(np.fft.rfft, vjp=_rfft_vjp, results=_half)
 irfft = _transform(np.fft.irfft, vjp=_irfft_vjp, points=_whole)
 
 
-@composite(np.fft.hfft)
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-    """The real spectrum of a signal of which one half is given, the other being its conjugate."""
-    return np.fft.irfft(np.conjugate(a), n, axis, _OPPOSITE.get(norm, norm))
-
-
-@composite(np.fft.ihfft)
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-    """The half of a signal that has the real spectrum `a`."""
-    return np.conjugate(np.fft.rfft(a, n, axis, _OPPOSITE.get(norm, norm)))
-
-
 # Several axes
 
 
-def _axes(a: Any, axes: Iterable[Any] | None) -> list[int]:
-    """The axes in the order given, all by default."""
-    numbers = range(np.ndim(a)) if axes is None else axes
-    found = [normalize_axis(number, np.ndim(a)) for number in numbers]
-    if not found:
-        raise TypeError("no axis is named")
-    return found
-
-
-def _plan(a: Any, s: Any, axes: Any, points: Callable[[int], int] = _same) -> list[tuple[int, int]]:
-    """Number of points and axis of each transform; `points` gives the last number by default."""
-    if axes is None and s is not None:
-        raise TypeError("s without axes is not supported, NumPy deprecates it")
-    numbers = _axes(a, axes)
-    sizes = [int(np.shape(a)[number]) for number in numbers]
-    if s is None:
-        return list(zip([*sizes[:-1], points(sizes[-1])], numbers, strict=True))
-    wanted = [operator.index(size) for size in known(s, "s")]
-    if len(wanted) != len(sizes):
-        raise ValueError("Shape and axes have different lengths.")
-    pairs = zip(wanted, sizes, strict=True)
-    return list(zip([size if n == -1 else n for n, size in pairs], numbers, strict=True))
-
-
-@composite(np.fft.fftn)
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The transform along several axes, the last one first."""
-    for n, axis in reversed(_plan(a, s, axes)):
-        a = np.fft.fft(a, n, axis, norm)
-    return a
-
-
-@composite(np.fft.ifftn)
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The inverse of fftn, the last axis first."""
-    for n, axis in reversed(_plan(a, s, axes)):
-        a = np.fft.ifft(a, n, axis, norm)
-    return a
-
-
-@composite(np.fft.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The transform of a real array, half of the frequencies kept along the last axis."""
-    *others, (n, axis) = _plan(a, s, axes)
-    a = np.fft.rfft(a, n, axis, norm)
-    for n, axis in reversed(others):
-        a = np.fft.fft(a, n, axis, norm)
-    return a
-
-
-@composite(np.fft.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """The inverse of rfftn, the last axis last."""
-    *others, last = _plan(a, s, axes, points=_whole)
-    for n, axis in others:
-        a = np.fft.ifft(a, n, axis, norm)
-    return np.fft.irfft(a, *last, norm)
-
-
-@composite(np.fft.fft2)
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """fftn, along the last two axes by default."""
-    return np.fft.fftn(a, s, axes, norm)
-
-
-@composite(np.fft.ifft2)
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """ifftn, along the last two axes by default."""
-    return np.fft.ifftn(a, s, axes, norm)
-
-
-@composite(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """rfftn, along the last two axes by default."""
-    return np.fft.rfftn(a, s, axes, norm)
-
-
-@composite(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """irfftn, along the last two axes by default."""
-    return np.fft.irfftn(a, s, axes, norm)
-
-
 # Shifts
-
-
-def _rolled(x: Any, axes: Any, direction: int) -> Any:
-    """`x` rolled along axes by half of their sizes, rounded down."""
-    numbers = _axes(x, (axes,) if isinstance(axes, (int, np.integer)) else axes)
-    shifts = [direction * (np.shape(x)[number] // 2) for number in numbers]
-    return np.roll(x, shifts, tuple(numbers))
-
-
-@composite(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
-    """Frequency zero moved from the start of the axes to their middle."""
-    return _rolled(x, axes, 1)
-
-
-@composite(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    """Frequency zero moved from the middle of the axes to their start."""
-    return _rolled(x, axes, -1)

@@ -13,7 +13,7 @@ arrays in which a place may occur twice. All are linear, and each is the adjoint
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -248,6 +248,11 @@ def _in_zeros(g: ArrayType, *indices: ArrayType, shape: Shape, **params: Any) ->
     return ArrayType(shape, g.dtype)
 
 
+def _placing(name: str, batch: Callable[[str], Any], **fields: Any) -> Op:
+    """The op of an adjoint of indexing: a value placed in zeros."""
+    return defop(name=name, infer=_in_zeros, jvp="linear", batch=batch(name), **fields)
+
+
 add_slice: Op = defop(
     name="add_slice",
     infer=lambda x, v, index: x,
@@ -258,30 +263,24 @@ add_slice: Op = defop(
     inplace=lambda types, index: slice_update(types, index),
     update="add",
 )
-put_slice: Op = defop(
-    name="put_slice",
-    infer=_in_zeros,
+put_slice: Op = _placing(
+    "put_slice",
+    batched_indices.placing,
     vjp=(lambda g, y, v, *indices, shape, index: getitem(g, *indices, index=index),),
-    jvp="linear",
-    batch=batched_indices.placing("put_slice"),
     statements=assigned,
     update="put",
 )
-put_at: Op = defop(
-    name="put_at",
-    infer=_in_zeros,
+put_at: Op = _placing(
+    "put_at",
+    batched_indices.placing,
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=True),),
-    jvp="linear",
-    batch=batched_indices.placing("put_at"),
     statements=assigned,
     update="put",
 )
-add_at: Op = defop(
-    name="add_at",
-    infer=_in_zeros,
+add_at: Op = _placing(
+    "add_at",
+    batched_indices.placing,
     vjp=(lambda g, y, v, *indices, shape, index: take_at(g, *indices, index=index, unique=False),),
-    jvp="linear",
-    batch=batched_indices.placing("add_at"),
     statements=added,
     update="add",
 )
@@ -397,21 +396,17 @@ def _added_along(types: Sequence[ArrayType], shape: Shape, axis: int) -> tuple[s
     return f"{{out}} = {zeros}", f"np.add.at({{out}}, ({', '.join(places)},), {{0}})"
 
 
-put_along_axis: Op = defop(
-    name="put_along_axis",
-    infer=_in_zeros,
+put_along_axis: Op = _placing(
+    "put_along_axis",
+    batched_indices.along_axis,
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=True),),
-    jvp="linear",
-    batch=batched_indices.along_axis("put_along_axis"),
     statements=_assigned_along,
     update="put",
 )
-add_along_axis: Op = defop(
-    name="add_along_axis",
-    infer=_in_zeros,
+add_along_axis: Op = _placing(
+    "add_along_axis",
+    batched_indices.along_axis,
     vjp=(lambda g, y, v, i, shape, axis: take_along_axis(g, i, axis=axis, unique=False),),
-    jvp="linear",
-    batch=batched_indices.along_axis("add_along_axis"),
     statements=_added_along,
     update="add",
 )

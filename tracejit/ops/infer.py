@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.exceptions import AxisError
 
-from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape
+from tracejit.ir.types import PYTHON_TYPES, ArrayType, Shape, type_of
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -164,6 +164,41 @@ def _clipped(bound: int, size: int, low: int, high: int) -> int:
     return low if bound < low else high if bound > high else bound
 
 
+def ones_of(type: ArrayType) -> Any:
+    """Ones of a type: an array, a NumPy scalar or a Python number."""
+    if type.form == "weak":
+        return PYTHON_TYPES[type.dtype.kind](1)
+    return type.dtype.type(1) if type.form == "scalar" else np.ones(type.shape, type.dtype)
+
+
+@lru_cache(4096)
+def _answered(
+    function: Callable[..., Any], types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]
+) -> tuple[ArrayType, ...]:
+    with np.errstate(all="ignore"):
+        answered = function(*map(ones_of, types), **dict(params))
+    results = answered if isinstance(answered, tuple) else (answered,)
+    kinds = [type_of(result) for result in results]
+    return tuple([kind for kind in kinds if kind is not None])
+
+
+def answered(function: Callable[..., Any], *types: ArrayType, **params: Any) -> ArrayType:
+    """The type that a function answers to ones of these types; raises what it raises."""
+    return answers(function, *types, **params)[0]
+
+
+def answers(
+    function: Callable[..., Any], *types: ArrayType, **params: Any
+) -> tuple[ArrayType, ...]:
+    """The types of the results of a function of ones."""
+    return _answered(function, types, tuple(params.items()))
+
+
+def few(x: ArrayType, size: int = 1) -> ArrayType:
+    """The type of a short vector with the dtype of `x`."""
+    return ArrayType((size,), x.dtype)
+
+
 @cache
 def _reduced_dtype(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
     result: np.dtype[Any] = ufunc.reduce(np.ones(1, dtype)).dtype
@@ -178,8 +213,3 @@ def reduction_type(ufunc: np.ufunc) -> Callable[..., ArrayType]:
         return ArrayType(shape, _reduced_dtype(ufunc, x.dtype), "array" if shape else "scalar")
 
     return infer
-
-
-def same_type(x: ArrayType, **params: Any) -> ArrayType:
-    """The infer of an op whose result is an array like its operand."""
-    return x.with_form("array")

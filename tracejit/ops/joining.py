@@ -12,7 +12,7 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, everywhere
 from tracejit.ops.creation import as_array, cast, type_in_call
 from tracejit.ops.infer import normalize_axis, promote, strict_axis
-from tracejit.ops.op import OPS, Each, answer, composite, defop
+from tracejit.ops.op import OPS, Each, composite, defop
 
 ALL = slice(None)
 
@@ -188,40 +188,6 @@ def at_least(ndim: int, array: Any) -> Any:
     if np.ndim(array) == 1 and ndim > 1:
         array = array[None]
     return array[..., None] if np.ndim(array) == 2 and ndim == 3 else array
-
-
-@composite(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    """Arrays on top of each other."""
-    arrays = [at_least(2, as_array(array)) for array in tup]
-    return np.concatenate(arrays, dtype=dtype, casting=casting)
-
-
-if (row_stack := getattr(np, "row_stack", None)) is not None:  # until NumPy 2.5
-    answer(row_stack, vstack)
-
-
-@composite(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    """Arrays side by side."""
-    arrays = [at_least(1, as_array(array)) for array in tup]
-    axis = 0 if arrays and arrays[0].ndim == 1 else 1
-    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
-
-
-@composite(np.dstack)
-def dstack(tup: Any) -> Any:
-    """Arrays one behind the other."""
-    return np.concatenate([at_least(3, as_array(array)) for array in tup], axis=2)
-
-
-@composite(np.column_stack)
-def column_stack(tup: Any) -> Any:
-    """1-D arrays as the columns of a matrix."""
-    arrays = [at_least(1, as_array(array)) for array in tup]
-    return np.concatenate(
-        [array[:, None] if array.ndim == 1 else array for array in arrays], axis=1
-    )
 
 
 def bracketed(key: Any, axis: int, ndmin: int, place: int) -> Any:

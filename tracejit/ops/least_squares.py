@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,23 +19,21 @@ from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, known
 from tracejit.ops.factorizations import hermitian as hermitian_of
 from tracejit.ops.factorizations import reduced_svd, singular_values_vjp
+from tracejit.ops.infer import answered
 from tracejit.ops.linalg import (
     check_matrix,
     check_square,
-    cubic,
     each,
     linalg_dtype,
+    of_matrices,
     real_dtype,
+    times_cubic,
 )
 from tracejit.ops.op import Op, answer, defop
 from tracejit.ops.products import array_or_scalar, conj
 from tracejit.ops.triangles import lower_half
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-def _costs(*types: ArrayType, **params: Any) -> int:
-    return 10 * cubic(*types)
 
 
 def _number(limit: Any, name: str) -> float:
@@ -100,15 +97,14 @@ def _pinv_source(types: Any, rcond: float | None = None, hermitian: bool = False
     return f"np.linalg.pinv({', '.join(arguments)})"
 
 
-pinv = defop(
+pinv = of_matrices(
     np.linalg.pinv,
     canonical=_pinv_call,
     infer=_pinv_type,
     vjp=_pinv_vjp,
     jvp=_pinv_jvp,
-    batch="leading",
     source=_pinv_source,
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 
@@ -171,20 +167,6 @@ def _lstsq_vjp(wanted: int, g: Any, y: Any, a: Any, b: Any, rcond: float | None)
     return sum(parts[1:], start=parts[0]) if parts else None
 
 
-def _lstsq_jvp(wanted: int, v: Any, y: Any, a: Any, b: Any, rcond: float | None) -> Any:
-    p = np.linalg.pinv(a, _limit(a, rcond))
-    move = v if wanted else -(v @ y[0])
-    residuals = None
-    if y[1].size:
-        distances = _columns(b - a @ y[0])
-        residuals = 2.0 * np.sum(np.real(conj(distances) * _columns(move)), axis=0)
-    if wanted:
-        return p @ v, residuals, None, None
-    u, _, vh = reduced_svd(a)
-    values = np.real(np.sum(conj(u) * (v @ conj(vh).mT), axis=-2))
-    return _pinv_jvp(v, p, a) @ b, residuals, None, values
-
-
 def _batched_lstsq(moved: Moved, a: Any, b: Any, rcond: float | None) -> Any:
     """With one matrix, all right sides at once."""
     if moved[0]:
@@ -208,22 +190,17 @@ lstsq: Op = defop(
         lambda g, y, a, b, rcond: _lstsq_vjp(0, g, y, a, b, rcond),
         lambda g, y, a, b, rcond: _lstsq_vjp(1, g, y, a, b, rcond),
     ),
-    jvp=(
-        lambda v, y, a, b, rcond: _lstsq_jvp(0, v, y, a, b, rcond),
-        lambda v, y, a, b, rcond: _lstsq_jvp(1, v, y, a, b, rcond),
-    ),
     batch=_batched_lstsq,
     source=lambda types, rcond: (
         "np.linalg.lstsq({0}, {1})" if rcond is None else "np.linalg.lstsq({0}, {1}, {rcond})"
     ),
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 of_full_rank = defop(
     name="residuals_of_full_rank",
     infer=lambda residuals: residuals,
     vjp=lambda g, y, residuals: g,
-    jvp=lambda v, y, residuals: v,
     source=lambda types: f"np.reshape({{0}}, {types[0].size})",
     view_of=0,
     assumes_shape=True,
@@ -263,14 +240,13 @@ def _rank_source(types: Any, **params: Any) -> str:
     return f"np.linalg.matrix_rank({', '.join(['{0}', *(f'{k}={{{k}}}' for k in params)])})"
 
 
-matrix_rank = defop(
+matrix_rank = of_matrices(
     np.linalg.matrix_rank,
     canonical=_rank_call,
     infer=_rank_type,
     vjp=(),
-    batch="leading",
     source=_rank_source,
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 
@@ -287,18 +263,12 @@ def _cond_call(x: Any, p: Any = None) -> Call:
     return (x,), {} if p is None or p == 2 else {"p": p if isinstance(p, str) else float(p)}
 
 
-@cache
-def _cond_dtype(dtype: np.dtype[Any], p: Any) -> np.dtype[Any]:
-    """Some versions of NumPy answer a complex number for a complex matrix."""
-    result: np.dtype[Any] = np.linalg.cond(np.eye(1, dtype=dtype), p).dtype
-    return result
-
-
 def _cond_type(x: ArrayType, p: Any = 2) -> ArrayType:
     if not x.size and not math.prod(x.shape[-2:]):
         raise LinAlgError("cond is not defined on empty arrays")
     (check_matrix if p in (2, -2) else check_square)(x)
-    return array_or_scalar(x.shape[:-2], _cond_dtype(linalg_dtype(x), p))
+    one = ArrayType((1, 1), linalg_dtype(x))
+    return array_or_scalar(x.shape[:-2], answered(np.linalg.cond, one, p=p).dtype)
 
 
 def _norm_slope(x: Any, p: Any) -> tuple[Any, Any]:
@@ -335,17 +305,15 @@ def _cond_slope(y: Any, x: Any, p: Any) -> Any:
     return each(other) * slope - each(total) * (inverse.mT @ inverse_slope @ inverse.mT)
 
 
-cond = defop(
+cond = of_matrices(
     np.linalg.cond,
     canonical=_cond_call,
     infer=_cond_type,
     vjp=lambda g, y, x, p=2: each(np.real(g) if g.dtype.kind == "c" else g) * _cond_slope(y, x, p),
-    jvp=lambda v, y, x, p=2: np.sum(np.real(_cond_slope(y, x, p) * v), axis=(-2, -1)),
-    batch="leading",
     source=lambda types, p=2: (
         "np.linalg.cond({0})" if p == 2 else f"np.linalg.cond({{0}}, {_order_text(p)})"
     ),
-    cost=_costs,
+    cost=times_cubic(10),
     factorization="svd",
 )
 

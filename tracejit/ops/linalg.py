@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,9 @@ from numpy.linalg import LinAlgError
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, aligned
-from tracejit.ops.creation import as_array
 from tracejit.ops.infer import broadcast_shapes
 from tracejit.ops.op import answer, composite, defop
-from tracejit.ops.products import array_or_scalar, check_sizes, conj, without_out
+from tracejit.ops.products import array_or_scalar, check_sizes, conj
 from tracejit.support.cost_model import costs
 
 
@@ -69,9 +69,24 @@ def identity_like(a: Any) -> Any:
     return np.triu(np.tril(np.ones_like(a)))
 
 
+def added(*terms: Any) -> Any:
+    """The sum of the terms that are not None; None without."""
+    known = [term for term in terms if term is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def times_cubic(times: int) -> Callable[..., int]:
+    """The cost of several decompositions."""
+    return lambda *types, **params: times * cubic(*types)
+
+
 def cubic(*types: ArrayType, **params: Any) -> int:
     """The cost of a decomposition: some operations for each element and each row."""
     return 2 * types[0].size * max(types[0].shape[-1:], default=1)
+
+
+of_matrices = partial(defop, batch="leading", cost=cubic, factorization="blocked")
+"""The op of a function of each matrix of a stack, which LAPACK computes in blocks."""
 
 
 # Systems of equations and inverses
@@ -118,10 +133,6 @@ solve = defop(
         lambda g, x, a, b: -(_solve_turned(a, g) @ x.mT),
         lambda g, x, a, b: _solve_turned(a, g),
     ),
-    jvp=(
-        lambda v, x, a, b: -np.linalg.solve(a, v @ x),
-        lambda v, x, a, b: np.linalg.solve(a, v),
-    ),
     batch=_batched_solve,
     source="np.linalg.solve({0}, {1})",
     cost=cubic,
@@ -133,10 +144,6 @@ solve_vector = defop(
     vjp=(
         lambda g, x, a, b: -np.outer(_solve_turned(a, g), x),
         lambda g, x, a, b: _solve_turned(a, g),
-    ),
-    jvp=(
-        lambda v, x, a, b: -np.linalg.solve(a, v @ x),
-        lambda v, x, a, b: np.linalg.solve(a, v),
     ),
     batch=_batched_solve_vector,
     source="np.linalg.solve({0}, {1})",
@@ -156,16 +163,12 @@ def _solve_call(a: Any, b: Any) -> Any:
 
 answer(np.linalg.solve, _solve_call)
 
-inv = defop(
+inv = of_matrices(
     np.linalg.inv,
     canonical=lambda a: ((a,), {}),
     infer=square_type,
     vjp=lambda g, y, a: -(y.mT @ g @ y.mT),
-    jvp=lambda v, y, a: -(y @ v @ y),
-    batch="leading",
     source="np.linalg.inv({0})",
-    cost=cubic,
-    factorization="blocked",
 )
 
 
@@ -187,15 +190,12 @@ def _lower_inverse_lines(types: Sequence[ArrayType]) -> tuple[str, ...]:
     )
 
 
-lower_inverse = defop(
+lower_inverse = of_matrices(
     name="lower_inverse",
     infer=square_type,
     vjp=lambda g, y, a: -np.tril(y.mT @ np.tril(g) @ y.mT),
-    jvp=lambda v, y, a: -(y @ np.tril(v) @ y),
-    batch="leading",
     statements=_lower_inverse_lines,
     cost=lambda a: cubic(a) // 3,
-    factorization="blocked",
 )
 """The inverse of lower triangular matrices, of which zeros above the diagonal are taken for
 granted: in derivatives only, as NumPy computes an inverse by other steps."""
@@ -216,16 +216,6 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
         )
     solution = np.linalg.solve(np.reshape(a, (size, size)), np.reshape(b, (size,)))
     return np.reshape(solution, shape)
-
-
-@composite(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of a tensor as a map from its last axes to its first `ind`."""
-    if ind <= 0:
-        raise ValueError("Invalid ind argument.")
-    left, right = np.shape(a)[:ind], np.shape(a)[ind:]
-    matrix = np.reshape(a, (math.prod(right), math.prod(left)))
-    return np.reshape(np.linalg.inv(matrix), (*right, *left))
 
 
 @composite(np.linalg.matrix_power)
@@ -255,64 +245,6 @@ def matrix_power(a: Any, n: int) -> Any:
     return result
 
 
-@composite(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
-    """A chain of products in the order that NumPy finds cheapest."""
-    without_out(out)
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    if len(arrays) == 2:
-        return np.dot(arrays[0], arrays[1])
-    chain = [as_array(array) for array in arrays]
-    first_is_vector, last_is_vector = np.ndim(chain[0]) == 1, np.ndim(chain[-1]) == 1
-    if first_is_vector:
-        chain[0] = np.expand_dims(chain[0], 0)
-    if last_is_vector:
-        chain[-1] = np.expand_dims(chain[-1], 1)
-    for array in chain:
-        if np.ndim(array) != 2:
-            raise np.linalg.LinAlgError(
-                f"{np.ndim(array)}-dimensional array given. Array must be two-dimensional"
-            )
-    sizes = [np.shape(chain[0])[0], *[np.shape(array)[1] for array in chain]]
-    product = _chain_product(chain, _chain_splits(sizes), 0, len(chain) - 1)
-    if first_is_vector and last_is_vector:
-        return product[0, 0]
-    return np.ravel(product) if first_is_vector or last_is_vector else product
-
-
-def _chain_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """The best place to split each part of a chain of matrices of sizes[k] x sizes[k + 1].
-
-    Cormen et al., Introduction to Algorithms, 15.2.
-    """
-    count = len(sizes) - 1
-    if count == 3:  # where both orders cost the same, NumPy begins on the right
-        m, k, n, p = sizes
-        left = m * k * n + m * n * p < k * n * p + m * k * p
-        return {(0, 2): 1 if left else 0, (0, 1): 0, (1, 2): 1}
-    costs = {(i, i): 0 for i in range(count)}
-    splits = {}
-    for length in range(1, count):
-        for i in range(count - length):
-            j = i + length
-            totals = [
-                costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
-                for k in range(i, j)
-            ]
-            costs[i, j] = min(totals)
-            splits[i, j] = i + totals.index(costs[i, j])
-    return splits
-
-
-def _chain_product(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j: int) -> Any:
-    if i == j:
-        return chain[i]
-    middle = splits[i, j]
-    left, right = (i, middle), (middle + 1, j)
-    return np.dot(_chain_product(chain, splits, *left), _chain_product(chain, splits, *right))
-
-
 # Determinants and the trace
 
 
@@ -324,11 +256,6 @@ def _det_type(a: ArrayType) -> ArrayType:
 def _slogdet_type(a: ArrayType) -> tuple[ArrayType, ArrayType]:
     sign = _det_type(a)
     return sign, sign.with_dtype(real_dtype(sign.dtype))
-
-
-def _trace_of_quotient(v: Any, a: Any) -> Any:
-    """The traces of a^-1 v."""
-    return np.sum(np.linalg.inv(a).mT * v, axis=(-2, -1))
 
 
 def _cofactors(y: Any, a: Any) -> Any:
@@ -361,42 +288,18 @@ def _slogdet_vjp(g: Any, y: Any, a: Any) -> Any:
     return None if g_log is None else each(g_log) * np.linalg.inv(a).mT
 
 
-def _slogdet_jvp(v: Any, y: Any, a: Any) -> tuple[Any, Any]:
-    change = _trace_of_quotient(v, a)
-    if y[0].dtype.kind == "c":
-        return y[0] * _imaginary(change), np.real(change)
-    return np.zeros_like(y[0]), change
-
-
-det = defop(
+det = of_matrices(
     np.linalg.det,
     canonical=lambda a: ((a,), {}),
     infer=_det_type,
     vjp=lambda g, y, a: each(g) * _cofactors(y, a),
-    jvp=lambda v, y, a: np.sum(_cofactors(y, a) * v, axis=(-2, -1)),
-    batch="leading",
     source="np.linalg.det({0})",
-    cost=cubic,
-    factorization="blocked",
 )
-slogdet = defop(
+slogdet = of_matrices(
     name="slogdet",
     infer=_slogdet_type,
     vjp=_slogdet_vjp,
-    jvp=_slogdet_jvp,
-    batch="leading",
     source="np.linalg.slogdet({0})",
-    cost=cubic,
-    factorization="blocked",
 )
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 answer(np.linalg.slogdet, lambda a: SlogdetResult(*slogdet(a)))
-
-
-@composite(np.linalg.trace)
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of a diagonal of each matrix."""
-    return np.trace(x, offset, -2, -1, dtype)
-
-
-answer(np.linalg.matrix_transpose, lambda x, /: np.matrix_transpose(x))

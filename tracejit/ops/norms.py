@@ -12,9 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType
+from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.batching import Moved, behind, rows
 from tracejit.ops.creation import as_array
 from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axis
@@ -49,11 +49,6 @@ def _nonzero(x: Any) -> Any:
     return np.where(x == 0, 1.0, x)
 
 
-def _length(y: Any) -> Any:
-    """A norm to divide by: infinite in place of zero, where the derivatives are zero."""
-    return np.where(y == 0, np.inf, y)
-
-
 def _over(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Any:
     """A result of the norm, with the axes it was taken over as ones."""
     return x if axis is None or keepdims or not x.ndim else np.expand_dims(x, axis)
@@ -63,7 +58,7 @@ def _derivative(y: Any, x: Any, axis: tuple[int, ...] | None, ord: Any, keepdims
     """The derivative of a p-norm by the elements of x, p not being 2."""
     size, length = np.abs(x), _over(y, axis, keepdims)
     if ord > 2:
-        return np.sign(conj(x)) * (size / _length(length)) ** (ord - 1)
+        return np.sign(conj(x)) * (size / length_to_divide_by(length)) ** (ord - 1)
     slope = np.sign(conj(x)) * (_nonzero(size) / _nonzero(length)) ** (ord - 1)
     return slope if ord > 0 else np.where(length == 0, 0.0, slope)
 
@@ -72,18 +67,8 @@ def _norm_vjp(
     g: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
 ) -> Any:
     if ord == 2:
-        return _over(g / _length(y), axis, keepdims) * conj(x)
+        return _over(g / length_to_divide_by(y), axis, keepdims) * conj(x)
     return _over(g, axis, keepdims) * _derivative(y, x, axis, ord, keepdims)
-
-
-def _norm_jvp(
-    v: Any, y: Any, x: Any, axis: Any = None, ord: Any = 2, keepdims: bool = False
-) -> Any:
-    axes = tuple(range(x.ndim)) if axis is None else axis
-    if ord == 2:
-        return np.sum(np.real(conj(x) * v), axis=axes, keepdims=keepdims) / _length(y)
-    change = _derivative(y, x, axis, ord, keepdims) * v
-    return np.sum(np.real(change), axis=axes, keepdims=keepdims)
 
 
 def _norm_batch(moved: Moved, x: Any, axis: Any = None, **params: Any) -> Any:
@@ -96,7 +81,6 @@ norm_op: Op = defop(
     name="norm",
     infer=_norm_type,
     vjp=_norm_vjp,
-    jvp=_norm_jvp,
     batch=_norm_batch,
     source=_norm_source,
     cost=lambda x, **params: 2 * x.size,
@@ -179,30 +163,3 @@ def _matrix_norm(x: Any, ord: Any, axis: tuple[int, ...], keepdims: bool) -> Any
     if keepdims:
         return np.reshape(result, reduced_shape(x.shape, axis, True))
     return result
-
-
-@composite(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of all elements, or along any number of axes, flattened."""
-    x = as_array(x)
-    shape = np.shape(x)
-    axes = _axes(axis, len(shape))
-    if axis is None:
-        x, along = np.ravel(x), 0
-    elif type(axis) is tuple:
-        rest = [k for k in range(len(shape)) if k not in axes]
-        size = math.prod(shape[k] for k in axes)
-        x = np.reshape(np.transpose(x, [*axes, *rest]), (size, *[shape[k] for k in rest]))
-        along = 0
-    else:
-        along = axes[0]
-    result = norm(x, ord, along)
-    return np.reshape(result, reduced_shape(shape, axes, True)) if keepdims else result
-
-
-@composite(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of a matrix, or of each in a stack."""
-    if np.ndim(x) < 2:
-        raise AxisError(-2, np.ndim(x))
-    return norm(x, ord, (-2, -1), keepdims)

@@ -15,10 +15,13 @@ tests:
           operand's number first.
     jvp   "linear" (jointly, in all inexact operands), "bilinear" (in each operand by itself), or
           rules like vjp's, (v, out, *operands, **params) -> tangent of the result, summed over
-          the operands.
+          the operands. None: the rules of vjp, where an elementwise op has one result, for they
+          are then g times the derivative; of all others the transpose of vjp, which forward mode
+          records. A rule is for a shorter formula.
 
 vjp = () declares an op piecewise constant: it disconnects. vjp = None means no rule is known, and
-differentiating through it is an error. For an op with several results g, out are tuples.
+differentiating through it is an error. A vjp is linear in g, and reads of it no more than whether
+it is None. For an op with several results g, out are tuples.
 
 `source` spells the op: "np.tanh({0})", "{0} @ {1}", "np.concatenate(({operands},), axis={axis})";
 or a function (types, **params) that returns such a template. `statements` spells an op that no
@@ -104,14 +107,6 @@ class Joint:
     def __init__(self, rule: Rule) -> None:
         """`rule` takes an Applied first."""
         self.rule = rule
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """In place of the tangent of one of several results: there is none, which is an error where
-    it is needed. `op` says what has no rule."""
-
-    op: str
 
 
 class Applied(NamedTuple):
@@ -256,7 +251,12 @@ class Op:
 
     def jvp_rule(self, operand: int) -> Rule | None:
         """The rule for the tangent of operand number `operand`, unless `jvp` is a word."""
-        return None if isinstance(self.jvp, str) else _rule(self.jvp, operand)
+        rules = self.vjp if self.jvp is None and self.elementwise else self.jvp
+        return None if isinstance(rules, str) else _rule(rules, operand)
+
+    def is_transposed(self, results: int) -> bool:
+        """Return whether tangents take the transpose of vjp, the op having so many results."""
+        return self.jvp is None and not (self.elementwise and results == 1)
 
 
 def _named(name: str) -> Op:

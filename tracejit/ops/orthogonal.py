@@ -7,20 +7,19 @@ through Q is refused there, one through R is not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tracejit.ir.types import ArrayType
 from tracejit.ops.factorizations import hermitian
-from tracejit.ops.linalg import check_matrix, cubic, identity_like, linalg_dtype
-from tracejit.ops.op import answer, defop
+from tracejit.ops.linalg import added, check_matrix, linalg_dtype, of_matrices, times_cubic
+from tracejit.ops.op import answer
 from tracejit.ops.products import conj
 from tracejit.support.errors import fail
 
-
-def _costs(*types: ArrayType, **params: Any) -> int:
-    return 2 * cubic(*types)
+Solver = Callable[[Any, Any], Any]
 
 
 def _qr_type(a: ArrayType, complete: bool = False) -> tuple[ArrayType, ArrayType]:
@@ -30,84 +29,53 @@ def _qr_type(a: ArrayType, complete: bool = False) -> tuple[ArrayType, ArrayType
     return ArrayType((*stack, rows, size), dtype), ArrayType((*stack, size, columns), dtype)
 
 
-def _sum(first: Any, second: Any) -> Any:
-    """The sum of two terms, either of which may be missing."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first + second
-
-
-def _tall_vjp(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+def _tall_vjp(solve: Solver, g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     """Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2018), 4.3."""
-    inner = None if g_r is None else conj(r) @ conj(g_r).mT
-    if g_q is not None:
-        inner = _sum(inner, -(conj(g_q).mT @ conj(q)))
-    total = _sum(g_q, conj(q) @ hermitian(inner))
-    return np.linalg.solve(r, total.mT).mT
+    inner = added(
+        None if g_r is None else conj(r) @ conj(g_r).mT,
+        None if g_q is None else -(conj(g_q).mT @ conj(q)),
+    )
+    total = added(g_q, conj(q) @ hermitian(inner))
+    return solve(r, total.mT).mT
 
 
-def _tall_jvp(v: Any, q: Any, r: Any) -> tuple[Any, Any]:
-    quotient = np.linalg.solve(r.mT, v.mT).mT
-    inner = conj(q).mT @ quotient
-    lower = np.tril(inner, -1)
-    turn = lower - conj(lower).mT
-    if inner.dtype.kind == "c":
-        turn = turn + 1j * np.imag(inner) * identity_like(inner)
-    return q @ (turn - inner) + quotient, (inner - turn) @ r
-
-
-def _qr_vjp(g: Any, y: Any, a: Any, complete: bool = False) -> Any:
+def factors_vjp(
+    g: Any, y: Any, a: Any, complete: bool = False, solve: Solver = np.linalg.solve
+) -> Any:
+    """The cotangent of a matrix by those of its factors; `solve` is for systems of R."""
     (g_q, g_r), (q, r) = g, y
     *_, rows, columns = a.shape
     if complete and rows > columns:
         if g_q is not None:
             raise fail("no-rule", None, op="Q of qr with mode='complete'")
-        return _tall_vjp(None, g_r[..., :columns, :], q[..., :columns], r[..., :columns, :])
+        return _tall_vjp(solve, None, g_r[..., :columns, :], q[..., :columns], r[..., :columns, :])
     if rows >= columns:
-        return _tall_vjp(g_q, g_r, q, r)
+        return _tall_vjp(solve, g_q, g_r, q, r)
     rest = None
     if g_r is not None:
         rest = conj(q) @ g_r[..., rows:]
-        g_q = _sum(g_q, conj(a[..., rows:] @ g_r[..., rows:].mT))
+        g_q = added(g_q, conj(a[..., rows:] @ g_r[..., rows:].mT))
         g_r = g_r[..., :rows]
-    square = _tall_vjp(g_q, g_r, q, r[..., :rows])
+    square = _tall_vjp(solve, g_q, g_r, q, r[..., :rows])
     rest = np.zeros_like(a[..., rows:], dtype=q.dtype) if rest is None else rest
     return np.concatenate([square, rest], axis=-1)
 
 
-def _qr_jvp(v: Any, y: Any, a: Any, complete: bool = False) -> tuple[Any, Any]:
-    q, r = y
-    *_, rows, columns = a.shape
-    if complete and rows > columns:
-        raise fail("no-rule", None, op="qr with mode='complete'")
-    if rows >= columns:
-        return _tall_jvp(v, q, r)
-    q_dot, moved = _tall_jvp(v[..., :rows], q, r[..., :rows])
-    rest = conj(q_dot).mT @ a[..., rows:] + conj(q).mT @ v[..., rows:]
-    return q_dot, np.concatenate([moved, rest], axis=-1)
-
-
-qr = defop(
+qr = of_matrices(
     name="qr",
     infer=_qr_type,
-    vjp=_qr_vjp,
-    jvp=_qr_jvp,
-    batch="leading",
+    vjp=factors_vjp,
     source=lambda types, complete=False: (
         "np.linalg.qr({0}, 'complete')" if complete else "np.linalg.qr({0})"
     ),
-    cost=_costs,
-    factorization="blocked",
+    cost=times_cubic(2),
 )
-qr_r = defop(
+qr_r = of_matrices(
     name="qr_r",
     infer=lambda a: _qr_type(a)[1],
-    vjp=lambda g, r, a: _qr_vjp((None, g), qr(a), a),
-    jvp=lambda v, r, a: _qr_jvp(v, qr(a), a)[1],
-    batch="leading",
+    vjp=lambda g, r, a: factors_vjp((None, g), qr(a), a),
     source="np.linalg.qr({0}, 'r')",
-    cost=_costs,
-    factorization="blocked",
+    cost=times_cubic(2),
 )
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
 

@@ -29,12 +29,6 @@ def _real_element(vectors: Any, last: bool) -> Any:
     return np.where(held, np.inf, element)
 
 
-def turn(moved: Any, vectors: Any, last: bool = False) -> Any:
-    """i times the angle by which each vector must be turned back, where it moves by `moved` and one
-    of its elements stays real."""
-    return 1j * (np.imag(_element(moved, last)) / _real_element(vectors, last))
-
-
 def turned(g: Any, along: Any, vectors: Any, last: bool = False) -> Any:
     """The cotangent of vectors before they were turned, of `g` after it; `along` is the sum of the
     products of all that turns with them."""

@@ -20,16 +20,6 @@ from tracejit.ops.op import Op, answer, composite, defop
 # Values and their matrix
 
 
-@composite(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    """The polynomial of the coefficients p, the highest first, at x."""
-    p, x = as_array(p), as_array(x)
-    y = np.zeros_like(x)
-    for k in range(np.shape(p)[0]):
-        y = y * x + p[k]
-    return y
-
-
 def _vander_call(
     x: Any, N: int | None = None, increasing: bool = False
 ) -> tuple[tuple[Any], dict[str, Any]]:
@@ -56,14 +46,6 @@ def _without_ones(v: Any, increasing: bool) -> Any:
     return v[:, 1:] if increasing else v[:, :-1]
 
 
-def _vander_jvp(v: Any, y: Any, x: Any, columns: int, increasing: bool = False) -> Any:
-    if not columns:
-        return np.zeros_like(y)
-    moved = v[:, None] * _vander_slopes(y, increasing)
-    zeros = np.zeros_like(y[:, :1])
-    return np.concatenate((zeros, moved) if increasing else (moved, zeros), axis=1)
-
-
 def _batched_vander(moved: Moved, x: Any, columns: int, increasing: bool = False) -> Any:
     """The places of all elements in one matrix."""
     powers = vander(np.reshape(x, x.size), columns=columns, increasing=increasing)
@@ -77,7 +59,6 @@ vander: Op = defop(
     vjp=lambda g, y, x, columns, increasing=False: np.sum(
         _without_ones(g, increasing) * _vander_slopes(y, increasing), axis=1
     ),
-    jvp=_vander_jvp,
     batch=_batched_vander,
     source=lambda types, columns, increasing=False: (
         f"np.vander({{0}}, {columns}{', increasing=True' if increasing else ''})"
@@ -96,36 +77,10 @@ def _vector(p: Any) -> Any:
     return p if is_recorded(p) else np.asarray(p)
 
 
-def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
-    """Two polynomials, zeros put before the shorter one."""
-    a1, a2 = _vector(a1), _vector(a2)
-    missing = np.shape(a2)[0] - np.shape(a1)[0]
-    if missing > 0:
-        a1 = np.concatenate((np.zeros(missing, a1.dtype), a1))
-    if missing < 0:
-        a2 = np.concatenate((np.zeros(-missing, a2.dtype), a2))
-    return a1, a2
-
-
-@composite(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
-    a1, a2 = _aligned(a1, a2)
-    return a1 + a2
-
-
-@composite(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
-    a1, a2 = _aligned(a1, a2)
-    return a1 - a2
-
-
 without_leading_zeros = defop(
     name="without_leading_zeros",
     infer=lambda p: p,
     vjp=lambda g, y, p: g,
-    jvp=lambda v, y, p: v,
     source=lambda types: f"np.reshape(np.trim_zeros({{0}}, 'f'), {types[0].size})",
     view_of=0,
     assumes_shape=True,
@@ -162,37 +117,6 @@ answer(np.polydiv, _refuse_division)
 # Calculus
 
 
-def _times(m: Any) -> int:
-    count = int(m)
-    if count < 0:
-        raise ValueError("Order of derivative must be positive")
-    return count
-
-
-@composite(np.polyder)
-def polyder(p: Any, m: Any = 1) -> Any:
-    """The derivative, m times."""
-    p = as_array(p)
-    for _ in range(_times(m)):
-        p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
-    return p
-
-
-@composite(np.polyint)
-def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
-    """The antiderivative, m times, with the constants k."""
-    p, count = as_array(p), _times(m)
-    constants = np.zeros(count) if k is None else _vector(k)
-    if np.shape(constants)[0] == 1 and count > 1:
-        constants = constants[0] * np.ones(count)
-    if np.shape(constants)[0] < count:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
-    for number in range(count):
-        over = p / np.arange(np.shape(p)[0], 0, -1)
-        p = np.concatenate((over, constants[number : number + 1]))
-    return p
-
-
 # Roots
 
 
@@ -221,7 +145,6 @@ roots = defop(
     canonical=lambda p: ((p,), {}),
     infer=_roots_type,
     vjp=lambda g, r, p: g @ _shares(r, p),
-    jvp=lambda v, r, p: _shares(r, p) @ v,
     source=lambda types: f"np.reshape(np.roots({{0}}), {max(types[0].size - 1, 0)})",
     assumes_shape=True,
     cost=lambda p: 25 * p.size**3,

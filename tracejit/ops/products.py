@@ -26,7 +26,7 @@ from tracejit.ops import batched_products
 from tracejit.ops.batching import broadcasting
 from tracejit.ops.creation import as_array, type_in_call
 from tracejit.ops.forms import as_array as number_as_array
-from tracejit.ops.infer import broadcast_shapes, normalize_axis, strict_axis
+from tracejit.ops.infer import broadcast_shapes, strict_axis
 from tracejit.ops.loops import with_keywords
 from tracejit.ops.op import Op, Rules, answer, composite, defop
 from tracejit.ops.ufuncs import operands_of
@@ -195,7 +195,7 @@ answer(np.linalg.matmul, _matmul_call)
 answer(np.dot, _dot_call)
 
 
-def _array(x: Any) -> Any:
+def not_a_number(x: Any) -> Any:
     """`x`, an array also where it is a number or a list."""
     x = as_array(x)
     return x if type_in_call(x).form == "array" else number_as_array(x)
@@ -208,7 +208,7 @@ def _vdot_type(a: ArrayType, b: ArrayType) -> ArrayType:
 
 vdot = _bilinear(
     np.vdot,
-    canonical=lambda a, b: ((_array(a), _array(b)), {}),
+    canonical=lambda a, b: ((not_a_number(a), not_a_number(b)), {}),
     infer=_vdot_type,
     vjp=(
         lambda g, s, a, b: conj(g * np.reshape(b, a.shape)),
@@ -328,7 +328,7 @@ def inner(a: Any, b: Any) -> Any:
 
 def as_vector(x: Any) -> Any:
     """The elements of `x`, a Python number too, in one axis."""
-    x = _array(x)
+    x = not_a_number(x)
     return x if np.ndim(x) == 1 else np.reshape(x, (np.size(x),))
 
 
@@ -349,55 +349,10 @@ outer = _bilinear(
 )
 
 
-@composite(np.linalg.outer)
-def linalg_outer(x1: Any, x2: Any, /) -> Any:
-    """The outer product of two vectors, and of nothing else."""
-    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
-        raise ValueError(
-            "Input arrays must be one-dimensional, but they are "
-            f"x1.ndim={np.ndim(x1)} and x2.ndim={np.ndim(x2)}."
-        )
-    return np.outer(x1, x2)
-
-
-def _axis_list(axes: Any) -> list[int]:
-    return [int(axis) for axis in axes] if hasattr(axes, "__iter__") else [int(axes)]
-
-
-@composite(np.tensordot, np.linalg.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Sums over pairs of axes: one product of two matrices, as NumPy makes it."""
-    a, b = _array(a), _array(b)
-    pair = axes if hasattr(axes, "__iter__") else (range(-axes, 0), range(axes))
-    first, second = map(_axis_list, pair)
-    if len(set(first)) != len(first) or len(set(second)) != len(second):
-        raise ValueError("duplicate axes are not allowed in tensordot")
-    first = [normalize_axis(axis, np.ndim(a)) for axis in first]
-    second = [normalize_axis(axis, np.ndim(b)) for axis in second]
-    summed = [np.shape(a)[axis] for axis in first]
-    if summed != [np.shape(b)[axis] for axis in second]:
-        raise ValueError("shape-mismatch for sum")
-    left = [axis for axis in range(np.ndim(a)) if axis not in first]
-    right = [axis for axis in range(np.ndim(b)) if axis not in second]
-    rows, columns = _sizes(a, left), _sizes(b, right)
-    size = math.prod(summed)
-    matrix = np.reshape(_ordered(a, left + first), (math.prod(rows), size))
-    other = np.reshape(_ordered(b, second + right), (size, math.prod(columns)))
-    return np.reshape(np.dot(matrix, other), (*rows, *columns))
-
-
-def _ordered(x: Any, axes: list[int]) -> Any:
-    return np.transpose(x, axes) if axes else x
-
-
-def _sizes(x: Any, axes: Sequence[int]) -> list[int]:
-    return [np.shape(x)[axis] for axis in axes]
-
-
 @composite(np.kron)
 def kron(a: Any, b: Any) -> Any:
     """Each element of `a` times the whole of `b`, as blocks of one array."""
-    a, b = _array(a), _array(b)
+    a, b = not_a_number(a), not_a_number(b)
     if not np.ndim(a) or not np.ndim(b):
         return a * b
     axes = max(np.ndim(a), np.ndim(b))
@@ -441,9 +396,3 @@ def _last(x: Any, axis: int) -> Any:
 
 
 answer(np.cross, _cross_call)
-
-
-@composite(np.linalg.cross)
-def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross product along one axis."""
-    return np.cross(x1, x2, axis=axis)

@@ -63,7 +63,7 @@ def _from_rows(rows: Any, shape: tuple[int, ...], axis: Axes) -> Any:
 
 
 def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
-    """The vjp and jvp of `function`."""
+    """The vjp of `function`."""
 
     def selected(y: Any, rows: Any, q: Any, method: str | None) -> tuple[Any, Any]:
         """The positions of the elements in each row, and their weights: a row for each quantile."""
@@ -78,7 +78,6 @@ def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
         axis: Axes,
         q: Any = 0.5,
         method: str | None = None,
-        keepdims: bool = False,
         **form: Any,
     ) -> Any:
         rows = _rows(x, axis)
@@ -89,26 +88,11 @@ def _order_rules(function: Callable[..., Any]) -> dict[str, Any]:
         placed = put_along_axis(parts, places, shape=rows.shape, axis=rows.ndim - 1)
         return _from_rows(placed, x.shape, axis)
 
-    def jvp(
-        v: Any,
-        y: Any,
-        x: Any,
-        axis: Axes,
-        q: Any = 0.5,
-        method: str | None = None,
-        keepdims: bool = False,
-        **form: Any,
-    ) -> Any:
-        rows = _rows(x, axis)
-        places, weights = selected(y, rows, q, method)
-        moved = np.take_along_axis(_rows(v, axis), places, axis=-1)
-        return np.reshape(np.tensordot(weights, moved, axes=((1,), (rows.ndim - 1,))), y.shape)
-
-    return {"vjp": vjp, "jvp": jvp, "cost": lambda x, **params: 20 * x.size}
+    return {"vjp": vjp, "cost": lambda x, **params: 20 * x.size}
 
 
 def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
-    """The vjp and jvp of `function`, whose weights depend on the data."""
+    """The vjp of `function`, whose weights depend on the data."""
 
     def shares(
         y: Any, x: Any, axis: Axes, q: Any, method: str | None, weights: tuple[Any, ...]
@@ -140,27 +124,12 @@ def _rank_rules(function: Callable[..., Any]) -> dict[str, Any]:
         axis: Axes,
         q: Any = 0.5,
         method: str | None = None,
-        keepdims: bool = False,
         **form: Any,
     ) -> Any:
         each = np.reshape(g, (np.size(q), *reduced_shape(x.shape, axis, True)))
         return np.sum(each * shares(y, x, axis, q, method, weights), axis=0)
 
-    def jvp(
-        v: Any,
-        y: Any,
-        x: Any,
-        *weights: Any,
-        axis: Axes,
-        q: Any = 0.5,
-        method: str | None = None,
-        keepdims: bool = False,
-        **form: Any,
-    ) -> Any:
-        share = shares(y, x, axis, q, method, weights)
-        return np.reshape(np.sum(share * v, axis=tuple(k + 1 for k in axis)), y.shape)
-
-    return {"vjp": (vjp,), "jvp": (jvp,), "cost": lambda x, *weights, **params: 30 * x.size}
+    return {"vjp": (vjp,), "cost": lambda x, *weights, **params: 30 * x.size}
 
 
 # By how much faster than the count of elements the place of a quantile moves with q; where it
@@ -176,10 +145,9 @@ _MOVES = {
 
 
 def _recorded_rules(function: Callable[..., Any]) -> dict[str, Any]:
-    """The vjp and jvp of `function` where q is recorded, too; of one that both sides of a kink
+    """The vjp of `function` where q is recorded, too; of one that both sides of a kink
     disagree on, the mean."""
-    rules = _rank_rules(function)
-    (of_values,), (values_jvp,) = rules["vjp"], rules["jvp"]
+    (of_values,) = _rank_rules(function)["vjp"]
     one = 100.0 if "percentile" in function.__name__ else 1.0
 
     def slopes(y: Any, x: Any, q: Any, axis: Axes, method: str) -> Any:
@@ -201,15 +169,8 @@ def _recorded_rules(function: Callable[..., Any]) -> dict[str, Any]:
         change = np.reshape(g * slopes(y, x, q, axis, method), (np.size(q), -1))
         return np.reshape(np.sum(change, axis=1), np.shape(q))
 
-    def q_jvp(
-        v: Any, y: Any, x: Any, q: Any, axis: Axes, method: str, keepdims: Any = False
-    ) -> Any:
-        spread = np.reshape(v, (*np.shape(q), *(1,) * (y.ndim - np.ndim(q))))
-        return spread * slopes(y, x, q, axis, method)
-
     return {
         "vjp": (lambda g, y, x, q, **params: of_values(g, y, x, q=q, **params), of_q),
-        "jvp": (lambda v, y, x, q, **params: values_jvp(v, y, x, q=q, **params), q_jvp),
         "cost": lambda x, q, **params: 30 * x.size,
     }
 
@@ -331,82 +292,58 @@ def _quantile(function: Callable[..., Any], rules: dict[str, Any]) -> Op:
 
     def infer(
         x: ArrayType,
-        *weights: ArrayType,
+        *others: ArrayType,
         axis: Axes,
-        q: Any,
         method: str,
+        q: Any = None,
         dtype: Any = None,
         scalar: bool = False,
         keepdims: bool = False,
     ) -> ArrayType:
         _count(x, axis)
-        found = result(x.dtype, q, method, dtype, scalar, bool(weights))
-        check_shape(x, found.shape, axis, keepdims)
-        shape = found.shape + reduced_shape(x.shape, axis, keepdims)
+        asked = others[0] if q is None else None
+        if asked is not None and asked.form != "weak":
+            dtype, scalar = asked.dtype, asked.form == "scalar"
+        weighted = asked is None and bool(others)
+        found = result(x.dtype, 0.5 if q is None else q, method, dtype, scalar, weighted)
+        places = found.shape if asked is None else asked.shape
+        check_shape(x, places, axis, keepdims)
+        shape = places + reduced_shape(x.shape, axis, keepdims)
         return ArrayType(shape, found.dtype, "array" if shape or keepdims else found.form)
 
     def source(
         types: Any,
         axis: Axes,
-        q: Any,
         method: str,
+        q: Any = None,
         dtype: Any = None,
         scalar: bool = False,
         keepdims: bool = False,
     ) -> str:
-        text = repr(q)
+        text = "{1}" if q is None else repr(q)
         if dtype is not None:
             text = f"{literal(dtype)}({q!r})" if scalar else f"np.array({q!r}, {literal(dtype)})"
         whole = len(axis) == types[0].ndim
         arguments = ["{0}", text]
         arguments += [] if whole else [f"axis={axis_text(axis, types[0].ndim)}"]
         arguments += [] if method == "linear" else [f"method={method!r}"]
-        arguments += ["weights={1}"] if len(types) == 2 else []
+        arguments += ["weights={1}"] if q is not None and len(types) == 2 else []
         arguments += ["keepdims=True"] if keepdims else []
         return f"np.{function.__name__}({', '.join(arguments)})"
 
-    def batch(moved: Moved, x: Any, axis: Axes, q: Any, **params: Any) -> Any:
-        refused = np.ndim(q) > 1 and "keepdims" in params and "nan" in function.__name__
-        if refused or not x.size:  # NumPy takes none of several axes
+    def batch(moved: Moved, x: Any, *asked: Any, axis: Axes, **params: Any) -> Any:
+        ndim = asked[0].ndim if asked else np.ndim(params["q"])
+        refused = ndim > 1 and "keepdims" in params and "nan" in function.__name__
+        if any(moved[1:]) or refused or not x.size:  # NumPy takes none of several axes
             return NotImplemented
-        return np.moveaxis(op(x, axis=behind(axis), q=q, **params), np.ndim(q), 0)
+        found = (at_recorded if asked else op)(x, *asked, axis=behind(axis), **params)
+        return np.moveaxis(found, ndim, 0)
 
-    op = defop(name=function.__name__, infer=infer, batch=batch, source=source, **rules)
-    weighted = defop(
-        name=f"weighted_{function.__name__}", infer=infer, source=source, **_rank_rules(function)
-    )
-
-    def recorded_type(
-        x: ArrayType, q: ArrayType, axis: Axes, method: str, keepdims: bool = False
-    ) -> ArrayType:
-        _count(x, axis)
-        dtype, scalar = (None, False) if q.form == "weak" else (q.dtype, q.form == "scalar")
-        found = result(x.dtype, 0.5, method, dtype, scalar, False)
-        check_shape(x, q.shape, axis, keepdims)
-        shape = q.shape + reduced_shape(x.shape, axis, keepdims)
-        return ArrayType(shape, found.dtype, "array" if shape or keepdims else "scalar")
-
-    def recorded_source(types: Any, axis: Axes, method: str, keepdims: bool = False) -> str:
-        whole = len(axis) == types[0].ndim
-        arguments = ["{0}", "{1}"]
-        arguments += [] if whole else [f"axis={axis_text(axis, types[0].ndim)}"]
-        arguments += [] if method == "linear" else [f"method={method!r}"]
-        arguments += ["keepdims=True"] if keepdims else []
-        return f"np.{function.__name__}({', '.join(arguments)})"
-
-    def recorded_batch(moved: Moved, x: Any, q: Any, axis: Axes, **params: Any) -> Any:
-        refused = q.ndim > 1 and "keepdims" in params and "nan" in function.__name__
-        if moved[1] or refused or not x.size:
-            return NotImplemented
-        return np.moveaxis(at_recorded(x, q, axis=behind(axis), **params), q.ndim, 0)
-
-    at_recorded = defop(
-        name=f"{function.__name__}_at",
-        infer=recorded_type,
-        batch=recorded_batch,
-        source=recorded_source,
-        **_recorded_rules(function),
-    )
+    name = function.__name__
+    shared: dict[str, Any] = {"infer": infer, "source": source}
+    op = defop(name=name, batch=batch, **shared, **rules)
+    weighted = defop(name=f"weighted_{name}", **shared, **_rank_rules(function))
+    at_recorded = defop(name=f"{name}_at", batch=batch, **shared, **_recorded_rules(function))
 
     def handler(a: Any, q: Any, axis: Any = None, *, weights: Any = None, **options: Any) -> Any:
         q = settled(as_array(q))

@@ -5,33 +5,22 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import PYTHON_TYPES, ArrayType
+from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import aligned
 from tracejit.ops.creation import as_array, cast, type_in_call
-from tracejit.ops.infer import broadcast_shapes
+from tracejit.ops.infer import answered, broadcast_shapes
 from tracejit.ops.op import Op, answer, composite, defop
-
-
-@cache
-def _linspace_dtype(*types: ArrayType) -> np.dtype[Any]:
-    """By NumPy's own promotion, which differs between its versions for numbers and arrays."""
-    start, stop = (
-        PYTHON_TYPES[type.dtype.kind](0) if type.form == "weak" else np.zeros((), type.dtype)
-        for type in types
-    )
-    result: np.dtype[Any] = np.linspace(start, stop, 2).dtype
-    return result
 
 
 def _linspace_type(start: ArrayType, stop: ArrayType, num: int, endpoint: bool) -> ArrayType:
     shape = (num, *broadcast_shapes(start.shape, stop.shape))
     ends = [ArrayType((), end.dtype, end.form) for end in (start, stop)]
-    return ArrayType(shape, _linspace_dtype(*ends))
+    # By NumPy's own promotion, which differs between its versions for numbers and arrays.
+    return ArrayType(shape, answered(np.linspace, *ends, num=2).dtype)
 
 
 def _fractions(y: Any, endpoint: bool) -> Any:
@@ -48,7 +37,6 @@ linspace: Op = defop(
     name="linspace",
     infer=_linspace_type,
     vjp=_linspace_rules,
-    jvp=_linspace_rules,
     batch=lambda moved, start, stop, **params: np.moveaxis(
         linspace(*aligned(moved, (start, stop)), **params), 1, 0
     ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import Moved, behind, rows, spread
-from tracejit.ops.creation import as_array, cast, is_recorded, known, type_in_call
+from tracejit.ops.creation import as_array, cast, is_recorded, known
 from tracejit.ops.infer import normalize_axis, strict_axis
 from tracejit.ops.joining import at_least
 from tracejit.ops.op import Op, answer, composite, defop
@@ -94,18 +94,6 @@ def _repeat_call(a: Any, repeats: Any, axis: Any = None) -> Any:
 answer(np.repeat, _repeat_call)
 
 
-@composite(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
-    """The elements repeated as often as needed to fill a shape."""
-    shape = new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
-    if any(size < 0 for size in shape):
-        raise ValueError("all elements of `new_shape` must be non-negative")
-    if not np.size(a) or not math.prod(shape):
-        return np.zeros_like(a, shape=tuple(shape))
-    places = np.arange(math.prod(shape)) % np.size(a)
-    return np.reshape(np.take(a, places), tuple(shape))
-
-
 # Inserting
 
 
@@ -153,9 +141,9 @@ def _roll_call(a: Any, shift: Any, axis: Any = None) -> tuple[tuple[Any], dict[s
     shifts = known(shift, "shift")
     if axis is None:
         return (a,), {"shift": int(np.sum(shifts)), "axis": None}
-    pairs = [pair for pair in np.broadcast(shifts, axis)]
-    amounts = tuple(operator.index(amount) for amount, _ in pairs)
-    axes = tuple(normalize_axis(number, np.ndim(a)) for _, number in pairs)
+    numbers = axis if isinstance(axis, (tuple, list)) else (axis,)
+    pairs = [*np.broadcast(shifts, [normalize_axis(number, np.ndim(a)) for number in numbers])]
+    amounts, axes = (tuple(operator.index(pair[k]) for pair in pairs) for k in (0, 1))
     if len(pairs) == 1:
         return (a,), {"shift": amounts[0], "axis": axes[0]}
     return (a,), {"shift": amounts, "axis": axes}
@@ -183,43 +171,3 @@ roll = defop(
     ),
     elements="permuted",
 )
-
-
-@composite(np.flip)
-def flip(m: Any, axis: Any = None) -> Any:
-    """The order of elements reversed along axes; a view."""
-    m = np.copy(m) if type_in_call(m).form == "weak" else m
-    axes = range(np.ndim(m)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    places = {normalize_axis(number, np.ndim(m)) for number in axes}
-    if len(places) != len(axes):
-        raise ValueError("repeated axis")
-    return m[tuple(slice(None, None, -1 if k in places else None) for k in range(np.ndim(m)))]
-
-
-@composite(np.flipud)
-def flipud(m: Any) -> Any:
-    """The rows in reverse order; a view."""
-    return np.flip(m, 0)
-
-
-@composite(np.fliplr)
-def fliplr(m: Any) -> Any:
-    """The columns in reverse order; a view."""
-    if np.ndim(m) < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return np.flip(m, 1)
-
-
-@composite(np.rot90)
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """The plane of two axes turned by `k` quarters; a view."""
-    first, second = (strict_axis(axis, np.ndim(m)) for axis in axes)
-    if first == second:
-        raise ValueError("Axes must be different.")
-    if k % 4 == 0:
-        return m[:]
-    if k % 4 == 2:
-        return np.flip(m, (first, second))
-    if k % 4 == 1:
-        return np.swapaxes(np.flip(m, second), first, second)
-    return np.flip(np.swapaxes(m, first, second), second)

@@ -21,7 +21,6 @@ from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis, rows
 from tracejit.ops.creation import as_array, cast, is_recorded, with_room
 from tracejit.ops.infer import (
-    normalize_axis,
     reduced_shape,
     reduction_type,
     strict_axes,
@@ -138,13 +137,6 @@ def _share(g: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
     return chosen * expand(g / ties, axis, keepdims)
 
 
-def _mean_of_chosen(v: Any, y: Any, x: Any, axis: Axes, keepdims: bool = False) -> Any:
-    """The mean of v over the elements of x that are the extremum y."""
-    chosen = x == expand(y, axis, keepdims)
-    ties = np.sum(chosen, axis=axis, dtype=with_room(x).dtype, keepdims=keepdims)
-    return np.sum(chosen * with_room(v), axis=axis, keepdims=keepdims) / ties
-
-
 def along(axis: int, part: slice) -> tuple[slice, ...]:
     """The index that takes `part` of one axis."""
     return (slice(None),) * axis + (part,)
@@ -183,11 +175,6 @@ def _prod_vjp(g: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: b
     return math.prod(_partials(x, axis, dtype), start=expand(g, axis, keepdims))
 
 
-def _prod_jvp(v: Any, y: Any, x: Any, axis: Axes, dtype: Any = None, keepdims: bool = False) -> Any:
-    tangents = math.prod(_partials(x, axis, dtype), start=v)
-    return np.sum(tangents, axis=axis, keepdims=keepdims)
-
-
 sum = _reduction(
     np.add,
     np.sum,
@@ -199,11 +186,10 @@ sum = _reduction(
 )
 _EXTREMUM: dict[str, Any] = {
     "vjp": _share,
-    "jvp": _mean_of_chosen,
     "sign": "kept",
     "elements": "taken",
 }
-prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, jvp=_prod_jvp, sign="kept")
+prod = _reduction(np.multiply, np.prod, vjp=_prod_vjp, sign="kept")
 max = _reduction(np.maximum, np.max, np.amax, **_EXTREMUM)
 min = _reduction(np.minimum, np.min, np.amin, **_EXTREMUM)
 nanmax = _reduction(np.fmax, np.nanmax, **_EXTREMUM)
@@ -324,13 +310,6 @@ def _cumprod_vjp(g: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
     return _after_one(y, axis, slice(-1)) * recurrence(later, g, axis)
 
 
-def _cumprod_jvp(v: Any, y: Any, x: Any, axis: int, dtype: Any = None) -> Any:
-    x, y = with_room(x), with_room(y)
-    later = x[along(axis, slice(None, 0, -1))]
-    moved = np.flip(v * _after_one(y, axis, slice(-1)), axis)
-    return np.flip(recurrence(later, moved, axis), axis)
-
-
 cumsum = _scan(
     np.add,
     np.cumsum,
@@ -340,7 +319,7 @@ cumsum = _scan(
     jvp="linear",
     sign="kept",
 )
-cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, jvp=_cumprod_jvp, sign="kept")
+cumprod = _scan(np.multiply, np.cumprod, vjp=_cumprod_vjp, sign="kept")
 
 
 @composite(np.trace)
@@ -350,30 +329,6 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 _NOTHING: Any = object()
-
-
-@composite(np.diff)
-def diff(
-    a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOTHING, append: Any = _NOTHING
-) -> Any:
-    """The differences of neighbours along an axis, n times."""
-    if n == 0:
-        return a
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
-    a = as_array(a)
-    if np.ndim(a) == 0:
-        raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis(axis, np.ndim(a))
-    parts = [as_array(part) for part in (prepend, a, append) if part is not _NOTHING]
-    if len(parts) > 1:
-        edge = tuple(1 if k == axis else size for k, size in enumerate(np.shape(a)))
-        parts = [part if np.ndim(part) else np.broadcast_to(part, edge) for part in parts]
-        a = np.concatenate(parts, axis)
-    subtract = np.not_equal if a.dtype == bool else np.subtract
-    for _ in range(n):
-        a = subtract(a[along(axis, slice(1, None))], a[along(axis, slice(-1))])
-    return a
 
 
 def _cumulative(total: Any, start: int) -> Callable[..., Any]:

@@ -16,31 +16,14 @@ from tracejit.ops import batched_products
 from tracejit.ops.batching import Moved
 from tracejit.ops.creation import as_array, cast, is_recorded, type_in_call
 from tracejit.ops.indexing import add_at, take
-from tracejit.ops.infer import promote, strict_axis
+from tracejit.ops.infer import promote
 from tracejit.ops.joining import at_least
 from tracejit.ops.op import Op, composite, defop
-from tracejit.ops.reductions import along
-from tracejit.ops.slopes import spread
 
 Operands = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 # Integrals and slopes
-
-
-@composite(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral by the trapezoidal rule."""
-    y = as_array(y)
-    axis = strict_axis(axis, np.ndim(y))
-    widths = dx if x is None else _widths(as_array(x), axis, np.ndim(y))
-    ends = y[along(axis, slice(1, None))] + y[along(axis, slice(-1))]
-    return np.sum(widths * ends / 2.0, axis=axis)
-
-
-def _widths(x: Any, axis: int, ndim: int) -> Any:
-    """The distances between the places x, along an axis of an array of `ndim` axes."""
-    return spread(np.diff(x), axis, ndim) if np.ndim(x) == 1 else np.diff(x, axis=axis)
 
 
 @composite(np.ediff1d)

@@ -85,9 +85,6 @@ sort = defop(
     vjp=lambda g, y, x, axis, kind: put_along_axis(
         g, np.argsort(x, axis=axis, kind=kind), shape=x.shape, axis=axis
     ),
-    jvp=lambda v, y, x, axis, kind: np.take_along_axis(
-        v, np.argsort(x, axis=axis, kind=kind), axis=axis
-    ),
     batch=along_axis("sort"),
     source=_order_source("np.sort"),
 )
@@ -303,7 +300,6 @@ choose = defop(
     canonical=_choose_call,
     infer=_choose_type,
     vjp=Each(lambda number, g, y, a, *choices: np.where(a == number - 1, g, 0)),
-    jvp=Each(lambda number, v, y, a, *choices: np.where(a == number - 1, v, 0)),
     batch=broadcasting("choose"),
     source=lambda types: (
         f"np.choose({{0}}, ({', '.join(f'{{{number}}}' for number in range(1, len(types)))},))"

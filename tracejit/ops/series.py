@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cache, reduce
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +25,7 @@ from tracejit.ops.creation import as_array, cast, known, plain_number
 from tracejit.ops.infer import broadcast_shapes, normalize_axis, promote
 from tracejit.ops.joining import at_least
 from tracejit.ops.linalg import real_dtype
+from tracejit.ops.numpy_code import as_written
 from tracejit.ops.op import HANDLERS, Op, answer, defop
 from tracejit.ops.products import array_or_scalar
 
@@ -60,8 +61,9 @@ class Kind:
         self._sum("sub", -1.0)
         self._mul()
         self._fit()
-        for count, letter in ((2, "2d"), (3, "3d")):
-            self._several(count, letter)
+        for name in ("val2d", "val3d", "grid2d", "grid3d", "vander2d", "vander3d"):
+            if (code := as_written(self.function(name))) is not None:
+                answer(self.function(name), code)
 
     def function(self, name: str) -> Any:
         """NumPy's function of this kind."""
@@ -88,7 +90,6 @@ class Kind:
             "vander",
             infer=lambda x, deg: ArrayType((*(x.shape or (1,)), deg + 1), _inexact(x.dtype)),
             vjp=lambda g, y, x, deg: np.reshape(np.sum(g * moved(y, x, deg), axis=-1), x.shape),
-            jvp=lambda v, y, x, deg: np.expand_dims(v, -1) * moved(y, x, deg),
             batch=lambda _, x, deg: op(x if x.ndim > 1 else x[:, None], deg=deg),
             source=f"{self.path}.{self.prefix}vander({{0}}, {{deg}})",
             cost=lambda x, deg: 5 * x.size * deg,
@@ -154,41 +155,6 @@ class Kind:
         answer(self.function("val"), handler)
         return op
 
-    def _several(self, count: int, letter: str) -> None:
-        """Series in several variables: at points, on a grid, and their matrix."""
-        val, vander = self._handler("val"), self._handler("vander")
-
-        def at_points(*given: Any) -> Any:
-            *points, c = map(as_array, given)
-            if len({np.shape(x) for x in points}) > 1:
-                raise ValueError("the coordinates are incompatible")
-            for number, x in enumerate(points):
-                c = val(x, c, tensor=number == 0)
-            return c
-
-        def on_grid(*given: Any) -> Any:
-            *points, c = map(as_array, given)
-            for x in points:
-                c = val(x, c)
-            return c
-
-        def matrix(*given: Any) -> Any:
-            *points, degrees = given
-            if len(points) != count or len(degrees) != count:
-                raise ValueError(f"Expected {count} dimensions of sample points and degrees")
-            points = list(np.stack([as_array(x) for x in points]) + 0.0)
-            tables = [vander(x, deg) for x, deg in zip(points, degrees, strict=True)]
-            spread = [
-                np.expand_dims(table, tuple(k - count for k in range(count) if k != number))
-                for number, table in enumerate(tables)
-            ]
-            product = reduce(operator.mul, spread)
-            return np.reshape(product, (*np.shape(product)[:-count], -1))
-
-        answer(self.function("val" + letter), at_points)
-        answer(self.function("grid" + letter), on_grid)
-        answer(self.function("vander" + letter), matrix)
-
     def _handler(self, name: str) -> Callable[..., Any]:
         function = self.function(name)
         from_table: Callable[..., Any] = HANDLERS[function]
@@ -242,9 +208,6 @@ class Kind:
             vjp=lambda g, y, x, m, axis, **options: applied(
                 matrix(y, x, m, axis, options).T, g, axis
             ),
-            jvp=lambda v, y, x, m, axis, **options: applied(
-                matrix(y, x, m, axis, options), v, axis
-            ),
             source=source,
             cost=lambda c, m, axis, **options: 2 * c.size * m,
         )
@@ -268,10 +231,6 @@ class Kind:
             vjp=(
                 lambda g, y, a, b: g[: a.shape[0]],
                 lambda g, y, a, b: sign * g[: b.shape[0]],
-            ),
-            jvp=(
-                lambda v, y, a, b: np.pad(v, (0, y.shape[0] - a.shape[0])),
-                lambda v, y, a, b: np.pad(sign * v, (0, y.shape[0] - b.shape[0])),
             ),
             source=lambda types: self._checked(name, max(type.size for type in types)),
             assumes_shape=True,
@@ -307,10 +266,6 @@ class Kind:
             vjp=(
                 lambda g, y, a, b: g @ times(y, a, b, 1),
                 lambda g, y, a, b: g @ times(y, a, b, 0),
-            ),
-            jvp=(
-                lambda v, y, a, b: times(y, a, b, 1) @ v,
-                lambda v, y, a, b: times(y, a, b, 0) @ v,
             ),
             source=lambda types: self._checked("mul", types[0].size + types[1].size - 1),
             assumes_shape=True,

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import AxisError
 
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.batching import along_axis, behind, rows, spread
 from tracejit.ops.creation import as_array, require_layout, size_of, type_in_call
+from tracejit.ops.forms import same_elements
 from tracejit.ops.infer import broadcast_shapes, normalize_axes, normalize_axis, strict_axes
 from tracejit.ops.op import Op, answer, composite, defop
 
@@ -73,11 +73,6 @@ def _sizes(shape: Any) -> list[int]:
     if isinstance(shape, (tuple, list)) or (type(shape) is np.ndarray and shape.ndim):
         return [size_of(size) for size in shape]
     return [size_of(shape)]
-
-
-def _listed(axes: Any) -> Sequence[Any]:
-    """Axes given as a number or a sequence of numbers."""
-    return axes if isinstance(axes, (tuple, list)) else (axes,)
 
 
 def _reshape_call(a: Any, shape: Any) -> Call:
@@ -267,14 +262,6 @@ transpose = _view(
 )
 
 
-@composite(np.matrix_transpose)
-def matrix_transpose(x: Any) -> Any:
-    """The last two axes swapped."""
-    if np.ndim(x) < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {np.ndim(x)}")
-    return np.swapaxes(x, -1, -2)
-
-
 @composite(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Two axes swapped."""
@@ -282,62 +269,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     first, second = normalize_axis(axis1, np.ndim(a)), normalize_axis(axis2, np.ndim(a))
     order[first], order[second] = second, first
     return np.transpose(a, order)
-
-
-@composite(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other places, the rest staying in order."""
-    ndim = np.ndim(a)
-    sources = [normalize_axis(axis, ndim) for axis in _listed(source)]
-    places = [normalize_axis(axis, ndim) for axis in _listed(destination)]
-    if len(sources) != len(places):
-        raise ValueError(
-            "`source` and `destination` arguments must have the same number of elements"
-        )
-    for name, axes in (("source", sources), ("destination", places)):
-        if len(set(axes)) != len(axes):
-            raise ValueError(f"repeated axis in `{name}` argument")
-    order = [axis for axis in range(ndim) if axis not in sources]
-    for place, axis in sorted(zip(places, sources, strict=True)):
-        order.insert(place, axis)
-    return np.transpose(a, order)
-
-
-@composite(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """One axis moved back until it lies before `start`."""
-    ndim = np.ndim(a)
-    axis = normalize_axis(axis, ndim)
-    place = start + ndim if start < 0 else start
-    if not 0 <= place <= ndim:
-        raise AxisError(
-            f"'start' arg requires {-ndim} <= start < {ndim + 1}, but {start} was passed in"
-        )
-    return np.moveaxis(a, axis, place - (axis < place))
-
-
-@composite(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
-    """Each array with at least one axis."""
-    return _each(arys, 1, lambda shape: (1,))
-
-
-@composite(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
-    """Each array with at least two axes, new ones in front."""
-    return _each(arys, 2, lambda shape: (1, *(shape or (1,))))
-
-
-@composite(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
-    """Each array with at least three axes: (N,) becomes (1, N, 1), (M, N) becomes (M, N, 1)."""
-    return _each(arys, 3, lambda shape: (*(1, *(shape or (1,)))[-2:], 1))
-
-
-def _each(arrays: Sequence[Any], ndim: int, shape: Callable[[Shape], Shape]) -> Any:
-    arrays = [as_array(array) for array in arrays]
-    reshaped = tuple(a if np.ndim(a) >= ndim else np.reshape(a, shape(np.shape(a))) for a in arrays)
-    return reshaped if len(reshaped) != 1 else reshaped[0]
 
 
 def _astype_call(
@@ -356,17 +287,13 @@ def _astype_call(
     return (x,), {"dtype": target}
 
 
-astype = defop(
+astype = same_elements(
     name="astype",
     canonical=_astype_call,
     infer=lambda x, dtype: ArrayType(x.shape, dtype, "array" if x.form == "array" else "scalar"),
-    vjp=lambda g, y, x, dtype: g,
-    jvp="linear",
-    batch="leading",
     source=lambda types, dtype: (
         "{dtype}({0})" if types[0].form == "weak" else "{0}.astype({dtype})"
     ),
-    elements="same",
     order="kept",
 )
 
@@ -396,24 +323,16 @@ def _copy_source(types: Sequence[ArrayType], order: str) -> str:
 
 
 # np.copy keeps the order of memory and makes an array of a scalar; the method does neither.
-copy = defop(
+copy = same_elements(
     name="copy",
     infer=lambda x, order: x if order == "C" else x.with_form("array"),
-    vjp=lambda g, y, x, order: g,
-    jvp="linear",
-    batch="leading",
     source=_copy_source,
-    elements="same",
     order="kept",
 )
-copy_fortran = defop(
+copy_fortran = same_elements(
     name="copy_fortran",
     infer=lambda x: x,
-    vjp=lambda g, y, x: g,
-    jvp="linear",
-    batch="leading",
     source="np.array({0}, order='F')",
-    elements="same",
     order="F",
 )
 answer(np.copy, _copy)

@@ -149,16 +149,6 @@ def _to_ends(v: Any) -> Any:
     return _placed(v, 1, size) - _placed(v, 0, size)
 
 
-def _combined(s: Any, h: Any, edge_order: int) -> Any:
-    """The slopes, linear in the rises."""
-    inner = (h[:-1] * s[..., 1:] + h[1:] * s[..., :-1]) / (h[:-1] + h[1:])
-    first, last = s[..., :1], s[..., -1:]
-    if edge_order == 2:
-        first = first + (first - s[..., 1:2]) * (h[0] / (h[0] + h[1]))
-        last = last + (last - s[..., -2:-1]) * (h[-1] / (h[-1] + h[-2]))
-    return np.concatenate((first, inner, last), axis=-1)
-
-
 def _combined_transposed(g: Any, h: Any, edge_order: int) -> Any:
     """The cotangent of the rises."""
     size, inner = h.shape[0], g[..., 1:-1] / (h[:-1] + h[1:])
@@ -180,14 +170,6 @@ def _bends(s: Any, h: Any, edge_order: int) -> Any:
     if edge_order == 1:
         return _placed(bends, 1, s.shape[-1] + 1)
     return np.concatenate((-bends[..., :1], bends, bends[..., -1:]), axis=-1)
-
-
-def _turned(h: Any, v: Any, edge_order: int) -> Any:
-    """h' dh - h dh' at each point, v being dh."""
-    turned = h[1:] * v[:-1] - h[:-1] * v[1:]
-    if edge_order == 1:
-        return _placed(turned, 1, h.shape[0] + 1)
-    return np.concatenate((turned[:1], turned, -turned[-1:]))
 
 
 def _turned_transposed(h: Any, g: Any, edge_order: int) -> Any:
@@ -212,19 +194,6 @@ def _places_vjp(g: Any, y: Any, f: Any, x: Any, axis: int, edge_order: int) -> A
     return _to_ends(_turned_transposed(h, bends, edge_order) - stretched)
 
 
-def _values_jvp(v: Any, y: Any, f: Any, x: Any, axis: int, edge_order: int) -> Any:
-    moved = _combined(*_rises(v, x, axis), edge_order)
-    return np.moveaxis(moved, -1, axis)
-
-
-def _places_jvp(v: Any, y: Any, f: Any, x: Any, axis: int, edge_order: int) -> Any:
-    s, h = _rises(f, x, axis)
-    moved = v[1:] - v[:-1]
-    slopes = _bends(s, h, edge_order) * _turned(h, moved, edge_order)
-    slopes = slopes - _combined(s * (moved / h), h, edge_order)
-    return np.moveaxis(slopes, -1, axis)
-
-
 def _gradient_type(f: ArrayType, x: ArrayType, axis: int, edge_order: int) -> ArrayType:
     if f.shape[axis] < edge_order + 1:
         raise ValueError(TOO_SMALL)
@@ -244,7 +213,6 @@ gradient_at: Op = defop(
     name="gradient_at",
     infer=_gradient_type,
     vjp=(_values_vjp, _places_vjp),
-    jvp=(_values_jvp, _places_jvp),
     batch=_gradient_batch,
     source=_gradient_source,
     cost=lambda f, x, **params: 8 * f.size,

@@ -8,7 +8,6 @@ because its derivative at zero, by convention zero, does not come out of the for
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import along_axis
 from tracejit.ops.creation import as_array, with_room
-from tracejit.ops.infer import normalize_axis, reduced_shape, strict_axes
+from tracejit.ops.infer import answered, few, normalize_axis, reduced_shape, strict_axes
 from tracejit.ops.op import answer, composite, defop, literal
 from tracejit.ops.reductions import Axes, Call, accumulator, axis_text, expand, kept
 
@@ -128,17 +127,13 @@ def _std_call(
     return (a,), params | accumulator(dtype, default) | kept(keepdims)
 
 
-@cache
-def _std_dtype(operand: np.dtype[Any], dtype: np.dtype[Any] | None) -> np.dtype[Any]:
-    result: np.dtype[Any] = np.std(np.ones(1, operand), dtype=dtype).dtype
-    return result
-
-
 def _std_type(
     x: ArrayType, axis: Axes, ddof: float = 0, dtype: Any = None, keepdims: bool = False
 ) -> ArrayType:
     shape = reduced_shape(x.shape, axis, keepdims)
-    return ArrayType(shape, _std_dtype(x.dtype, dtype), "array" if shape else "scalar")
+    return ArrayType(
+        shape, answered(np.std, few(x), dtype=dtype).dtype, "array" if shape else "scalar"
+    )
 
 
 def _std_source(
@@ -177,26 +172,11 @@ def _std_vjp(
     return expand(quotient, axis, keepdims) * distances
 
 
-def _std_jvp(
-    v: Any,
-    y: Any,
-    x: Any,
-    axis: Axes,
-    ddof: float = 0,
-    dtype: Any = None,
-    keepdims: bool = False,
-) -> Any:
-    distances, quotient = _std_factors(1.0, y, x, axis, ddof, dtype)
-    products = np.sum(distances * v, axis=axis, keepdims=keepdims)
-    return (np.real(products) if v.dtype.kind == "c" else products) * quotient
-
-
 std = defop(
     name="std",
     canonical=_std_call,
     infer=_std_type,
     vjp=_std_vjp,
-    jvp=_std_jvp,
     batch=along_axis("std"),
     source=_std_source,
     cost=lambda x, **params: 4 * x.size,

@@ -100,7 +100,6 @@ sinc = defop(
     np.sinc,
     infer=_sinc_type,
     vjp=lambda g, y, x: g * _sinc_slope(y, x),
-    jvp=lambda v, y, x: v * _sinc_slope(y, x),
     batch="elementwise",
     source="np.sinc({0})",
     cost=lambda x: 30 * x.size,

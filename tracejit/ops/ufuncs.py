@@ -52,7 +52,7 @@ def elementwise(
         canonical=operands_of(ufunc),
         infer=ufunc_type(ufunc),
         vjp=rules,
-        jvp=rules if jvp is None else jvp,
+        jvp=jvp,
         batch="elementwise",
         source=_by_symbol(symbol, call) if symbol else call,
         inplace=f"{module}.{ufunc.__name__}({places}, {out})",

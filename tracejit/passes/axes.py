@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Container, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
@@ -96,7 +97,12 @@ def moved_shape(shape: Shape, order: Order) -> Shape:
 
 def own_order(value: Value) -> Order:
     """The order of axes as the program has them."""
-    return tuple(range(value.type.ndim))
+    return _first_axes(value.type.ndim)
+
+
+@cache
+def _first_axes(count: int) -> Order:
+    return tuple(range(count))
 
 
 def is_alike(shape: Shape, order: Order, other: Order) -> bool:

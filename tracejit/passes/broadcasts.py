@@ -40,7 +40,10 @@ from tracejit.support.cost_model import costs
 
 def materialise_broadcasts(graph: Graph) -> Graph:
     """`graph` with operands repeated where they are broadcast over short rows, or often."""
-    axes = {node: count for node in graph.nodes if (count := _axes(node))}
+    elementwise = [node for node in graph.nodes if node.op.elementwise and len(node.operands) > 1]
+    axes = {node: count for node in elementwise if (count := _axes(node))}
+    if not axes:
+        return graph
     saved: dict[tuple[Value, Shape], float] = defaultdict(float)
     for node, count in axes.items():
         shape = node.results[0].type.shape
@@ -71,10 +74,13 @@ def materialise_broadcasts(graph: Graph) -> Graph:
 
 def _axes(node: Node) -> int:
     """Along how many of the last axes operands are to be repeated; 0 where it is not worth it."""
-    if not node.op.elementwise or len(node.results) != 1 or len(node.operands) < 2:
+    if len(node.results) != 1:
         return 0
-    type, model = node.results[0].type, costs()
+    type = node.results[0].type
     shape = type.shape
+    if all([one.type.shape == shape for one in node.operands]):
+        return 0
+    model = costs()
     if type.sizes is not None or any(one.type.sizes is not None for one in node.operands):
         return 0
     if not any(is_spread(value, shape) for value in node.operands):

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
@@ -56,13 +55,7 @@ from tracejit.passes.emission import (
     readers_of,
 )
 from tracejit.passes.rebuild import rebuild
-from tracejit.passes.sum_of_products import (
-    LARGEST,
-    SMALLEST,
-    Scaled,
-    cost,
-    is_linear,
-)
+from tracejit.passes.sum_of_products import LARGEST, SMALLEST, Scaled, cost, is_linear
 from tracejit.support.cost_model import costs
 
 SCALING = (multiply, divide, where)
@@ -89,29 +82,40 @@ class _Gathering:
         self.factored: set[Value] = set()
         self.readers = self.before.copy()
         self.known: dict[Value, Scaled] = {}
+        self.found: Scaled | None = None
+        """The last node's result, where it is not worth while to write it so."""
 
     def rewrite(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value]:
         """The results of `node`, copied or better."""
         if not self.negated.isdisjoint(node.operands):
             pairs = zip(node.operands, operands, strict=True)
             self.negatives.update(after for before, after in pairs if before in self.negated)
-        start = len(new.nodes)
-        value = None
-        if node.op in REWRITTEN or node.op.product is not None:
-            with suppress(OutOfRange):
-                value = self._gathered(new, node, operands)
-        if value is not None and value.type is node.results[0].type:
-            results: Sequence[Value] = (value,)
-            for made in new.nodes[start:]:
-                for operand in made.operands:
+        start, better = len(new.nodes), None
+        has_factor = node.op is negative or (node.op in SCALING and has_constant(operands))
+        is_factored = has_factor or not self.factored.isdisjoint(operands)
+        if is_factored or node.op is multiply:
+            try:
+                better = self._gathered(new, node, operands, has_factor)
+            except OutOfRange:
+                pass  # it stays as it is
+        if better is not None and better.type is node.results[0].type:
+            results: Sequence[Value] = (better,)
+            made = new.nodes[start:]
+            for one in made:
+                for operand in one.operands:
                     self.readers[operand] += 1
             self._forget(operands)
-            self._note_factors(new.nodes[start:])
+            self._note_factors(made)
         else:
             copy = new.take(node, operands)
-            self.places.put(copy, node)
             results = copy.results
-            self._note_factors((copy,))
+            if copy is not node:
+                self.places.put(copy, node)
+            if is_factored:
+                self._note_factors((copy,))
+            if self.found is not None:
+                self.known.setdefault(results[0], self.found)
+        self.found = None
         if results is not node.results:
             for before, after in zip(node.results, results, strict=True):
                 self.readers[after] += self.before[before]
@@ -144,26 +148,28 @@ class _Gathering:
             if not self.readers[value] and value.node is not None:
                 pending.extend(value.node.operands)
 
-    def _gathered(self, new: Graph, node: Node, operands: tuple[Value, ...]) -> Value | None:
-        """A better form of the result of `node`."""
-        if not node.results[0].type.is_real:
+    def _gathered(
+        self, new: Graph, node: Node, operands: tuple[Value, ...], has_factor: bool
+    ) -> Value | None:
+        """A better form of the result of `node`, which `has_factor`, or may have one in its
+        operands."""
+        op = node.op
+        if (op not in REWRITTEN and op.product is None) or not node.results[0].type.is_real:
             return None
-        is_scaled = node.op is negative or has_constant(operands)
-        if is_scaled and node.op is multiply and self._is_apart(node, operands):
-            return self._quotient(new, node, operands)
-        if not is_scaled and not self.factored.isdisjoint(operands):
+        if has_factor:
+            has_factor = op is not multiply or not self._is_apart(node, operands)
+        else:
             factored = [value for value in operands if value in self.factored]
-            is_scaled = any([self._is_inner(value, node) for value in factored])
-        if node.op in (add, subtract):
-            return self._signs_in_sum(new, node, operands) if is_scaled else None
-        found = self._split(new, node, operands) if is_scaled else None
+            has_factor = any([self._is_inner(value, node) for value in factored])
+        if op is add or op is subtract:
+            return self._signs_in_sum(new, node, operands) if has_factor else None
+        found = self._split(new, node, operands) if has_factor else None
         if found is not None and found.gain > 0:
             return self._whole(found)
-        if node.op is negative:
+        self.found = found
+        if op is negative:
             return self._negative_shared(new, node, operands[0])
-        if node.op is multiply:
-            return self._quotient(new, node, operands)
-        return None
+        return self._quotient(new, node, operands) if op is multiply else None
 
     def _is_apart(self, node: Node, operands: tuple[Value, ...]) -> bool:
         """Return whether `node` multiplies by a number what others read, too."""

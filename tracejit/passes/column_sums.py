@@ -57,7 +57,8 @@ class Summed(NamedTuple):
 
 def sum_columns_first(graph: Graph) -> Graph:
     """`graph` with sums of linear expressions as expressions of sums."""
-    if not any(node.op is reductions.sum and _is_linear(node.operands[0]) for node in graph.nodes):
+    sums = [node for node in graph.nodes if node.op is reductions.sum]
+    if not any([_may_change(node, node.operands[0]) for node in sums]):
         return graph
     before = readers_of(graph)
     observable = _observable(graph)

@@ -56,13 +56,12 @@ def fold_constants(graph: Graph) -> Graph:
 
 def _is_constant(node: Node, operands: Sequence[Value]) -> bool:
     """Return whether a node makes an array of constants, in one expression."""
-    if node.op.effect or node.op.statements is not None or len(node.results) != 1:
+    for value in operands:
+        if not isinstance(value, Constant):
+            return False
+    if not operands or node.op.effect or node.op.statements is not None or len(node.results) != 1:
         return False
     type = node.results[0].type
-    if (
-        type.form != "array"
-        or type.sizes is not None
-        or not 0 < type.size <= costs().most_folded_elements
-    ):
+    if type.form != "array" or type.sizes is not None:
         return False
-    return bool(operands) and all(isinstance(value, Constant) for value in operands)
+    return 0 < type.size <= costs().most_folded_elements

@@ -44,7 +44,5 @@ def needed_nodes(
     for node in reversed(nodes):
         if node in wanted or (node.op.effect and not there.issuperset(node.results)):
             kept.append(node)
-            for value in node.operands:
-                if value not in there:
-                    wanted.add(value.node)
+            wanted.update([value.node for value in node.operands if value not in there])
     return kept[::-1]

@@ -2,9 +2,10 @@
 
 A `Pass` is a record: its function, the ops that it needs, and where it is legal. The driver asks a
 pass about a graph that has one of these ops. It asks again in another round where later passes have
-made more of them, so that the order of the passes decides who is first and not who is heard. The
-rounds are bounded (`costs().pass_rounds`): a pass may always find something new in what others
-leave.
+made more of them, so that the order of the passes decides who is first and not who is heard: more
+of any of them where the pass has found something before, for it may find more in what that has
+become; more of all together where it has not. The rounds are bounded (`costs().pass_rounds`): a
+pass may always find something new in what others leave.
 
 In a graph with decisions, a pass is legal unless it gathers along a branch: the results of a branch
 must not change when another is joined to it, and branches that end alike must stay alike. Nodes
@@ -41,24 +42,30 @@ class Pass(NamedTuple):
 
     def applied(self, graph: Graph) -> Graph:
         """`graph` after this pass, which leaves alone what it may not touch."""
-        if graph.branches.decisions:
-            if not self.along_decisions:
-                return graph
+        if not graph.branches.decisions:
+            better = self.run(graph)
+        elif not self.along_decisions:
+            return graph
+        else:
             graph.protected = frozenset() if self.is_exact else only_decided(graph)
-        better = self.run(graph)
-        graph.protected = frozenset()
-        if os.environ.get("TRACEJIT_VERIFY") == "1":
+            better = self.run(graph)
+            graph.protected = frozenset()
+        if better is not graph and os.environ.get("TRACEJIT_VERIFY") == "1":
             verify(better)
         return better
 
-    def may_find(self, ops: Mapping[str, int], before: Mapping[str, int] | None) -> bool:
+    def may_find(
+        self, ops: Mapping[str, int], before: Mapping[str, int] | None, had_found: bool
+    ) -> bool:
         """Return whether there is something to do in a graph of so many `ops`, which had so many
-        `before`, when the pass had run; None if it has not."""
+        `before`, when the pass had run, and whether it `had_found` something; None if it has not
+        run."""
         if before is ops:
             return False
         if before is None:
             return not self.needs or not ops.keys().isdisjoint(self.needs)
-        return any(ops.get(name, 0) > before.get(name, 0) for name in self.needs or ops)
+        more = [ops.get(name, 0) - before.get(name, 0) for name in self.needs or ops]
+        return (sum(more) if self.needs and not had_found else max(more, default=0)) > 0
 
 
 def run_in_turn(graph: Graph, passes: Iterable[Pass]) -> Graph:
@@ -72,13 +79,15 @@ def run_to_fixed_point(graph: Graph, passes: Sequence[Pass]) -> Graph:
     """`graph`, of which nobody else holds anything, after `passes`, until none finds more."""
     ops = ops_of(graph)
     seen: list[Mapping[str, int] | None] = [None] * len(passes)
+    found = [False] * len(passes)
     graph.is_passing = True
     for _ in range(costs().pass_rounds):
         before = graph
         for number, each in enumerate(passes):
-            if not each.may_find(ops, seen[number]):
+            if not each.may_find(ops, seen[number], found[number]):
                 continue
             better = each.applied(graph)
+            found[number] = better is not graph
             if better is not graph:
                 graph = drop_dead(better)
                 graph.is_passing = True

@@ -72,6 +72,7 @@ from tracejit.passes.sum_of_products import (
     addends_of,
     cost,
     expanded,
+    factors_within,
     inner_sums,
     is_beside,
     is_linear,
@@ -125,7 +126,10 @@ class Shared(NamedTuple):
 
 def factor_sums(graph: Graph) -> Graph:
     """`graph` with like terms collected, and factors taken out of sums."""
-    return rebuild(graph, _Factoring(graph).rewrite, ops={*PRODUCTS, *SUMS})
+    factoring = _Factoring(graph)
+    if not any([factoring.related(node, node.operands) for node in factoring.sums]):
+        return graph
+    return rebuild(graph, factoring.rewrite, ops={*PRODUCTS, *SUMS})
 
 
 class _Factoring:
@@ -135,9 +139,9 @@ class _Factoring:
         self.readers = readers_of(graph)
         self.ranges: dict[Value, Range] = {}
         self.has_bounds = any([may_bound(node) for node in graph.nodes])
+        self.sums = [node for node in graph.nodes if self._is_sum(node)]
         self.inner = inner_sums(
-            filter(self._is_sum, graph.nodes),
-            lambda value, node: self.readers[value] == 1 and is_step(value, node),
+            self.sums, lambda value, node: self.readers[value] == 1 and is_step(value, node)
         )
 
     def rewrite(
@@ -147,17 +151,35 @@ class _Factoring:
         if operands is not node.operands:
             for old, value in zip(node.operands, operands, strict=True):
                 self.readers[value] = max(self.readers[old], self.readers[value])
-        if not self._is_sum(node) or node.results[0] in self.inner:
+        addends = self.related(node, operands) if self._is_sum(node) else ()
+        if not addends:
             return None
-        addends = addends_of(node, operands, lambda value: self.is_inner(value, node))
         times = Counter([value for _, value in addends])
-        if len(times) == len(addends) and sum([_is_product(value) for value in times]) < 2:
-            return None
         try:
             total = _Sum(self, new, node, times).total(addends)
         except OutOfRange:
             return None
         return (total,) if total is not None and total.type is node.results[0].type else None
+
+    def related(self, node: Node, operands: tuple[Value, ...]) -> Sequence[Signed]:
+        """The addends of the sum that `node` is the last step of; none where no two of them are
+        alike, or have a factor in common that may be taken out, however far they are taken apart.
+        """
+        if node.results[0] in self.inner:
+            return ()
+        addends = addends_of(node, operands, lambda value: self.is_inner(value, node))
+        terms = {term for _, term in addends}
+        if len(terms) == len(addends) and sum([_is_product(term) for term in terms]) < 2:
+            return ()
+        seen: set[Value] = set()
+        kinds: set[frozenset[Value]] = set()
+        for _, term in addends:
+            within, leaves = factors_within(term)
+            if leaves in kinds or any(self._is_bounded(one) for one in within & seen):
+                return addends
+            seen |= within
+            kinds.add(leaves)
+        return ()
 
     def _is_sum(self, node: Node) -> bool:
         return node.op.name in SUMS and is_real(node.results[0])
@@ -165,6 +187,13 @@ class _Factoring:
     def is_inner(self, value: Value, reader: Node, times: int = 1) -> bool:
         """Return whether nothing but `reader`, so many times, reads a value."""
         return self.readers[value] <= times and is_step(value, reader)
+
+    def _is_bounded(self, value: Value) -> bool:
+        """Return whether a value may be taken out as a factor, or as a divisor."""
+        if not self.has_bounds:
+            return False
+        found = range_of(value, self.ranges)
+        return found.largest <= LARGEST or found.low >= 1.0 / LARGEST
 
     def limit(self, factor: Factor) -> float:
         """The bound of the numbers in a factor, which only rounding exceeds."""
@@ -179,13 +208,10 @@ class _Sum:
 
     def __init__(self, pass_: _Factoring, new: Graph, node: Node, times: Counter[Value]) -> None:
         self.factoring, self.new, self.node, self.times = pass_, new, node, times
+        self.spelled: dict[Value, Product] = {}
 
-    def total(self, addends: list[Signed]) -> Value | None:
+    def total(self, addends: Sequence[Signed]) -> Value | None:
         """The sum of the addends in a cheaper form; None where there is none."""
-        if not self.factoring.has_bounds:  # like terms are all there may be
-            products = [self._spelled(_alone(value)) for _, value in addends]
-            if len({frozenset(one.factors.items()) for one in products}) == len(products):
-                return None
         terms = [self._term(sign, value) for sign, value in addends]
         better = self._shorter(terms)
         return None if better is terms else written_sum(self.new, self.node, self._written(better))
@@ -194,7 +220,7 @@ class _Sum:
         """The same sum with fewer terms, or cheaper ones: the terms themselves where there is none.
         It may be `has_others`, that something is added to it that is not subtracted."""
         collected = self._collected(terms)
-        shared = self._shared(collected) if self.factoring.has_bounds else []
+        shared = self._shared(collected)
         if not shared:
             return collected
         firsts = {min(one.rests): one for one in shared}
@@ -225,6 +251,13 @@ class _Sum:
     def _spelled(self, product: Product) -> Product:
         """A product taken apart as far as it is computed beside the sum, whoever reads it."""
         return expanded(product, lambda value: is_beside(value, self.node))
+
+    def _spelled_value(self, value: Value) -> Product:
+        """A value taken apart in the same way."""
+        found = self.spelled.get(value)
+        if found is None:
+            found = self.spelled[value] = self._spelled(Product(1.0, Counter((Factor(value),))))
+        return found
 
     # Like terms
 
@@ -346,10 +379,10 @@ class _Sum:
         underflows, a step of the term does."""
         if not term.product.steps:
             return None
-        within, all_of = (self._spelled(one) for one in (_alone(factor), term.product))
+        within, all_of = self._spelled_value(factor), self._spelled(term.product)
         if not within.factors <= all_of.factors or not within.number:
             return None
-        if not any(self._bounds(within, self._spelled(_alone(one))) for one in term.product.steps):
+        if not any(self._bounds(within, self._spelled_value(one)) for one in term.product.steps):
             return None
         spelled = term._replace(product=all_of._replace(steps=term.product.steps))
         return self._rest(spelled, within.factors, within.number)
@@ -406,10 +439,6 @@ def _is_compared(factor: Factor, terms: list[Term]) -> bool:
     """Return whether terms are searched for the factors of a factor."""
     is_product = not factor.divides and made_by(factor.value, "multiply") is not None
     return is_product and len(terms) <= costs().most_compared_terms
-
-
-def _alone(value: Value) -> Product:
-    return Product(1.0, Counter((Factor(value),)))
 
 
 def _is_product(value: Value) -> bool:

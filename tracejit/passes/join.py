@@ -41,7 +41,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tracejit.ir.graph import Branches, Constant, Decision, Graph, Node, Value
+from tracejit.ir.branches import Branches, Decision
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.printer import parameter_text
 from tracejit.ir.subgraph import Subgraph, bodies_of
 from tracejit.ops.branches import DECIDE, LEAVE

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tracejit.ir.graph import Graph, Node, Value
@@ -124,6 +124,7 @@ class Layouts:
         self.copied = {one for node in elementwise for one in node.operands if is_tall(one.type)}
         """Operands that elementwise operations may have copied."""
         self._parents: dict[Axis, Axis] = {}
+        self._classes: dict[Value, tuple[Axis, ...]] = {}
         self._nodes: dict[Axis, list[int]] = defaultdict(list)
         for node in graph.nodes:
             self._enter(node)
@@ -132,46 +133,60 @@ class Layouts:
         """Set the orders of values by the classes of axes that it pays to put last."""
         sizes: dict[Axis, int] = defaultdict(int)
         outer: dict[Axis, Axis] = {}
-        sources = [node.operands[0] for node in self.maps if self._is_source(node)]
-        for value in dict.fromkeys((*self.members, *sources)):
+        least = self.model.least_moved_gain
+        for value in self._kept_along() if self.time(self.maps) > least else ():
             axis = long_axis(value.type)
             if axis is not None:
-                found = self._class((value, axis))
-                sizes[found] += value.type.size
+                classes = self._classes_of(value)
+                sizes[classes[axis]] += value.type.size
                 several = [k for k in range(axis) if value.type.shape[k] > 1]
                 if several:
-                    outer[found] = self._class((value, several[-1]))
-        least = self.model.least_moved_gain
+                    outer[classes[axis]] = classes[several[-1]]
         if sizes:
-            least += self.model.moved_operation * sum(map(_operations, self.graph.nodes))
             self._find_nodes()
         last: frozenset[Axis] = frozenset()
         for one in sorted(sizes, key=lambda each: -sizes[each])[: self.model.tried_axes]:
             tried = list(dict.fromkeys((last | {one}, last | {one, outer.get(one, one)})))
             places = sorted({k for each in tried[-1] - last for k in self._nodes[each]})
             nodes = [self.graph.nodes[place] for place in places]
-            before = self.time(nodes, last)
-            times = [self.time(nodes, more) for more in tried if before > least]
-            if before - min(times, default=before) > least:
-                last = tried[times.index(min(times))]
+            self._set_orders(last)
+            best = before = self.time(nodes) + (self.copying(nodes) if last else 0.0)
+            for more in tried if before > least else ():
+                self._set_orders(more)
+                time = self.time(nodes)
+                if before - time > least:
+                    time += self.copying(nodes)
+                if time < best and before - time > least + self.least_of_operations:
+                    last, best = more, time
         self._set_orders(last)
         for node in only_read_transposed(self.graph):
             if axis_maps(node) is not None and node.results[0] not in self.orders:
                 self._enter_swapped(node.results[0], node)
 
-    def time(self, nodes: Iterable[Node], last: Collection[Axis]) -> float:
-        """The time of loops, products and copies with these classes of axes last, as far as it
-        depends on the order of axes."""
-        self._set_orders(last)
-        time = 0.0
+    def _kept_along(self) -> Iterable[Value]:
+        """The values whose long axes may go last."""
+        sources = [node.operands[0] for node in self.maps if self._is_source(node)]
+        return dict.fromkeys((*self.members, *sources))
+
+    @cached_property
+    def least_of_operations(self) -> float:
+        """The part of the least gain that grows with the operations of the whole."""
+        return self.model.moved_operation * sum(map(_operations, self.graph.nodes))
+
+    def time(self, nodes: Iterable[Node]) -> float:
+        """The time of loops and products as values are kept, as far as it depends on the order of
+        axes."""
+        return sum([_time_of(node, self) for node in nodes])
+
+    def copying(self, nodes: Iterable[Node]) -> float:
+        """The time of the copies that are made so that values are kept as they are."""
         copied: dict[tuple[Value, Order], None] = {}
         for node in nodes:
-            time += _time_of(node, self)
             copied.update(dict.fromkeys(self._copies(node)))
         left = [one for one in self.graph.outputs if one in self.orders]
         copied.update(dict.fromkeys((one, own_order(one)) for one in left))
         element, copy = self.model.moved_element, self.model.moved_copy
-        return time + 1.25 * sum(
+        return 1.25 * sum(
             copy + element * value.type.size
             for value, order in copied
             if not is_alike(value.type.shape, self.order(value), order)
@@ -273,12 +288,20 @@ class Layouts:
             self._parents[axis] = axis = self._parents.get(parent, parent)
         return axis
 
+    def _classes_of(self, value: Value) -> tuple[Axis, ...]:
+        """The classes of the axes of a value, once all nodes are entered."""
+        found = self._classes.get(value)
+        if found is None:
+            classes = [self._class((value, axis)) for axis in own_order(value)]
+            found = self._classes[value] = tuple(classes)
+        return found
+
     def _find_nodes(self) -> None:
         """Find the nodes that each class of axes is of interest to."""
         for place, node in enumerate(self.graph.nodes):
             values = {*node.operands, *node.results}
             values = values if node in self.maps else values & self.members.keys()
-            for one in {self._class((value, k)) for value in values for k in own_order(value)}:
+            for one in set().union(*map(self._classes_of, values)):
                 self._nodes[one].append(place)
 
     def _set_orders(self, last: Collection[Axis]) -> None:
@@ -291,9 +314,9 @@ class Layouts:
 
     def _long_last(self, value: Value) -> Order:
         """The order of axes with those last that are to be."""
-        axes = range(value.type.ndim)
-        is_long = [self._class((value, axis)) in self.last for axis in axes]
-        return tuple(sorted(axes, key=is_long.__getitem__))
+        own = own_order(value)
+        is_long = [one in self.last for one in self._classes_of(value)] if self.last else ()
+        return tuple(sorted(own, key=is_long.__getitem__)) if True in is_long else own
 
 
 def _operations(node: Node) -> int:
@@ -308,7 +331,7 @@ def _time_of(node: Node, layouts: Layouts) -> float:
     """The part of a node's time that depends on the order of axes, in nanoseconds, without
     copies."""
     types = [value.type for value in (*node.results, *node.operands)]
-    if not node.results or any(type.sizes is not None for type in types):
+    if not node.results or any([type.sizes is not None for type in types]):
         return 0.0
     model = layouts.model
     result, first = node.results[0], node.operands[0] if node.operands else None
@@ -362,7 +385,7 @@ def loop_time(shape: Shape, order: Order, operands: Iterable[Value]) -> float:
     """The overhead of the loops of an elementwise operation: it runs in rows along the last axes,
     as far as each operand has all of their elements, or one."""
     own = [_aligned(value, len(shape)) for value in operands if value.type.size > 1]
-    if all(one == shape for one in own):
+    if own.count(shape) == len(own):
         return 0.0
     length, kinds = 1, None
     for axis in reversed(order):
@@ -384,4 +407,5 @@ def loop_time(shape: Shape, order: Order, operands: Iterable[Value]) -> float:
 
 
 def _aligned(value: Value, ndim: int) -> Shape:
-    return (*(1,) * (ndim - value.type.ndim), *value.type.shape)
+    missing = ndim - value.type.ndim
+    return (*(1,) * missing, *value.type.shape) if missing else value.type.shape

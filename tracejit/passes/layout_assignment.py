@@ -66,7 +66,7 @@ def assign_layouts(graph: Graph) -> Graph:
     if any(node.region for node in graph.nodes):
         return graph
     values = chain(graph.inputs, *[node.results for node in graph.nodes])
-    if not any(is_tall(value.type) for value in values):
+    if not any([is_tall(type) for type in {value.type for value in values}]):
         return graph
     layouts = Layouts(graph)
     layouts.choose()

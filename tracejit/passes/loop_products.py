@@ -151,13 +151,15 @@ def hoist_products(graph: Graph) -> Graph:
 
 def _product_group(node: Node) -> Hashable:
     """The key under which products of steps are computed together."""
-    if node.op.name not in BY_MATRIX or not _is_small(node):
+    if node.op.name not in BY_MATRIX:
         return None
     matrix = node.operands[1]
     if matrix.type.ndim != 2 or node.operands[0].type.ndim > 2:
         return None
     step = step_of(node.operands[0])
-    return step and (node.op.name, step.whole, step.axis, matrix, node.region)
+    if step is None or not _is_small(node):
+        return None
+    return (node.op.name, step.whole, step.axis, matrix, node.region)
 
 
 def _is_worth_it(node: Node, count: int) -> bool:

@@ -14,9 +14,7 @@ the loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
@@ -33,6 +31,8 @@ from tracejit.ops.creation import full
 from tracejit.ops.indexing import getitem, put_slice
 from tracejit.ops.shapes import copy, transpose
 from tracejit.ops.updates import set_item
+from tracejit.passes.loop_carries import KnownCarry, known_carry
+from tracejit.passes.loop_numbers import known_numbers
 from tracejit.passes.loop_products import bytes_of
 from tracejit.passes.loop_rows import RowIndex, row_index
 from tracejit.passes.loop_terms import Term, factors_of, is_zero
@@ -66,7 +66,9 @@ class Stages:
     and `stacked` those of theirs that are read for all steps. `batched` are the nodes that are
     computed for all steps, `fills` arrays full of one number. `sums` are the terms of those carried
     values that are sums, and `updates` what is written into arrays of which each step reads and
-    writes rows of its own.
+    writes rows of its own. `carries` are carried values that are known before the loop, and
+    `followed` those of them that are needed for all steps. `tables` are Python's numbers at each
+    step, `numbers` the carried ones after the last, and `counted` those that nodes inside read.
     """
 
     def __init__(self, node: Node, body: Graph, refused: set[Node]) -> None:
@@ -80,35 +82,44 @@ class Stages:
         self.stacked_out = body.outputs[len(self.inputs.carried) :]
         self.readers = _readers(body)
         self.fills = [node.results[0] for node in body.nodes if node.op is full]
-        self.tables: dict[Value, list[Any]] = {body.inputs[-1]: list(range(self.length))}
-        self._tabulate()
+        initial = parts_of(node.operands, node).carried
+        self.tables, self.numbers = known_numbers(body, node, self.inputs.carried, initial)
         self.updates = self._row_updates()
+        self.carries: dict[Value, KnownCarry] = {}
         self._classify()
         while lost := [k for k, one in self.updates.items() if not self._is_had(one.value)]:
             for number in lost:
                 del self.updates[number]
             self._classify()
+        self._find_carries()
         self.sums: dict[int, list[Term]] = {}
-        for number in range(len(self.inputs.carried)):
-            terms = self._terms(number) if number not in self.updates else []
+        for number, value in enumerate(self.inputs.carried):
+            is_open = number not in self.updates and value not in self.carries
+            terms = self._terms(number) if is_open else []
             if terms:
                 self.sums[number] = terms
         self.inside: set[Node] = set()
         self.sliced: dict[Value, None] = {}
         self.stacked: dict[Value, None] = {}
         self.batched: set[Node] = set()
+        self.followed: dict[Value, None] = {}
+        self.counted: set[Value] = set()
         self._place()
 
     @property
     def is_of_one_piece(self) -> bool:
         """Return whether all of the loop stays."""
-        return bool(self.inside) and not (self.batched or self.sums or self.updates)
+        return bool(self.inside) and not (self.batched or self.sums or self.updates or self.carries)
 
     @property
     def kept(self) -> list[int]:
         """The numbers of the values that are carried from step to step."""
-        done = self.sums.keys() | self.updates.keys()
-        return [k for k in range(len(self.carried_out)) if k not in done]
+        done = {*self.sums, *self.updates, *(one.number for one in self.carries.values())}
+        return [
+            number
+            for number, value in enumerate(self.inputs.carried)
+            if number not in done and (value not in self.numbers or value in self.counted)
+        ]
 
     def is_same(self, value: Value) -> bool:
         """Return whether a value is the same at each step."""
@@ -131,45 +142,50 @@ class Stages:
         self._fixed.update(value for one in self.updates.values() for value in one.copies)
         self._fixed.update(self.fills)
         self._given = set(self.inputs.sliced)
-        self.ahead, self.free = set(self._given), set(self._given)
+        self.ahead = {*self._given, *self.carries}
+        self.free = set(self.ahead)
         for node in self.body.nodes:
             if self._is_free(node):
                 self.free.update(node.results)
                 if all(self.is_there(value) for value in node.operands):
                     self.ahead.update(node.results)
 
+    def _find_carries(self) -> None:
+        """Find the carried values that are known before the loop, where something else can be
+        computed from them."""
+        tried: set[Value] = set()
+        pairs = list(enumerate(zip(self.inputs.carried, self.carried_out, strict=True)))
+        while self.length > 1:
+            new = {
+                value: found
+                for number, (value, out) in pairs
+                if number not in self.updates and value not in tried and self._is_row(value)
+                for found in [known_carry(number, value, out, self.is_there)]
+                if found is not None and self.fits(value)
+            }
+            if not new:
+                return
+            tried.update(new)
+            self.carries.update(new)
+            self._classify()
+            for value, found in new.items():
+                if not self._is_followed(value, found):
+                    del self.carries[value]
+            self._classify()
+
+    def _is_followed(self, value: Value, found: KnownCarry) -> bool:
+        """Return whether something is computed from a carried value for all steps. A sum of which
+        only the last is read is one of `sums`."""
+        readers = self.readers[value]
+        if found.terms:
+            return len(readers) + len(self.readers[found.out]) > 2
+        return not readers or any(
+            node is None or self.ahead.issuperset(node.results) for node in readers
+        )
+
     def is_there(self, value: Value) -> bool:
         """Return whether a value is known before the loop, at each step."""
         return self.is_same(value) or value in self.ahead or value in self.tables
-
-    def _tabulate(self) -> None:
-        """Find Python's numbers that follow from the number of the step."""
-        for node in self.body.nodes:
-            if node.results[0].type.form == "weak" and self.length <= costs().tabled_steps:
-                numbers = self._numbers(node)
-                if numbers is not None:
-                    self.tables[node.results[0]] = numbers
-
-    def _numbers(self, node: Node) -> list[Any] | None:
-        """The numbers that a node makes of those known at each step; None where they are not, or
-        do not fit an array."""
-        columns = []
-        if not any(value in self.tables for value in node.operands):
-            return None
-        for value in node.operands:
-            if isinstance(value, Constant):
-                columns.append([value.data] * self.length)
-            elif value in self.tables:
-                columns.append(self.tables[value])
-            else:
-                return None
-        compute = node.op.computation([value.type for value in node.operands], node.params)
-        try:
-            numbers = [compute(*row) for row in zip(*columns, strict=True)]
-        except ArithmeticError:
-            return None
-        fits = all(type(n) is float or abs(n) <= np.iinfo(np.int32).max for n in numbers)
-        return numbers if fits else None
 
     def _is_free(self, node: Node) -> bool:
         """Return whether a node can be computed for all steps at once."""
@@ -206,7 +222,7 @@ class Stages:
         for number, (value, out) in enumerate(
             zip(self.inputs.carried, self.carried_out, strict=True)
         ):
-            if len(self.readers[out]) > 1:
+            if len(self.readers.get(out, ())) > 1:
                 continue
             node, new = self._written(out)
             rows = row_index(node, self.tables, self._is_invariant) if node is not None else None
@@ -333,6 +349,8 @@ class Stages:
         roots += [v for node in self.body.nodes if node.op.effect for v in node.results]
         while True:
             self.inside, self.sliced, self.stacked, self.batched = set(), {}, {}, set()
+            self.followed = {}
+            self._want([one.out for one in self.carries.values()])
             self._keep(roots)
             for terms in self.sums.values():
                 for term in terms:
@@ -353,6 +371,9 @@ class Stages:
                 if value not in self._given:
                     self.sliced[value] = None
                     self._want((value,))
+            elif value in self.numbers and value not in self.counted:
+                self.counted.add(value)
+                left.append(self.carried_out[self.inputs.carried.index(value)])
             elif value.node is not None and value.node not in self.inside:
                 self.inside.add(value.node)
                 left += value.node.operands
@@ -366,7 +387,11 @@ class Stages:
         while left:
             value = left.pop()
             node = value.node
-            if self.is_whole(value):
+            if self.is_whole(value) or value in self.followed:
+                continue
+            if value in self.carries:
+                self.followed[value] = None
+                left += self.carries[value].sources
                 continue
             if value in self.ahead or (value in self.free and node not in self.inside):
                 assert node is not None

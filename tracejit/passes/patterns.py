@@ -159,7 +159,7 @@ class Pattern:
     ) -> Value | None:
         """The replacement for the result of `node`, as a rule of any pass; None where that
         stays."""
-        if not self._may_fit(operands):
+        if not self.may_fit(operands):
             return None
         for found in Matching({}).with_call(self.pattern, node, operands):
             match = Match(graph, node, operands, dict(found.bound))
@@ -195,7 +195,7 @@ class Pattern:
         parts = self.pattern.operands
         return len(parts) == 2 and parts[0] == parts[1]
 
-    def _may_fit(self, operands: tuple[Value, ...]) -> bool:
+    def may_fit(self, operands: tuple[Value, ...]) -> bool:
         """A quick look, which most operands do not stand."""
         if self._is_of_one and operands[0] is not operands[1]:
             return False
@@ -227,13 +227,18 @@ class Around:
         self._readers = self._readers or readers_of(self.graph)
         if not pattern.there:
             return True
+        wanted = set(self._keys(pattern, pattern.pattern))
+        if not wanted:
+            return False
         self._there.update(self._keys(pattern, parse_call(pattern.there)))
-        return not self._there.isdisjoint(self._keys(pattern, pattern.pattern))
+        return not self._there.isdisjoint(wanted)
 
     def _keys(self, pattern: Pattern, call: Call) -> Iterator[Hashable]:
         """The nodes that are a call, by what the holes of `there` stand for in them."""
         for node in self.graph.nodes:
-            if node.op.name == call.op:
+            if node.op.name != call.op:
+                continue
+            if call is not pattern.pattern or pattern.may_fit(node.operands):
                 for found in Matching({}).with_call(call, node, node.operands):
                     yield self._key(pattern, found.bound, node)
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from tracejit.ir.graph import Graph, Node, Value
+from tracejit.ops import reductions
 from tracejit.ops.arithmetic import multiply
 from tracejit.ops.products import dot, dot_in_rows, vdot, vecdot
 from tracejit.passes.emission import emit, made_by, number_of, readers_of
@@ -67,9 +68,11 @@ def share_products(graph: Graph) -> Graph:
       c    f8    = sum b  axis=(0,)
       e    f8[9] = multiply 2.0 b_1
     """
-    readers = readers_of(graph)
     nodes = [one for one in graph.nodes if one.op.name in OF_PRODUCTS]
     of_squares = {one.results[0] for one in nodes if _is_square(one)}
+    if not of_squares:
+        return graph
+    readers = readers_of(graph)
     squares: dict[object, tuple[Node, list[Value]]] = {}
     for node, factors, numbers in _products(nodes, of_squares, readers):
         if sorted(factors.values()) == [1, 2] and not numbers:
@@ -105,7 +108,7 @@ def _products(
     nodes: list[Node], some: set[Value], readers: Counter[Value]
 ) -> Iterator[tuple[Node, Counter[Value], list[Value]]]:
     """The nodes with `some` values as operands, and the factors and numbers that they multiply."""
-    for node in nodes if some else ():
+    for node in nodes:
         if not some.isdisjoint(node.operands):
             yield node, *_factors_of(node, readers)
 
@@ -171,6 +174,9 @@ def add_apart(graph: Graph) -> Graph:
       c    f8    = add c_1 c_3
     """
     before = readers_of(graph)
+    sums = [node.operands[0] for node in graph.nodes if node.op is reductions.sum]
+    if not any([before[one] == 1 and made_by(one, "sum", *SUMS) for one in sums]):
+        return graph
     shared: set[Value] = set()
 
     def rewrite(new: Graph, node: Node, operands: tuple[Value, ...]) -> Sequence[Value] | None:

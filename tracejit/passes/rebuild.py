@@ -28,6 +28,7 @@ graph f(x: f8[3]) -> z: f8[3]
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import Any
 
 from tracejit.ir.graph import Graph, Node, Value, replace_values
@@ -59,19 +60,27 @@ def rebuild(
                 known[value] = new.add_input(value.name, value.type)
     if origin is not None:
         origin.update((value, old) for old, value in known.items())
-    for node in graph.nodes:
+    protected, nodes = graph.protected, iter(graph.nodes)
+    if new.takes_nodes and ops is not None:
+        new.take_all(takewhile(lambda node: node.op.name not in ops, graph.nodes))
+        nodes = islice(graph.nodes, len(new.nodes), None)
+    for node in nodes:
         operands = node.operands
         if known and not known.keys().isdisjoint(operands):
             operands = replace_values(operands, known)
-        is_open = (ops is None or node.op.name in ops) and node not in graph.protected
-        results = rewrite(new, node, operands) if is_open else None
+        results = None
+        if (ops is None or node.op.name in ops) and not (protected and node in protected):
+            results = rewrite(new, node, operands)
         if results is None:
             results = new.take(node, operands).results
         elif results is not node.results:
             for old, result in zip(node.results, results, strict=True):
                 result.take_name(old)
         if results is not node.results:
-            known.update(zip(node.results, results, strict=True))
+            if len(results) == 1:
+                known[node.results[0]] = results[0]
+            else:
+                known.update(zip(node.results, results, strict=True))
             if origin is not None:
                 origin.update(zip(results, node.results, strict=True))
     if new.takes_nodes and not known and new.nodes == graph.nodes:

@@ -102,6 +102,15 @@ class SliceRows(NamedTuple):
         for axis in range(len(self.lengths), 0, -1):
             yield self._reach(axis), math.prod(self.lengths[axis - 1 :])
 
+    def around(self, part: Sequence[int], shape: Sequence[int]) -> SliceRows | None:
+        """The rows of an array of `shape` that a `part` lies in; None where it has no place there.
+
+        >>> SliceRows((3, 4), (8,)).around((3, 4), (5, 6))
+        SliceRows(extents=(5, 6), lengths=(8,))
+        """
+        is_longer = any(n >= length for n, length in zip(shape[1:], self.lengths, strict=False))
+        return None if is_longer or self.extents != part else SliceRows(tuple(shape), self.lengths)
+
     def _reach(self, first: int) -> int:
         """The elements from the first to the last, along the axes from `first` on."""
         axes = range(first, len(self.extents))

@@ -63,18 +63,16 @@ def _groups(graph: Graph) -> dict[Node, list[Node]]:
         if node.op.name in SOLVES and _is_plain(node):
             place = node.operands[0], node.region, node.segment, node.tapes
             together.setdefault(place, []).append(node)
-    if all(len(nodes) == 1 for nodes in together.values()):
-        return {}
     numbers = {node: number for number, node in enumerate(graph.nodes)}
     groups = {}
-    for nodes in together.values():
-        left = list(nodes)
-        while len(left) > 1:
-            first = left[0]
-            ready = [node for node in left if _is_ready(node, numbers[first], numbers)]
-            if len(ready) > 1:
-                groups[first] = ready
-            left = [node for node in left[1:] if node not in ready]
+    pending = list(together.values())
+    while pending:
+        first, *others = pending.pop()
+        ready = [node for node in others if _is_there(node.operands[-1], numbers[first], numbers)]
+        if ready:
+            groups[first] = [first, *ready]
+        if len(ready) < len(others):
+            pending.append([node for node in others if node not in ready])
     return groups
 
 
@@ -90,13 +88,8 @@ def _is_plain(node: Node) -> bool:
     )
 
 
-def _is_ready(node: Node, number: int, numbers: Mapping[Node, int]) -> bool:
-    """Return whether the right side is computed before node `number`, or is a view of such a
-    value."""
-    return all(_is_there(value, number, numbers) for value in node.operands[1:])
-
-
 def _is_there(value: Value, number: int, numbers: Mapping[Node, int]) -> bool:
+    """Return whether a value is computed before node `number`, or is a view of such a value."""
     node = value.node
     if node is None or numbers[node] < number:
         return True

@@ -97,7 +97,7 @@ class Scaled(NamedTuple):
 
     def scaled(self, number: float, saved: int = 0) -> Scaled:
         """The same with another number, where that saves so much more."""
-        return self._replace(number=number, saved=self.saved + saved)
+        return Scaled(number, self.saved + saved, self.place, self.depth, self.times)
 
     def relative_to(self, number: float) -> Scaled:
         """The same in place of its multiple by a number; nothing stays nothing."""
@@ -148,6 +148,23 @@ def expanded(product: Product, enters: Enters) -> Product:
                 pending.append(Factor(last, made.op is divide))
             pending.append(Factor(first))
     return Product(number, factors, frozenset(steps))
+
+
+def factors_within(term: Value) -> tuple[set[Value], frozenset[Value]]:
+    """The values besides numbers that a term is the product of, and those of them that are no
+    products themselves."""
+    within, leaves, pending = {term}, [], [term]
+    while pending:
+        value = pending.pop()
+        made = made_by(value, *PRODUCTS)
+        if made is None:
+            leaves.append(value)
+            continue
+        for one in made.operands:
+            if one not in within and number_of(one) is None:
+                within.add(one)
+                pending.append(one)
+    return within, frozenset(leaves)
 
 
 def _is_made(factor: Factor) -> bool:

@@ -28,9 +28,9 @@ from tracejit.support.cost_model import costs
 def is_for_one_blas_thread(nodes: Iterable[Node], in_tiles: Container[Node]) -> bool:
     """Return whether a kernel of these nodes is faster with one thread of the BLAS. Those
     `in_tiles` run on the threads of the tiles."""
-    products = {node: product_of(node) for node in nodes}
+    products = {node: product_of(node) if _may_be_product(node) else None for node in nodes}
     found = [product for product in products.values() if product is not None]
-    if not in_tiles and not any(product.is_threaded for product in found):
+    if not in_tiles and not any([product.is_threaded for product in found]):
         return False
     large = others = 0.0
     for node, product in products.items():
@@ -82,10 +82,10 @@ class MatrixProduct(NamedTuple):
 
 def product_of(node: Node) -> MatrixProduct | None:
     """`node` as a product of matrices; None if it is none."""
+    if not _may_be_product(node):
+        return None
     if node.op.factorization is not None:
         return _factorization(node)
-    if node.op.linear_in != "each" or node.op.elementwise:
-        return None
     model = costs()
     if node.op is einsum:
         return MatrixProduct(_products_of_einsum(node), False, False, model.einsum_multiplication)
@@ -101,6 +101,11 @@ def product_of(node: Node) -> MatrixProduct | None:
     is_large = at_once * result.dtype.itemsize >= model.repaid_product_bytes
     is_threaded = at_once >= model.threaded_multiplications
     return MatrixProduct(count, is_large, is_threaded, model.multiplication)
+
+
+def _may_be_product(node: Node) -> bool:
+    op = node.op
+    return op.factorization is not None or (op.linear_in == "each" and not op.elementwise)
 
 
 def _factorization(node: Node) -> MatrixProduct:

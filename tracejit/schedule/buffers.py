@@ -53,7 +53,7 @@ def overwritten_operands(
     last_use: dict[Value, int],
 ) -> dict[Node, Value]:
     """For each statement that writes in place, the operand whose buffer it writes to."""
-    candidates = [pair for pair in enumerate(statements) if _may_overwrite(pair[1])]
+    candidates = [pair for pair in enumerate(statements) if may_overwrite(pair[1])]
     if not candidates:
         return {}
     storages = Storages(inputs, nodes)
@@ -92,7 +92,7 @@ def is_whole(value: Value, root: Value, overwrites: Mapping[Node, Value]) -> boo
     return True
 
 
-def _may_overwrite(node: Node) -> bool:
+def may_overwrite(node: Node) -> bool:
     """Return whether a statement should reuse a buffer: not for small arrays."""
     if not node.op.inplace or len(node.results) != 1 or node.op is APART:
         return False

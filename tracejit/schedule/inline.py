@@ -27,7 +27,7 @@ from tracejit.support.cost_model import costs
 
 def inlined_nodes(nodes: Sequence[Node], results: Sequence[Value]) -> set[Node]:
     """The nodes among `nodes` that are no statements, whatever is updated in place."""
-    uses = Counter(value for node in nodes for value in node.operands)
+    uses = Counter([value for node in nodes for value in node.operands])
     user = {value: node for node in nodes for value in node.operands}
     by_loops = Counter(v for node in nodes if is_loop(node) for v in node.operands)
     returned = set(results)

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from typing import NamedTuple
 
-from tracejit.ir.graph import STRAIGHT, Branches, Node, Value
+from tracejit.ir.branches import STRAIGHT, Branches
+from tracejit.ir.graph import Node, Value
 from tracejit.ops.branches import ENSURE, LEAVE, may_raise
 from tracejit.ops.control_flow import ControlFlow, Loop, is_condition
 from tracejit.schedule.buffers import Storages, overwritten_operands, shared_results
@@ -21,6 +22,7 @@ from tracejit.schedule.liveness import last_uses
 from tracejit.schedule.loop_plan import (
     ConditionPlan,
     LoopPlan,
+    compute_in_rows,
     handed_over,
     updated_inputs,
     with_rows,
@@ -89,8 +91,11 @@ def plan_body(
         overwrites = (
             overwritten_operands(foreign, nodes, statements, inlined, last_use) if in_place else {}
         )
-        if not last_round:
-            inlined = inlined_in_the_next(statements, inlined, last_use, overwrites)
+        if last_round:
+            break
+        before, inlined = inlined, inlined_in_the_next(statements, inlined, last_use, overwrites)
+        if len(inlined) == len(before):
+            break
     storages = Storages(foreign, nodes)
     copies = shared_results(storages, results, kept)
     leaves = {
@@ -98,7 +103,7 @@ def plan_body(
     }
     for node, operand in overwrites.items():
         storages.take_over(node.results[0], operand)
-    readers = Counter(value for node in nodes for value in node.operands)
+    readers = Counter([value for node in nodes for value in node.operands])
     readers.update(returned)
     return Plan(
         list(inputs),
@@ -158,12 +163,17 @@ def plan_loop(node: Node, in_place: bool, fresh: Set[int]) -> LoopPlan:
         if number in updated or plan.storages.root(results[number]) in written
     }
     arrays = {number for number, value in enumerate(carried) if value.type.form == "array"}
+    in_rows = compute_in_rows(plan, updated) if in_place and length else {}
+    of_rows = {
+        k for k, value in enumerate(results) if plan.storages.root(value) in in_rows.values()
+    }
     return LoopPlan(
         plan,
         frozenset((updated if length else arrays) - fresh),
         frozenset(copied),
-        frozenset(shared - copied),
+        frozenset((shared | of_rows) - copied),
         in_place,
+        in_rows,
         _plan_test(node, in_place),
     )
 

@@ -21,8 +21,9 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
+from tracejit.ir.branches import STRAIGHT, Branches
 from tracejit.ir.dims import estimated, key_of
-from tracejit.ir.graph import STRAIGHT, Branches, Constant, Graph, Node, Value
+from tracejit.ir.graph import Constant, Graph, Node, Value
 from tracejit.ir.types import ArrayType
 from tracejit.ops.branches import LEAVE
 from tracejit.ops.indexing import FULL, put_slice

@@ -49,8 +49,7 @@ from tracejit.support.code_costs import (
 class Sums:
     """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
     numbers: docs/performance.md, "Forms of sums and numbers" and "Short rows and triangular
-    factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
-    tests/benchmarks/cost_model.py."""
+    factors"; `vecdot_row` by `FORMS` in tests/benchmarks/cost_model.py."""
 
     dense_row: Elements = 32
     """Products of shorter rows are made first and then summed by `dot` or in blocks, ..."""
@@ -66,12 +65,6 @@ class Sums:
     """Blocks are tried down to this fraction of the largest one."""
     summed_stack_elements: Elements = 65_536
     """Largest stack of matrices each of which is summed by a product."""
-    least_product_rows: Rows = 8
-    """Fewest rows of a matrix that are multiplied by a single row and summed in one product, ..."""
-    least_product_elements: Elements = 1000
-    """... and the smallest stack of such matrices."""
-    least_einsum_elements: Elements = 8192
-    """Smallest array of products that `einsum` adds up over long rows."""
 
 
 class Rewrites:
@@ -198,9 +191,9 @@ class Loops:
 
 
 class LoopResiduals:
-    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured beside
-    `scalar_operation`, on rows of 1 to 100,000 numbers that 1,000 steps write and read: writing a
-    small row takes half the time of a ufunc, reading it a quarter."""
+    """Stacks of a loop for its derivative (passes/loop_residuals.py). Measured by `rows`
+    in tests/benchmarks/cost_model.py, and on rows of 1 to 100,000 numbers that 1,000 steps write
+    and read: writing a small row takes half the time of a ufunc, reading it a quarter."""
 
     array_call: Nanoseconds = 430.0
     """A ufunc or a product of arrays, besides its elements."""
@@ -218,7 +211,7 @@ class LoopResiduals:
 
 class Layout:
     """The order of axes, broadcasts, indices and slices (passes/layout_analysis.py, broadcasts.py,
-    flat_indices.py, flattening_analysis.py, sliding_windows.py, slice_updates.py). Measured for
+    flat_indices.py, flattening.py, sliding_windows.py, slice_updates.py). Measured for
     rows of 2 to 32 numbers in arrays that fit the cache, and, what tiles save, in larger ones:
     docs/performance.md, "The long axis last" and "Parts of rows". Chosen: `tried_axes`,
     `most_joined_parts`."""

@@ -57,6 +57,7 @@ def placeholder(recording: Recording, type: ArrayType, label: str = "") -> Tenso
     value = Placeholder(type)
     value.label = label
     recording.decisions.prefix.hide(value)
+    recording.gone.add(value)
     return Tensor(value, recording)
 
 

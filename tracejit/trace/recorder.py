@@ -189,7 +189,7 @@ class Recorder:
     def check_writable(self, tensor: Tensor, call: str) -> None:
         """Refuse to write to a Tensor where that would lose a gradient, or could not be undone."""
         if tensor._scope < self.scope:
-            target = "an array from outside of the function whose gradient is another"
+            target = "an array from outside of the body of a loop, or of a transformed function"
             fix = "write into a copy, x = x.copy(), and return it."
             raise fail("write", self.here(), call=call, target=target, fix=fix)
         if any(tensor._held in window.watched for window in self.windows):
@@ -214,16 +214,12 @@ class Recorder:
     def note_constant(self, tensor: Tensor) -> None:
         """The numbers of `tensor` are taken for constants."""
 
-    def open_scope(self) -> None:
-        """Refuse writes from now on to what was made before."""
-        self._scopes += 1
-        self.scope = self._scopes
-
     @contextmanager
     def inside_scope(self) -> Iterator[None]:
         """Refuse writes meanwhile to what was made before."""
         outer = self.scope
-        self.open_scope()
+        self._scopes += 1
+        self.scope = self._scopes
         try:
             yield
         finally:
@@ -338,6 +334,10 @@ class Recorder:
         self.identities += 1
         result: Tensor = IDENTITY(tensor, number=self.identities)
         return result
+
+    def stand_in(self, example: Any) -> Tensor:
+        """A Tensor that stands for any array or number of the type of `example`."""
+        return self.distinct(Tensor(self.lift(example), self))
 
     @contextmanager
     def seen_by(self, windows: Sequence[Window]) -> Iterator[None]:

@@ -212,7 +212,10 @@ class Tensor(ArrayMethods):
         recorder = self._recording
         recorder.check_alive()
         recorder.refuse_placeholder(self._value, call)
-        fix = "choose with np.where(condition, a, b), which records both sides, or decide outside."
+        fix = (
+            "choose with np.where(condition, a, b), or with tj.cond, which computes one side, or "
+            "decide outside."
+        )
         return recorder.decide(self._value, convert, call, fix)
 
     def __bool__(self) -> bool:

@@ -1,5 +1,4 @@
 """Operations on SciPy's functions, declared as NumPy's are; importing this imports SciPy."""
 
-from tracejit.ops.scipy import library, special
-
-__all__ = ["library", "special"]
+from tracejit.ops.scipy import library as library
+from tracejit.ops.scipy import special as special

@@ -16,7 +16,7 @@ from tracejit.ops.creation import as_array
 from tracejit.ops.op import Op, answer
 from tracejit.ops.products import check_sizes, conj
 from tracejit.ops.scipy.calls import checked, linalg_op
-from tracejit.ops.scipy.structured import circulant, toeplitz
+from tracejit.ops.scipy.structured import circulant
 
 _RAISED = np.array([[0], [1], [0]], np.int8)
 _FIRST = np.array([1, 0], np.int8)
@@ -31,10 +31,6 @@ def _solved(size: int, b: ArrayType) -> Shape:
 
 def _columns(x: Any) -> Any:
     return np.expand_dims(x, -1) if x.ndim == 1 else x
-
-
-def _product(matrix: Any, x: Any) -> Any:
-    return matrix @ x
 
 
 def _outer(g: Any, x: Any) -> Any:
@@ -98,7 +94,7 @@ solve_banded: Op = linalg_op(
     ),
     jvp=(
         lambda v, x, ab, b, lower, upper, **rest: (
-            -solve_banded(ab, _product(_dense(v, upper), x), lower=lower, upper=upper)
+            -solve_banded(ab, _dense(v, upper) @ x, lower=lower, upper=upper)
         ),
         lambda v, x, ab, b, lower, upper, **rest: solve_banded(ab, v, lower=lower, upper=upper),
     ),
@@ -153,12 +149,6 @@ solveh_banded: Op = linalg_op(
         ),
         lambda g, x, ab, b, lower=False, **rest: solveh_banded(ab, g, lower=lower),
     ),
-    jvp=(
-        lambda v, x, ab, b, lower=False, **rest: (
-            -solveh_banded(ab, _product(_symmetric(v, lower), x), lower=lower)
-        ),
-        lambda v, x, ab, b, lower=False, **rest: solveh_banded(ab, v, lower=lower),
-    ),
     probe=lambda ab, b, **params: sl.solveh_banded(np.ones((1, 2), ab.dtype), b),
 )
 
@@ -201,15 +191,6 @@ solve_toeplitz: Op = linalg_op(
         lambda g, x, c, r, b, **rest: _toeplitz_sums(g, x, c, r)[c.shape[0] - 1 :],
         lambda g, x, c, r, b, **rest: _without_corner(_toeplitz_sums(g, x, c, r)),
         lambda g, x, c, r, b, **rest: _toeplitz_adjoint(g, c, r),
-    ),
-    jvp=(
-        lambda v, x, c, r, b, **rest: (
-            -solve_toeplitz(c, r, _product(toeplitz(v, np.zeros_like(v)), x))
-        ),
-        lambda v, x, c, r, b, **rest: (
-            -solve_toeplitz(c, r, _product(toeplitz(np.zeros_like(v), v), x))
-        ),
-        lambda v, x, c, r, b, **rest: solve_toeplitz(c, r, v),
     ),
     probe=lambda c, r, b, **params: sl.solve_toeplitz((c + _FIRST, r), b),
     handles=False,
@@ -255,7 +236,7 @@ solve_circulant: Op = linalg_op(
         lambda g, x, c, b: solve_circulant(_turned(c), g),
     ),
     jvp=(
-        lambda v, x, c, b: -solve_circulant(c, _product(circulant(v), x)),
+        lambda v, x, c, b: -solve_circulant(c, circulant(v) @ x),
         lambda v, x, c, b: solve_circulant(c, v),
     ),
     probe=lambda c, b: sl.solve_circulant(c + _FIRST, b),

@@ -14,33 +14,25 @@ import scipy.linalg as sl
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import cholesky as numpy_cholesky
 from tracejit.ops.op import Op, answer
+from tracejit.ops.phases import adjoint
 from tracejit.ops.products import conj
 from tracejit.ops.scipy.calls import checked, linalg_op, square
-from tracejit.ops.scipy.solvers import in_columns, outer, solved_shape, times
-
-
-def _adjoint(x: Any) -> Any:
-    return conj(x).mT
-
+from tracejit.ops.scipy.solvers import in_columns, outer, solved_shape
 
 _lower_vjp: Any = numpy_cholesky.vjp
-_lower_jvp: Any = numpy_cholesky.jvp
 
 
 def _cholesky_vjp(g: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
     if lower:
         return _lower_vjp(g, y, a)
-    return _adjoint(_lower_vjp(_adjoint(g), _adjoint(y), a))
-
-
-def _cholesky_jvp(v: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
-    if lower:
-        return _lower_jvp(v, y, a)
-    return _adjoint(_lower_jvp(_adjoint(v), _adjoint(y), a))
+    return adjoint(_lower_vjp(adjoint(g), adjoint(y), a))
 
 
 cholesky = linalg_op(
-    sl.cholesky, keywords=("lower",), shape=square, vjp=_cholesky_vjp, jvp=_cholesky_jvp
+    sl.cholesky,
+    keywords=("lower",),
+    shape=square,
+    vjp=_cholesky_vjp,
 )
 
 
@@ -66,16 +58,11 @@ def _cho_factor_vjp(g: Any, y: Any, a: Any, lower: bool = False, **rest: Any) ->
     return _cholesky_vjp(_half(g, lower), _half(y, lower), a, lower) + _rest(g, lower)
 
 
-def _cho_factor_jvp(v: Any, y: Any, a: Any, lower: bool = False, **rest: Any) -> Any:
-    return _cholesky_jvp(v, _half(y, lower), a, lower) + _rest(v, lower)
-
-
 cho_factor = linalg_op(
     sl.cho_factor,
     keywords=("lower",),
     shape=square,
     vjp=_cho_factor_vjp,
-    jvp=_cho_factor_jvp,
     suffix=lambda types, **params: "[0]",
     handles=False,
 )
@@ -107,25 +94,12 @@ def _cho_solve_vjp(g: Any, x: Any, c: Any, b: Any, lower: bool, **rest: Any) -> 
     return np.triu(conj(half) @ change + conj(half @ change.mT))
 
 
-def _cho_solve_jvp(v: Any, x: Any, c: Any, b: Any, lower: bool, **rest: Any) -> Any:
-    half, moved = _half(c, lower), _half(v, lower)
-    if lower:
-        change = moved @ _adjoint(half) + half @ _adjoint(moved)
-    else:
-        change = _adjoint(moved) @ half + _adjoint(half) @ moved
-    return -in_columns(cho_solve, c, times(change, x, b), b, lower=lower)
-
-
 cho_solve: Op = linalg_op(
     sl.cho_solve,
     operands=("c_and_lower", "b"),
     places="({0}, {lower}), {1}",
     shape=solved_shape,
     vjp=(_cho_solve_vjp, lambda g, x, c, b, lower, **rest: _cho_moved(g, c, b, lower)),
-    jvp=(
-        _cho_solve_jvp,
-        lambda v, x, c, b, lower, **rest: in_columns(cho_solve, c, v, b, lower=lower),
-    ),
     probe=lambda c, b, lower, **rest: sl.cho_solve((c, lower), b),
     handles=False,
 )

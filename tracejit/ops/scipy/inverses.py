@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape, type_of
+from tracejit.ops.arithmetic import length_to_divide_by
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import svdvals
 from tracejit.ops.least_squares import pinv as numpy_pinv
@@ -28,13 +29,11 @@ inv = linalg_op(
     sl.inv,
     shape=square,
     vjp=lambda g, y, a, **params: -(y.mT @ g @ y.mT),
-    jvp=lambda v, y, a, **params: -(y @ v @ y),
 )
 det = linalg_op(
     sl.det,
     shape=lambda a, **params: square(a)[:-2],
     vjp=lambda g, y, a, **params: each(g * y) * np.linalg.inv(a).mT,
-    jvp=lambda v, y, a, **params: y * np.sum(np.linalg.inv(a).mT * v, axis=(-2, -1)),
 )
 
 # Pseudo-inverses
@@ -73,15 +72,10 @@ pinvh = linalg_op(
 
 
 _svdvals_vjp: Any = svdvals.vjp
-_svdvals_jvp: Any = svdvals.jvp
 
 
 def _values_vjp(g: Any, y: Any, a: Any, b: Any, **params: Any) -> Any:
     return _svdvals_vjp(g, y, a)
-
-
-def _values_jvp(v: Any, y: Any, a: Any, b: Any, **params: Any) -> Any:
-    return _svdvals_jvp(v, y, a)
 
 
 def _lstsq_shape(a: ArrayType, b: ArrayType, **params: Any) -> Shape:
@@ -129,10 +123,6 @@ lstsq = _result(
     "scipy_lstsq",
     shape=_lstsq_shape,
     vjp=(_lstsq_vjp_a, _lstsq_vjp_b),
-    jvp=(
-        lambda v, x, a, b, **params: times(_pinv_jvp(v, _inverse(a, **params), a), b, b),
-        lambda v, x, a, b, **params: times(_inverse(a, **params), v, b),
-    ),
 )
 
 
@@ -144,11 +134,6 @@ def _off(a: Any, b: Any, **params: Any) -> Any:
 def _residuals_vjp_a(g: Any, y: Any, a: Any, b: Any, **params: Any) -> Any:
     g = np.real(g)  # some versions answer a complex number
     return 2.0 * outer(g * conj(_off(a, b, **params)), lstsq(a, b, **params), b)
-
-
-def _residuals_jvp_a(v: Any, y: Any, a: Any, b: Any, **params: Any) -> Any:
-    moved = times(v, lstsq(a, b, **params), b)
-    return 2.0 * np.real(np.sum(conj(_off(a, b, **params)) * moved, axis=0))
 
 
 def _reshaped(types: Sequence[ArrayType], **params: Any) -> str:
@@ -170,10 +155,6 @@ residuals = _result(
         _residuals_vjp_a,
         lambda g, y, a, b, **params: -2.0 * np.real(g) * conj(_off(a, b, **params)),
     ),
-    jvp=(
-        _residuals_jvp_a,
-        lambda v, y, a, b, **params: -2.0 * np.real(np.sum(conj(_off(a, b, **params)) * v, axis=0)),
-    ),
 )
 rank = _result(2, "lstsq_rank", shape=lambda a, b, **params: (), vjp=())
 singular_values = _result(
@@ -181,7 +162,6 @@ singular_values = _result(
     "lstsq_values",
     shape=lambda a, b, **params: (min(a.shape),),
     vjp=(_values_vjp, lambda g, y, a, b, **params: np.zeros_like(b)),
-    jvp=(_values_jvp, lambda v, y, a, b, **params: np.zeros_like(y)),
 )
 
 
@@ -214,20 +194,10 @@ def _number(ord: str) -> dict[str, Any]:
     return {"source": source, "shape": lambda a, **params: (), "handles": False}
 
 
-def _real_sum(x: Any) -> Any:
-    total = np.sum(x)
-    return np.real(total) if x.dtype.kind == "c" else total
-
-
-def _over(y: Any) -> Any:
-    return np.where(y == 0, np.inf, y)
-
-
 vector_norm = linalg_op(
     sl.norm,
     name="scipy_norm",
-    vjp=lambda g, y, a, **params: g * conj(a) / _over(y),
-    jvp=lambda v, y, a, **params: _real_sum(conj(a) * v) / _over(y),
+    vjp=lambda g, y, a, **params: g * conj(a) / length_to_divide_by(y),
     probe=lambda a, **params: np.float64(1),
     cost=lambda a, **params: 2 * a.size,
     **_number(""),
@@ -246,7 +216,6 @@ matrix_norm = linalg_op(
     sl.norm,
     name="scipy_matrix_norm",
     vjp=lambda g, y, a, ord, **params: g * _slopes(a, ord),
-    jvp=lambda v, y, a, ord, **params: _real_sum(_slopes(a, ord) * v),
     probe=lambda a, **params: np.float64(1),
     cost=lambda a, **params: 2 * a.size,
     **_number(", {ord}"),

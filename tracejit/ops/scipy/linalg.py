@@ -1,31 +1,13 @@
 """Importing this declares the operations on functions of scipy.linalg."""
 
-from __future__ import annotations
-
-from tracejit.ops.scipy import (
-    banded,
-    cholesky,
-    inverses,
-    lu,
-    matrix_functions,
-    polar,
-    qr,
-    riccati,
-    solvers,
-    spectra,
-    structured,
-)
-
-__all__ = [
-    "banded",
-    "cholesky",
-    "inverses",
-    "lu",
-    "matrix_functions",
-    "polar",
-    "qr",
-    "riccati",
-    "solvers",
-    "spectra",
-    "structured",
-]
+from tracejit.ops.scipy import banded as banded
+from tracejit.ops.scipy import cholesky as cholesky
+from tracejit.ops.scipy import inverses as inverses
+from tracejit.ops.scipy import lu as lu
+from tracejit.ops.scipy import matrix_functions as matrix_functions
+from tracejit.ops.scipy import polar as polar
+from tracejit.ops.scipy import qr as qr
+from tracejit.ops.scipy import riccati as riccati
+from tracejit.ops.scipy import solvers as solvers
+from tracejit.ops.scipy import spectra as spectra
+from tracejit.ops.scipy import structured as structured

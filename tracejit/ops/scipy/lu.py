@@ -59,23 +59,6 @@ def _lu_cotangent(g_l: Any, g_u: Any, l: Any, u: Any) -> Any:  # noqa: E741
     return total if beside is None else np.concatenate([total, beside], axis=-1)
 
 
-def _lu_tangents(v: Any, l: Any, u: Any) -> tuple[Any, Any]:  # noqa: E741
-    """The tangents of the factors for a tangent of l @ u."""
-    rows, size, columns = l.shape[-2], l.shape[-1], u.shape[-1]
-    square_l, square_u = l[..., :size, :], u[..., :size]
-    inner = solve_triangular(square_l, v[..., :size, :size], lower=True, unit_diagonal=True)
-    inner = right_quotient(inner, square_u, transposed=False)
-    l_dot, u_dot = square_l @ np.tril(inner, -1), np.triu(inner) @ square_u
-    if rows > size:
-        below = right_quotient(v[..., size:, :] - l[..., size:, :] @ u_dot, square_u, False)
-        return np.concatenate([l_dot, below], axis=-2), u_dot
-    if columns > size:
-        rest = v[..., size:] - l_dot @ u[..., size:]
-        beside = solve_triangular(square_l, rest, lower=True, unit_diagonal=True)
-        return l_dot, np.concatenate([u_dot, beside], axis=-1)
-    return l_dot, u_dot
-
-
 def _lu_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
     (_, g_l, g_u), (p, l, u) = g, y  # noqa: E741
     if params.get("p_indices"):
@@ -83,31 +66,12 @@ def _lu_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
     return None if g_l is None and g_u is None else p @ _lu_cotangent(g_l, g_u, l, u)
 
 
-def _lu_jvp(v: Any, y: Any, a: Any, **params: Any) -> tuple[Any, Any, Any]:
-    p, l, u = y  # noqa: E741
-    return (np.zeros_like(p), *_lu_tangents(p.mT @ v, l, u))
-
-
 lu = linalg_op(
     sl.lu,
     keywords=("p_indices",),
     shape=_lu_shapes,
     vjp=_lu_vjp,
-    jvp=_lu_jvp,
 )
-
-
-def _packed(l: Any, u: Any, rows: int, columns: int) -> Any:  # noqa: E741
-    """Both factors in one matrix."""
-    size = min(rows, columns)
-    below = np.tril(l, -1)
-    if columns > size:
-        wide = np.zeros_like(u[..., size:])
-        return np.concatenate([below, wide], axis=-1) + u
-    if rows > size:
-        tall = np.zeros_like(l[..., size:, :])
-        return below + np.concatenate([u, tall], axis=-2)
-    return below + u
 
 
 def _lu_factor_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
@@ -119,17 +83,10 @@ def _lu_factor_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
     return p @ _lu_cotangent(g_l, g_u, l, u)
 
 
-def _lu_factor_jvp(v: Any, y: Any, a: Any, **params: Any) -> tuple[Any, Any]:
-    p, l, u = lu(a)  # noqa: E741
-    tangents = _lu_tangents(p.mT @ v, l, u)
-    return _packed(*tangents, *a.shape[-2:]), np.zeros_like(y[1])
-
-
 lu_factor = linalg_op(
     sl.lu_factor,
     shape=lambda a, **params: [matrix(a), (*a.shape[:-2], min(a.shape[-2:]))],
     vjp=_lu_factor_vjp,
-    jvp=_lu_factor_jvp,
 )
 
 
@@ -164,21 +121,6 @@ def _lu_solve_vjp(
     return _both_triangles(left, right, packed)
 
 
-def _lu_solve_jvp(
-    v: Any, x: Any, packed: Any, piv: Any, b: Any, trans: int = 0, **rest: Any
-) -> Any:
-    lower, upper = np.tril(packed, -1) + identity_like(packed), np.triu(packed)
-    change = np.tril(v, -1) @ upper + lower @ np.triu(v)  # of the permuted matrix
-    if not trans:
-        moved = change @ _in_matrix(x, b)
-        inner = solve_triangular(packed, moved, lower=True, unit_diagonal=True)
-        dot = -solve_triangular(packed, inner)
-        return np.squeeze(dot, -1) if b.ndim == 1 else dot
-    moved = change.mT @ _permuted(packed, _in_matrix(b, b))
-    dot = -lu_solve(packed, piv, moved, trans=1)
-    return np.squeeze(dot, -1) if b.ndim == 1 else dot
-
-
 lu_solve: Op = linalg_op(
     sl.lu_solve,
     operands=("lu_and_piv", "b"),
@@ -188,13 +130,6 @@ lu_solve: Op = linalg_op(
         _lu_solve_vjp,
         None,
         lambda g, x, a, piv, b, trans=0, **rest: _lu_solve_moved(g, a, piv, b, trans),
-    ),
-    jvp=(
-        _lu_solve_jvp,
-        None,
-        lambda v, x, a, piv, b, trans=0, **rest: in_columns(
-            lambda matrix, rhs: lu_solve(matrix, piv, rhs, trans=trans), a, v, b
-        ),
     ),
     probe=lambda a, piv, b, **params: sl.lu_solve((a, 0 * piv), b),
     handles=False,

@@ -165,10 +165,6 @@ expm_frechet: Op = linalg_op(
         lambda g, y, a, e: _second(a.T, e.T, g),
         lambda g, y, a, e: expm_frechet(a.T, g),
     ),
-    jvp=(
-        lambda v, y, a, e: _second(a, e, v),
-        lambda v, y, a, e: expm_frechet(a, v),
-    ),
     probe=lambda a, e: sl.expm_frechet(a, e, compute_expm=False),
     suffix=lambda types: "[1]",
     handles=False,
@@ -179,7 +175,6 @@ _expm_beside: Op = linalg_op(
     operands=("A", "E"),
     shape=_pair_shape,
     vjp=(lambda g, y, a, e: expm_frechet(a.T, g), lambda g, y, a, e: np.zeros_like(e)),
-    jvp=(lambda v, y, a, e: expm_frechet(a, v), lambda v, y, a, e: np.zeros_like(y)),
     suffix=lambda types: "[0]",
     handles=False,
 )

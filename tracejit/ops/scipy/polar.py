@@ -12,8 +12,8 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
+from tracejit.ops.linalg import added
 from tracejit.ops.scipy.calls import linalg_op, matrix
-from tracejit.ops.scipy.qr import added
 from tracejit.ops.scipy.solvers import solve_sylvester
 from tracejit.support.errors import fail
 
@@ -36,13 +36,6 @@ def _right_vjp(g_u: Any, g_p: Any, u: Any, p: Any) -> Any:
     return u @ (inner - u.T @ outside) + outside
 
 
-def _right_jvp(v: Any, u: Any, p: Any) -> tuple[Any, Any]:
-    change = u.T @ v
-    turn = solve_sylvester(p, p, change - change.T)
-    outside = np.linalg.solve(p, (v - u @ change).T).T
-    return u @ turn + outside, change - turn @ p
-
-
 def _refuse_wide(rows: int, columns: int) -> None:
     if rows < columns:
         raise fail("no-rule", None, op="scipy.linalg.polar where p is singular")
@@ -59,24 +52,18 @@ def _polar_vjp(g: Any, y: Any, a: Any, side: str = "right") -> Any:
     return _right_vjp(g_u, None if g_p is None else g_p.T, u.T, p).T
 
 
-def _polar_jvp(v: Any, y: Any, a: Any, side: str = "right") -> tuple[Any, Any]:
-    _check(a)
-    u, p = y
-    if side == "right":
-        _refuse_wide(*a.shape)
-        return _right_jvp(v, u, p)
-    _refuse_wide(*a.shape[::-1])
-    u_dot, p_dot = _right_jvp(v.T, u.T, p)
-    return u_dot.T, p_dot.T
-
-
 def _polar_shapes(a: ArrayType, side: str = "right") -> list[Shape]:
     *stack, rows, columns = matrix(a)
     size = columns if side == "right" else rows
     return [a.shape, (*stack, size, size)]
 
 
-polar = linalg_op(sl.polar, keywords=("side",), shape=_polar_shapes, vjp=_polar_vjp, jvp=_polar_jvp)
+polar = linalg_op(
+    sl.polar,
+    keywords=("side",),
+    shape=_polar_shapes,
+    vjp=_polar_vjp,
+)
 
 # The rotation r that brings a @ r nearest to b
 
@@ -86,10 +73,6 @@ def _nearest_vjp(g: Any, r: Any, mapped: Any) -> Any:
     g_r, g_scale = g
     change = None if g_r is None else _right_vjp(g_r, None, r, r.T @ mapped)
     return added(change, None if g_scale is None else g_scale * r)
-
-
-def _nearest_jvp(v: Any, r: Any, mapped: Any) -> tuple[Any, Any]:
-    return _right_jvp(v, r, r.T @ mapped)[0], np.sum(r * v)
 
 
 def _procrustes_shapes(a: ArrayType, b: ArrayType, **params: Any) -> list[Shape]:
@@ -107,9 +90,5 @@ orthogonal_procrustes = linalg_op(
     vjp=(
         lambda g, y, a, b, **params: b @ _nearest_vjp(g, y[0], a.T @ b).T,
         lambda g, y, a, b, **params: a @ _nearest_vjp(g, y[0], a.T @ b),
-    ),
-    jvp=(
-        lambda v, y, a, b, **params: _nearest_jvp(v.T @ b, y[0], a.T @ b),
-        lambda v, y, a, b, **params: _nearest_jvp(a.T @ v, y[0], a.T @ b),
     ),
 )

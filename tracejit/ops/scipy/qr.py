@@ -12,17 +12,10 @@ import numpy as np
 import scipy.linalg as sl
 
 from tracejit.ir.types import ArrayType, Shape
-from tracejit.ops.factorizations import hermitian
 from tracejit.ops.op import answer
+from tracejit.ops.orthogonal import factors_vjp
 from tracejit.ops.scipy.calls import in_its_container, linalg_op, matrix
-from tracejit.ops.scipy.lu import right_quotient
-from tracejit.support.errors import fail
-
-
-def added(*terms: Any) -> Any:
-    """The sum of the terms that are not None; None without."""
-    known = [term for term in terms if term is not None]
-    return sum(known[1:], known[0]) if known else None
+from tracejit.ops.scipy.solvers import solve_triangular
 
 
 def _qr_shapes(a: ArrayType, mode: str = "full", **params: Any) -> list[Shape]:
@@ -40,56 +33,10 @@ def _unpivoted(x: Any, y: Any) -> Any:
     return np.take_along_axis(x, np.expand_dims(order, -2), axis=-1)
 
 
-def _check_real(a: Any) -> None:
-    if a.dtype.kind == "c":
-        raise fail("no-rule", None, op="scipy.linalg.qr of complex matrices")
-
-
 def _qr_vjp(g: Any, y: Any, a: Any, mode: str = "full", **params: Any) -> Any:
-    """Walter and Lehmann, Algorithmic differentiation of linear algebra functions (2018), 4.3."""
-    _check_real(a)
-    rows, columns = a.shape[-2:]
-    (g_q, g_r), (q, r) = g[:2], y[:2]
-    if g_q is None and g_r is None:
-        return None
-    if mode == "full" and rows > columns:
-        if g_q is not None:
-            raise fail("no-rule", None, op="q of qr with mode='full' of tall matrices")
-        q, r, g_r = q[..., :columns], r[..., :columns, :], g_r[..., :columns, :]
-    beside = None
-    if columns > rows:
-        if g_r is not None:
-            beside = q @ g_r[..., rows:]
-            moved = q @ r[..., rows:] @ g_r[..., rows:].mT
-            g_q, g_r = added(g_q, moved), g_r[..., :rows]
-        r = r[..., :rows]
-    inner = added(None if g_r is None else r @ g_r.mT, None if g_q is None else -(g_q.mT @ q))
-    total = right_quotient(added(g_q, q @ hermitian(inner)), r, transposed=True)
-    if columns > rows:
-        beside = np.zeros_like(a[..., rows:]) if beside is None else beside
-        total = np.concatenate([total, beside], axis=-1)
-    return _unpivoted(total, y)
-
-
-def _qr_jvp(v: Any, y: Any, a: Any, mode: str = "full", **params: Any) -> tuple[Any, ...]:
-    _check_real(a)
-    rows, columns = a.shape[-2:]
-    q, r = y[:2]
-    if mode == "full" and rows > columns:
-        raise fail("no-rule", None, op="q of qr with mode='full' of tall matrices")
     if len(y) > 2:
-        v = np.take_along_axis(v, np.expand_dims(y[2], -2), axis=-1)
-    size = min(rows, columns)
-    square_r = r[..., :size]
-    quotient = right_quotient(v[..., :size], square_r, transposed=False)
-    inner = q.mT @ quotient
-    lower = np.tril(inner, -1)
-    turn = lower - lower.mT
-    q_dot, r_dot = q @ (turn - inner) + quotient, (inner - turn) @ square_r
-    if columns > rows:
-        beside = q.mT @ (v[..., size:] - q_dot @ r[..., size:])
-        r_dot = np.concatenate([r_dot, beside], axis=-1)
-    return (q_dot, r_dot, *map(np.zeros_like, y[2:]))
+        a = np.take_along_axis(a, np.expand_dims(y[2], -2), axis=-1)
+    return _unpivoted(factors_vjp(g[:2], y[:2], a, mode == "full", solve_triangular), y)
 
 
 qr = linalg_op(
@@ -97,7 +44,6 @@ qr = linalg_op(
     keywords=("mode", "pivoting"),
     shape=_qr_shapes,
     vjp=_qr_vjp,
-    jvp=_qr_jvp,
     handles=False,
 )
 

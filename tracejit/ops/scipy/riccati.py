@@ -56,30 +56,11 @@ def _riccati(function: Any, parts: Callable[..., Parts], settled: Callable[[Any,
         change, gain, _ = moved(g, x, a, b, r)
         return gain @ change @ gain.T
 
-    def following(closed: Any, change: Any) -> Any:
-        return settled(closed.T, _symmetric(change))
-
-    def jvp_a(v: Any, x: Any, a: Any, b: Any, q: Any, r: Any) -> Any:
-        closed, _, left = parts(x, a, b, r)
-        return following(closed, 2.0 * (left.T @ v))
-
-    def jvp_b(v: Any, x: Any, a: Any, b: Any, q: Any, r: Any) -> Any:
-        closed, gain, left = parts(x, a, b, r)
-        return following(closed, -2.0 * (left.T @ v @ gain))
-
-    def jvp_q(v: Any, x: Any, a: Any, b: Any, q: Any, r: Any) -> Any:
-        return following(parts(x, a, b, r)[0], v)
-
-    def jvp_r(v: Any, x: Any, a: Any, b: Any, q: Any, r: Any) -> Any:
-        closed, gain, _ = parts(x, a, b, r)
-        return following(closed, gain.T @ v @ gain)
-
     return linalg_op(
         function,
         operands=("a", "b", "q", "r"),
         shape=_shape,
         vjp=(vjp_a, vjp_b, vjp_q, vjp_r),
-        jvp=(jvp_a, jvp_b, jvp_q, jvp_r),
     )
 
 

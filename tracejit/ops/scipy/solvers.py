@@ -133,12 +133,6 @@ solve = linalg_op(
         _solve_vjp_a,
         lambda g, x, a, b, **params: in_columns(np.linalg.solve, _system(a, **params).mT, g, b),
     ),
-    jvp=(
-        lambda v, x, a, b, **params: (
-            -in_columns(np.linalg.solve, _system(a, **params), times(_system(v, **params), x, b), b)
-        ),
-        lambda v, x, a, b, **params: np.linalg.solve(_system(a, **params), v),
-    ),
 )
 
 # Triangular matrices
@@ -181,23 +175,6 @@ def _triangular_vjp_a(
     return _triangle(_turned(change, trans), lower, unit_diagonal)
 
 
-def _triangular_jvp_a(
-    v: Any,
-    x: Any,
-    a: Any,
-    b: Any,
-    trans: Any = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    **rest: Any,
-) -> Any:
-    keywords = {"trans": trans} if trans else {}
-    keywords |= {"lower": True} if lower else {}
-    keywords |= {"unit_diagonal": True} if unit_diagonal else {}
-    change = _turned(_triangle(v, lower, unit_diagonal), trans)
-    return -in_columns(solve_triangular, a, times(change, x, b), b, **keywords)
-
-
 solve_triangular: Op = linalg_op(
     sl.solve_triangular,
     operands=("a", "b"),
@@ -206,10 +183,6 @@ solve_triangular: Op = linalg_op(
     vjp=(
         _triangular_vjp_a,
         lambda g, x, a, b, **params: _triangular_adjoint(g, a, b, **params),
-    ),
-    jvp=(
-        _triangular_jvp_a,
-        lambda v, x, a, b, **params: solve_triangular(a, v, **params),
     ),
     cost=lambda a, b, **params: a.size * max(b.size, 1) // max(a.shape[-1:], default=1) or 1,
 )
@@ -233,11 +206,6 @@ solve_sylvester: Op = linalg_op(
         lambda g, x, a, b, q: -(solve_sylvester(a.T, b.T, g) @ x.T),
         lambda g, x, a, b, q: -(x.T @ solve_sylvester(a.T, b.T, g)),
         lambda g, x, a, b, q: solve_sylvester(a.T, b.T, g),
-    ),
-    jvp=(
-        lambda v, x, a, b, q: -solve_sylvester(a, b, v @ x),
-        lambda v, x, a, b, q: -solve_sylvester(a, b, x @ v),
-        lambda v, x, a, b, q: solve_sylvester(a, b, v),
     ),
 )
 
@@ -263,10 +231,6 @@ solve_continuous_lyapunov: Op = linalg_op(
     operands=("a", "q"),
     shape=_lyapunov_shape,
     vjp=(_continuous_vjp_a, lambda g, x, a, q: solve_continuous_lyapunov(a.T, g)),
-    jvp=(
-        lambda v, x, a, q: -solve_continuous_lyapunov(a, v @ x + x @ conj(v).T),
-        lambda v, x, a, q: solve_continuous_lyapunov(a, v),
-    ),
 )
 solve_discrete_lyapunov: Op = linalg_op(
     sl.solve_discrete_lyapunov,
@@ -276,11 +240,5 @@ solve_discrete_lyapunov: Op = linalg_op(
     vjp=(
         _discrete_vjp_a,
         lambda g, x, a, q, **params: solve_discrete_lyapunov(a.T, g, **params),
-    ),
-    jvp=(
-        lambda v, x, a, q, **params: solve_discrete_lyapunov(
-            a, v @ x @ conj(a).T + a @ x @ conj(v).T, **params
-        ),
-        lambda v, x, a, q, **params: solve_discrete_lyapunov(a, v, **params),
     ),
 )

@@ -16,20 +16,18 @@ import scipy.linalg as sl
 from tracejit.ir.types import ArrayType, Shape
 from tracejit.ops.creation import as_array
 from tracejit.ops.factorizations import eigh as numpy_eigh
+from tracejit.ops.factorizations import inverse_gaps, of_spectrum
 from tracejit.ops.factorizations import svd as numpy_svd
 from tracejit.ops.factorizations import svdvals as numpy_svdvals
-from tracejit.ops.linalg import identity_like
+from tracejit.ops.linalg import added, identity_like
 from tracejit.ops.op import answer, literal
-from tracejit.ops.products import conj
 from tracejit.ops.scipy.calls import answer_types, in_its_container, linalg_op, matrix, square
-from tracejit.ops.scipy.qr import added
-from tracejit.ops.scipy.solvers import fold_part, read_part
+from tracejit.ops.scipy.solvers import fold_part
 from tracejit.support.errors import fail
 
 # Hermitian matrices
 
 _eigh_vjp: Any = numpy_eigh.vjp
-_eigh_jvp: Any = numpy_eigh.jvp
 _DRIVER = ("lower", "driver")
 
 
@@ -45,30 +43,18 @@ def _pair_of(a: ArrayType, *rest: ArrayType, **params: Any) -> list[Shape]:
     return [square(a)[:-1], a.shape]
 
 
-def _scaled(vectors: Any, g: Any) -> Any:
-    """vectors diag(g) vectors^H, transposed."""
-    return (conj(vectors) * np.expand_dims(g, -2)) @ vectors.mT
-
-
 eigh = linalg_op(
     sl.eigh,
     keywords=_DRIVER,
     shape=_pair_of,
     vjp=lambda g, y, a, lower=True, **params: _eigh_vjp(g, y, a, _uplo(lower)),
-    jvp=lambda v, y, a, lower=True, **params: _eigh_jvp(v, y, a, _uplo(lower)),
     handles=False,
 )
 
 
-def _eigvalsh_jvp(v: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
-    vectors = eigh(a, **({} if lower else {"lower": False}))[1]
-    moved = read_part(v, "her", lower)
-    return np.real(np.sum(conj(vectors) * (moved @ vectors), axis=-2))
-
-
 def _eigvalsh_vjp(g: Any, y: Any, a: Any, lower: bool = True, **params: Any) -> Any:
     vectors = eigh(a, **({} if lower else {"lower": False}))[1]
-    return fold_part(_scaled(vectors, g), "her", lower)
+    return fold_part(of_spectrum(g, vectors), "her", lower)
 
 
 eigvalsh = linalg_op(
@@ -76,18 +62,10 @@ eigvalsh = linalg_op(
     keywords=_DRIVER,
     shape=_values_of,
     vjp=_eigvalsh_vjp,
-    jvp=_eigvalsh_jvp,
     handles=False,
 )
 
 # Pairs of real symmetric matrices, the second positive definite: a v = w b v, v^T b v = 1
-
-
-def _inverse_gaps(values: Any) -> Any:
-    """The matrix of 1 / (values[j] - values[i]), zero on the diagonal."""
-    gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
-    identity = identity_like(gaps)
-    return 1.0 / (gaps + identity) - identity
 
 
 def _check_real(a: Any, b: Any) -> None:
@@ -99,15 +77,20 @@ def _rows(values: Any) -> Any:
     return np.expand_dims(values, -2)
 
 
-def _pair_vjp_a(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
-    _check_real(a, b)
+def _spectrum_vjp(g: Any, y: Any) -> Any:
+    """The cotangent of a real matrix by its eigenvalues and vectors, as one without symmetry."""
     (g_values, g_vectors), (values, vectors) = g, y
     terms = [None, None]
     if g_values is not None:
         terms[0] = (vectors * _rows(g_values)) @ vectors.mT
     if g_vectors is not None:
-        terms[1] = vectors @ (_inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
-    return fold_part(added(*terms), "sym", lower)
+        terms[1] = vectors @ (inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
+    return added(*terms)
+
+
+def _pair_vjp_a(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
+    _check_real(a, b)
+    return fold_part(_spectrum_vjp(g, y), "sym", lower)
 
 
 def _pair_vjp_b(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any) -> Any:
@@ -118,29 +101,9 @@ def _pair_vjp_b(g: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: An
         terms[0] = -((vectors * _rows(g_values * values)) @ vectors.mT)
     if g_vectors is not None:
         turn = vectors.mT @ g_vectors
-        inner = _inverse_gaps(values) * turn * _rows(values) + 0.5 * identity_like(turn) * turn
+        inner = inverse_gaps(values) * turn * _rows(values) + 0.5 * identity_like(turn) * turn
         terms[1] = -(vectors @ inner @ vectors.mT)
     return fold_part(added(*terms), "sym", lower)
-
-
-def _pair_jvp_a(
-    v: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any
-) -> tuple[Any, Any]:
-    _check_real(a, b)
-    values, vectors = y
-    change = vectors.mT @ read_part(v, "sym", lower) @ vectors
-    return np.diagonal(change, 0, -2, -1), vectors @ (_inverse_gaps(values) * change)
-
-
-def _pair_jvp_b(
-    v: Any, y: Any, a: Any, b: Any, lower: bool = True, **params: Any
-) -> tuple[Any, Any]:
-    _check_real(a, b)
-    values, vectors = y
-    change = vectors.mT @ read_part(v, "sym", lower) @ vectors
-    diagonal = np.diagonal(change, 0, -2, -1)
-    turn = _inverse_gaps(values) * change * _rows(values) + 0.5 * identity_like(change) * change
-    return -values * diagonal, -(vectors @ turn)
 
 
 eigh_pair = linalg_op(
@@ -150,7 +113,6 @@ eigh_pair = linalg_op(
     keywords=_DRIVER,
     shape=_pair_of,
     vjp=(_pair_vjp_a, _pair_vjp_b),
-    jvp=(_pair_jvp_a, _pair_jvp_b),
     handles=False,
 )
 
@@ -163,10 +125,6 @@ eigvalsh_pair = linalg_op(
     vjp=(
         lambda g, y, a, b, **params: _pair_vjp_a((g, None), _pair(a, b, **params), a, b, **params),
         lambda g, y, a, b, **params: _pair_vjp_b((g, None), _pair(a, b, **params), a, b, **params),
-    ),
-    jvp=(
-        lambda v, y, a, b, **params: _pair_jvp_a(v, _pair(a, b, **params), a, b, **params)[0],
-        lambda v, y, a, b, **params: _pair_jvp_b(v, _pair(a, b, **params), a, b, **params)[0],
     ),
     handles=False,
 )
@@ -209,16 +167,12 @@ def eigvals_dtype(a: ArrayType) -> np.dtype[Any]:
 
 def _basis_slopes(basis: Any, a: Any) -> Any:
     quotient = np.linalg.solve(basis, a @ basis)
-    return _inverse_gaps(np.diagonal(quotient, 0, -2, -1))
+    return inverse_gaps(np.diagonal(quotient, 0, -2, -1))
 
 
 def _basis_vjp(g: Any, basis: Any, a: Any) -> Any:
     inner = _basis_slopes(basis, a) * (basis.mT @ g)
     return np.linalg.solve(basis.mT, inner @ basis.mT)
-
-
-def _basis_jvp(v: Any, basis: Any, a: Any) -> Any:
-    return basis @ (_basis_slopes(basis, a) * np.linalg.solve(basis, v @ basis))
 
 
 # Eigenvectors of any length and phase: for rules in which these do not matter.
@@ -227,7 +181,6 @@ eigenbasis = linalg_op(
     name="eigenbasis",
     shape=square,
     vjp=_basis_vjp,
-    jvp=_basis_jvp,
     probe=lambda a: sl.eig(a.astype(np.result_type(a.dtype, np.complex64)))[1],
     source=lambda types: (
         f"scipy.linalg.eig({{0}})[1].astype({literal(eigvals_dtype(types[0]))}, copy=False)"
@@ -250,16 +203,10 @@ def _eigvals_vjp(g: Any, y: Any, a: Any, **params: Any) -> Any:
     return np.linalg.solve(basis.mT, np.expand_dims(g, -1) * basis.mT)
 
 
-def _eigvals_jvp(v: Any, y: Any, a: Any, **params: Any) -> Any:
-    basis = _basis(y, a)
-    return np.diagonal(np.linalg.solve(basis, v @ basis), 0, -2, -1)
-
-
 eigvals = linalg_op(
     sl.eigvals,
     shape=_values_of,
     vjp=_eigvals_vjp,
-    jvp=_eigvals_jvp,
 )
 
 
@@ -277,7 +224,6 @@ eig = linalg_op(
     sl.eig,
     shape=_pair_of,
     vjp=_eig_vjp,
-    jvp=_refuse_vectors,
     handles=False,
 )
 
@@ -300,9 +246,7 @@ answer(sl.eig, _eig_call)
 # Singular values
 
 _svd_vjp: Any = numpy_svd.vjp
-_svd_jvp: Any = numpy_svd.jvp
 _svdvals_vjp: Any = numpy_svdvals.vjp
-_svdvals_jvp: Any = numpy_svdvals.jvp
 
 
 def _svd_shapes(a: ArrayType, full_matrices: bool = True, **params: Any) -> list[Shape]:
@@ -317,14 +261,12 @@ svd = linalg_op(
     keywords=("full_matrices", "lapack_driver"),
     shape=_svd_shapes,
     vjp=lambda g, y, a, full_matrices=True, **params: _svd_vjp(g, y, a, full_matrices),
-    jvp=lambda v, y, a, full_matrices=True, **params: _svd_jvp(v, y, a, full_matrices),
     handles=False,
 )
 svdvals = linalg_op(
     sl.svdvals,
     shape=lambda a, **params: (*matrix(a)[:-2], min(a.shape[-2:])),
     vjp=lambda g, y, a, **params: _svdvals_vjp(g, y, a),
-    jvp=lambda v, y, a, **params: _svdvals_jvp(v, y, a),
 )
 
 
@@ -347,25 +289,8 @@ def _tridiagonal_shapes(d: ArrayType, e: ArrayType, **params: Any) -> list[Shape
     return [d.shape, d.shape * 2]
 
 
-def _tridiagonal_change(g: Any, y: Any) -> Any:
-    """The cotangent of the matrix, as that of one without symmetry."""
-    (g_values, g_vectors), (values, vectors) = g, y
-    terms = [None, None]
-    if g_values is not None:
-        terms[0] = (vectors * _rows(g_values)) @ vectors.mT
-    if g_vectors is not None:
-        terms[1] = vectors @ (_inverse_gaps(values) * (vectors.mT @ g_vectors)) @ vectors.mT
-    return added(*terms)
-
-
 def _beside(change: Any) -> Any:
     return np.diagonal(change, 1) + np.diagonal(change, -1)
-
-
-def _tridiagonal_tangent(v: Any, y: Any) -> tuple[Any, Any]:
-    values, vectors = y
-    change = vectors.mT @ v @ vectors
-    return np.diagonal(change), vectors @ (_inverse_gaps(values) * change)
 
 
 eigh_tridiagonal = linalg_op(
@@ -374,12 +299,8 @@ eigh_tridiagonal = linalg_op(
     shape=_tridiagonal_shapes,
     probe=lambda d, e, **params: sl.eigh_tridiagonal(d, e[:1]),
     vjp=(
-        lambda g, y, d, e, **params: np.diagonal(_tridiagonal_change(g, y)),
-        lambda g, y, d, e, **params: _beside(_tridiagonal_change(g, y)),
-    ),
-    jvp=(
-        lambda v, y, d, e, **params: _tridiagonal_tangent(np.diag(v), y),
-        lambda v, y, d, e, **params: _tridiagonal_tangent(np.diag(v, 1) + np.diag(v, -1), y),
+        lambda g, y, d, e, **params: np.diagonal(_spectrum_vjp(g, y)),
+        lambda g, y, d, e, **params: _beside(_spectrum_vjp(g, y)),
     ),
     handles=False,
 )
@@ -390,7 +311,7 @@ eigvalsh_tridiagonal = linalg_op(
     probe=lambda d, e, **params: sl.eigvalsh_tridiagonal(d, e[:1]),
     vjp=(
         lambda g, y, d, e, **params: np.square(eigh_tridiagonal(d, e)[1]) @ g,
-        lambda g, y, d, e, **params: _beside(_scaled(eigh_tridiagonal(d, e)[1], g)),
+        lambda g, y, d, e, **params: _beside(of_spectrum(g, eigh_tridiagonal(d, e)[1])),
     ),
     jvp=(
         lambda v, y, d, e, **params: v @ np.square(eigh_tridiagonal(d, e)[1]),

@@ -12,15 +12,14 @@ Where a record has no derivatives, its values alone are known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tracejit.ir.types import PYTHON_TYPES, ArrayType, type_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.creation import type_in_call
 from tracejit.ops.forms import as_scalar
-from tracejit.ops.infer import broadcast_shapes, ufunc_dtypes
+from tracejit.ops.infer import answered, broadcast_shapes, ufunc_dtypes
 from tracejit.ops.op import Op, Rule, answer, defop
 from tracejit.ops.ufuncs import elementwise, operands_of
 from tracejit.support.errors import fail
@@ -158,14 +157,9 @@ def several(ufunc: np.ufunc, *, derivs: tuple[Any, ...], real: bool = False, cos
 
         return rule
 
-    def jvp(parts: Sequence[Any]) -> Rule:
-        return lambda v, y, *operands: tuple(v * part(y, *operands) for part in parts)
-
     refusals = _ready(title, (UNKNOWN,) * ufunc.nin, real)
     rules = [
-        (refusals[number],) * 2
-        if parts is UNKNOWN
-        else (vjp(_ready(title, parts, real)), jvp(_ready(title, parts, real)))
+        refusals[number] if parts is UNKNOWN else vjp(_ready(title, parts, real))
         for number, parts in enumerate(derivs)
     ]
     return defop(
@@ -173,8 +167,7 @@ def several(ufunc: np.ufunc, *, derivs: tuple[Any, ...], real: bool = False, cos
         name=op_name(ufunc),
         canonical=operands_of(ufunc),
         infer=infer,
-        vjp=tuple(reverse for reverse, _ in rules),
-        jvp=tuple(forward for _, forward in rules),
+        vjp=tuple(rules),
         batch="elementwise",
         source=f"scipy.special.{title}({places})",
         library="scipy",
@@ -203,7 +196,6 @@ def function(
         name=title,
         infer=sampled_type(called),
         vjp=rules,
-        jvp=rules,
         batch="elementwise",
         source=source,
         library="scipy",
@@ -222,23 +214,10 @@ def function(
 def sampled_type(called: Callable[..., Any]) -> Callable[..., ArrayType]:
     """The infer of an elementwise function, by a call with ones in place of the operands."""
 
-    @cache
-    def sampled(types: tuple[ArrayType, ...], params: tuple[tuple[str, Any], ...]) -> ArrayType:
-        with np.errstate(all="ignore"):
-            kind = type_of(called(*map(_ones, types), **dict(params)))
-        assert kind is not None
-        return kind
-
     def infer(*types: ArrayType, **params: Any) -> ArrayType:
         shape = broadcast_shapes(*[type.shape for type in types])
         small = [ArrayType((1,) * bool(type.shape), type.dtype, type.form) for type in types]
-        kind = sampled(tuple(small), tuple(params.items()))
+        kind = answered(called, *small, **params)
         return ArrayType(shape, kind.dtype, kind.form)
 
     return infer
-
-
-def _ones(type: ArrayType) -> Any:
-    if type.form == "weak":
-        return PYTHON_TYPES[type.dtype.kind](1)
-    return type.dtype.type(1) if type.form == "scalar" else np.ones(type.shape, type.dtype)

@@ -95,7 +95,6 @@ multigammaln = defop(
     canonical=lambda a, d: ((as_array(a),), {"d": operator.index(known(d, "d"))}),
     infer=lambda a, d: sampled_type(lambda x: sc.multigammaln(x + d, d))(a),
     vjp=_multigammaln_slope,
-    jvp=_multigammaln_slope,
     batch="elementwise",
     source="scipy.special.multigammaln({0}, {d})",
     library="scipy",

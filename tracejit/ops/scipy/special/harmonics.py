@@ -87,7 +87,6 @@ def _derivable(
         name=name,
         infer=infer,
         vjp=rules,
-        jvp=rules,
         batch=batched,
         source=_spelled(name, count, polar),
         library="scipy",

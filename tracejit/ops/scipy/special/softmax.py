@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import special as sc
 
-from tracejit.ir.types import ArrayType, type_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.batching import Moved, aligned, behind
 from tracejit.ops.creation import as_array, known
-from tracejit.ops.infer import broadcast_shapes, normalize_axes, reduced_shape
+from tracejit.ops.infer import answered, answers, broadcast_shapes, normalize_axes, reduced_shape
 from tracejit.ops.op import Op, answer, defop
 from tracejit.support.errors import fail
 
@@ -32,17 +31,6 @@ def _spelled(axis: Axis) -> str:
     return f", axis={axis[0] if len(axis) == 1 else axis}"
 
 
-@cache
-def _sampled(
-    function: Callable[..., Any], types: tuple[ArrayType, ...], **params: Any
-) -> tuple[ArrayType, ...]:
-    """The types that `function` answers for arrays of one element."""
-    results = function(*[np.ones(type.shape, type.dtype) for type in types], **params)
-    results = results if isinstance(results, tuple) else (results,)
-    kinds = [type_of(result) for result in results]
-    return tuple(kind for kind in kinds if kind is not None)
-
-
 def _small(type: ArrayType) -> ArrayType:
     return ArrayType((1,) * type.ndim, type.dtype)
 
@@ -60,9 +48,9 @@ def _logsumexp_type(
     shape = broadcast_shapes(*[type.shape for type in types])
     if not len(shape) and types[0].form == "weak":
         types = tuple(type.with_form("array") for type in types)
-    kinds = _sampled(
+    kinds = answers(
         _logsumexp,
-        tuple(map(_small, types)),
+        *map(_small, types),
         axis=axis,
         keepdims=keepdims,
         return_sign=return_sign,
@@ -128,17 +116,6 @@ def _by_b(g: Any, y: Any, *operands: Any, axis: Axis, keepdims: bool, return_sig
     return _spread(moved, operands, axis, keepdims) * _weights(y, operands, axis, keepdims)
 
 
-def _pushed(
-    v: Any, y: Any, operands: tuple[Any, ...], by_b: bool, axis: Axis, keepdims: bool
-) -> Any:
-    weights = _weights(y, operands, axis, keepdims)
-    weights = weights if by_b or len(operands) == 1 else weights * operands[1]
-    shape = broadcast_shapes(*[operand.shape for operand in operands])
-    terms = np.broadcast_to(v * weights, shape)
-    tangent = np.sum(terms, axis=axis, keepdims=keepdims) if shape else terms
-    return (tangent, None) if isinstance(y, (tuple, list)) else tangent
-
-
 def _batched_logsumexp(moved: Moved, *operands: Any, axis: Axis, **params: Any) -> Any:
     lined = aligned(moved, operands)
     if not all(x.size for x in lined):  # SciPy refuses several axes of nothing
@@ -151,14 +128,6 @@ logsumexp: Op = defop(
     name="logsumexp",
     infer=_logsumexp_type,
     vjp=(_by_a, _by_b),
-    jvp=(
-        lambda v, y, *operands, axis, keepdims, return_sign: _pushed(
-            v, y, operands, False, axis, keepdims
-        ),
-        lambda v, y, *operands, axis, keepdims, return_sign: _pushed(
-            v, y, operands, True, axis, keepdims
-        ),
-    ),
     batch=_batched_logsumexp,
     source=_logsumexp_source,
     library="scipy",
@@ -189,11 +158,11 @@ def _total(x: Any, axis: Axis) -> Any:
     return np.sum(x, axis=axis, keepdims=True)
 
 
-def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
+def _along(function: Callable[..., Any], vjp: Any) -> Op:
     """The op of a function that keeps the shape of its argument."""
 
     def infer(x: ArrayType, axis: Axis) -> ArrayType:
-        kind = _sampled(function, (_small(x),), axis=axis)[0]
+        kind = answered(function, _small(x), axis=axis)
         return ArrayType(x.shape, kind.dtype, kind.form)
 
     def canonical(x: Any, axis: Any = None) -> tuple[tuple[Any], dict[str, Any]]:
@@ -208,7 +177,6 @@ def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
         canonical=canonical,
         infer=infer,
         vjp=vjp,
-        jvp=jvp,
         batch=batched,
         source=lambda types, axis: f"scipy.special.{function.__name__}({{0}}{_spelled(axis)})",
         library="scipy",
@@ -217,13 +185,5 @@ def _along(function: Callable[..., Any], vjp: Any, jvp: Any) -> Op:
     return made
 
 
-def _softmax_rule(g: Any, y: Any, x: Any, axis: Axis) -> Any:
-    return y * (g - _total(g * y, axis))
-
-
-softmax = _along(sc.softmax, _softmax_rule, _softmax_rule)
-log_softmax = _along(
-    sc.log_softmax,
-    lambda g, y, x, axis: g - np.exp(y) * _total(g, axis),
-    lambda v, y, x, axis: v - _total(np.exp(y) * v, axis),
-)
+softmax = _along(sc.softmax, lambda g, y, x, axis: y * (g - _total(g * y, axis)))
+log_softmax = _along(sc.log_softmax, lambda g, y, x, axis: g - np.exp(y) * _total(g, axis))
