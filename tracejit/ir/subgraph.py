@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
+from typing import Any
 
 from tracejit.ir.graph import Constant, Graph, Node, Value, replace_values
 from tracejit.ir.types import ArrayType
@@ -67,9 +68,7 @@ class Subgraph:
         nodes = []
         for node in self.nodes:
             operands = replace_values(node.operands, known)
-            params = dict(node.params)
-            for name, body in bodies_of(node):
-                params[name] = body.opened(parent, operands[: params["invariants"]])
+            params = opened_params(parent, node.params, operands)
             types = [value.type for value in node.results]
             nodes.append(Node(node.op, operands, params, types, node.where, node.region, ()))
             known.update(zip(node.results, nodes[-1].results, strict=True))
@@ -149,6 +148,34 @@ def bodies_of(node: Node) -> Iterator[tuple[str, Subgraph]]:
         for part in value if type(value) is tuple else (value,):
             if type(part) is Subgraph:
                 yield name, part
+
+
+def opened_params(
+    parent: Graph,
+    params: dict[str, Any],
+    operands: Sequence[Value],
+    known: dict[Any, Subgraph] | None = None,
+) -> dict[str, Any]:
+    """The parameters of a node that is applied to these operands among the nodes of `parent`: its
+    bodies read them directly. `known` are bodies that were opened already."""
+    first = params.get("invariants")
+    around = operands[1:] if first is None else operands[:first]
+    known = {} if known is None else known
+
+    def opened(part: Any) -> Any:
+        if type(part) is not Subgraph or tuple(part.inputs[: len(around)]) == tuple(around):
+            return part
+        key = part, tuple(around)
+        if key not in known:
+            base = None if part.base is None else opened(part.base)
+            whole = part.opened(parent, around) if base is None else part.extended_from(base)
+            known[key] = whole
+        return known[key]
+
+    return {
+        name: tuple(map(opened, value)) if type(value) is tuple else opened(value)
+        for name, value in params.items()
+    }
 
 
 def every_node(nodes: Iterable[Node]) -> Iterator[Node]:

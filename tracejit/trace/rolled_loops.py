@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.graph import Node, Value
+from tracejit.ir.subgraph import Subgraph, opened_params
 from tracejit.ir.types import WEAK_TYPES, ArrayType
-from tracejit.ops.control_flow import element_type
+from tracejit.ops.control_flow import OWNERS, element_type
 from tracejit.ops.joining import stack
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
@@ -88,6 +89,7 @@ class Replacement:
         self.places = places
         self.known: dict[Value, Value] = {}
         self.rows: dict[Value, _Row] = {}
+        self.bodies_opened: dict[Any, Subgraph] = {}
 
     def run(self, start: int) -> None:
         """Replace the nodes of the graph from number `start` on, and the values that are held."""
@@ -117,8 +119,17 @@ class Replacement:
         """Put a node that is in no loop at the end of the graph."""
         if node.op is stack and self._is_stacked(node):
             return
-        node.operands = self._all_resolved(node.operands)
+        operands = self._all_resolved(node.operands)
+        if operands != node.operands:
+            node.params = self.opened(node, operands)
+            node.operands = operands
         self.recording.graph.nodes.append(node)
+
+    def opened(self, node: Node, operands: Sequence[Value]) -> dict[str, Any]:
+        """The parameters of a node that is applied to other operands, which its bodies read."""
+        if node.op.name not in OWNERS:
+            return node.params
+        return opened_params(self.recording.graph, node.params, operands, self.bodies_opened)
 
     def _all_resolved(self, values: Iterable[Value]) -> tuple[Value, ...]:
         return tuple([self.resolved(value) for value in values])
@@ -291,7 +302,7 @@ class _Emission:
             self.taken[node.results[0]] = self._element(self.body.rows[number], node.results[0])
             return
         operands = [self._operand(column, node) for column in self.body.operands[number]]
-        params = node.params
+        params = self.around.opened(node, operands)
         if number in self.body.moving:
             entry, first, stride = self.body.moving[number]
             index = params["index"]
