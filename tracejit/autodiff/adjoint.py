@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.autodiff.conditions import derivative_of
+from tracejit.autodiff.loops import sums_so_far
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
 from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_loop
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow
 from tracejit.ops.effects import DRAW
 from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
@@ -246,26 +247,16 @@ class ReversePass:
         with self.recording.at(self._noted(node.where)):
             wanted = [operand in active for operand in node.operands]
             operands = self._tensors(node.operands)
-            known = self._known_invariants(node)
+            known = [_conjugated(g) for g in sums_so_far(node, self.cotangents)]
             derivative = derivative_of(self.recording, node, operands, wanted, known)
             with self.recording.at(NOWHERE):  # but for what rules record
                 answers = derivative.pulled_back([_conjugated(g) for g in gs], gradients)
-            known += [None] * (len(answers) - len(known))
             for operand, answer, before in zip(node.operands, answers, known, strict=True):
                 if answer is None or operand not in active:
                     continue
                 if before is not None:
                     del self.cotangents[operand]
                 self._add(operand, fit(conjugate(answer), operand.type, self.recording))
-
-    def _known_invariants(self, node: Node) -> list[Any]:
-        """The cotangents so far of the invariants of a loop, which add up theirs one step after the
-        other; None for what it reads as something else, too."""
-        alone = node.operands[: node.params["invariants"]] if is_loop(node) else ()
-        return [
-            _conjugated(self.cotangents.get(x)) if node.operands.count(x) == 1 else None
-            for x in alone
-        ]
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the

@@ -222,7 +222,7 @@ def exact_parameters(node: Node) -> Any:
         is_fixed = marker.rule in FIXED_RULES
         return node.params["outputs"], marker.name, marker.rule if is_fixed else marker
     if node.op.name in OWNERS:
-        bodies = bodies_of(node)
+        bodies = [body for _, body in bodies_of(node)]
         others = [repr(x) for x in node.params.values() if x not in bodies and type(x) is not tuple]
         return (*others, *map(structure_of, bodies))
     return repr(node.params) if node.params else ""
