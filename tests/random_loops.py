@@ -1,6 +1,6 @@
 """Random programs with loops of Python's: their text, and what it computes rolled and unrolled.
 
-    python -m tests.random_loops COUNT [SEED]      compare so many programs, each with a new seed
+python -m tests.random_loops COUNT [SEED]      compare so many programs, each with a new seed
 """
 
 from __future__ import annotations
@@ -76,9 +76,21 @@ def statements(pick: random.Random, depth: int = 0) -> list[str]:
     return found
 
 
-HEADS = ("for t in range(n):", "for t, x in enumerate(X):", "for t, (x, y) in enumerate(zip(X, Y)):")
-RESULTS = ("np.sum(a * b)", "s", "np.sum(z)", "np.sum(u * u)", "sum([np.sum(o) for o in out])",
-           "np.sum(np.array([np.sum(o) for o in out[1:]] + [s]))", "np.sum(out[-1])", "np.sum(b)")  # fmt: skip
+HEADS = (
+    "for t in range(n):",
+    "for t, x in enumerate(X):",
+    "for t, (x, y) in enumerate(zip(X, Y)):",
+)
+RESULTS = (
+    "np.sum(a * b)",
+    "s",
+    "np.sum(z)",
+    "np.sum(u * u)",
+    "sum([np.sum(o) for o in out])",
+    "np.sum(np.array([np.sum(o) for o in out[1:]] + [s]))",
+    "np.sum(out[-1])",
+    "np.sum(b)",
+)
 
 
 def text_of(seed: int) -> str:
@@ -87,7 +99,10 @@ def text_of(seed: int) -> str:
     lines = ["def program(a, M, X, Y, c, F):", "    n = len(X)", "    s, r = np.float64(0.3), 0.9"]
     lines += ["    b = a * 2.0", "    x = X[0]", "    out = [a * 0.5]"]
     lines += ["    u, z = tnp.array(a), tnp.zeros((n, 3))"]
-    lines += ["    def helper(p, q):", f"        return {pick.choice(('np.cos(p) * q', 'p + 0.1 * q * b'))}"]
+    lines += [
+        "    def helper(p, q):",
+        f"        return {pick.choice(('np.cos(p) * q', 'p + 0.1 * q * b'))}",
+    ]
     for _ in range(pick.choice((1, 1, 2))):
         lines.append("    " + pick.choice(HEADS))
         lines += ["        " + line for line in statements(pick)]
@@ -152,7 +167,7 @@ def main() -> None:
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
         if problem:
-            print(f"--- {seed}: {problem}\n{text_of(seed)}", flush=True)
+            sys.stdout.write(f"--- {seed}: {problem}\n{text_of(seed)}\n")
 
 
 if __name__ == "__main__":

@@ -58,10 +58,13 @@ TESTED_ELSEWHERE: dict[str, str] = {
 } | {
     "tracejit.trace.replays": "tests/eager/test_recompute.py",
 } | {
+    f"tracejit.trace.{module}": "tests/trace/test_rerolling.py"
+    for module in ("loop_search", "periods", "rolled_loops", "step_columns")
+} | {
     f"tracejit.{module}": "tests/api/test_control_flow.py"
     for module in (
         "api.carries", "autodiff.conditions", "ops.control_flow", "passes.prune",
-        "trace.conditions", "trace.loops",
+        "trace.conditions", "trace.leaks", "trace.loops",
     )
 } | {
     f"tracejit.ops.scipy.{area}": "tests/ops/test_table.py"

@@ -108,7 +108,11 @@ def derivatives(f: Callable[..., Any], args: Sequence[Any]) -> list[np.ndarray]:
     x, rest = args[0], args[1:]
     of_x = fresh(lambda x: f(x, *rest))
     along = (direction(x),)
-    found = [tj.value_and_grad(fresh(f))(*args), tj.jvp(of_x, (x,), along), tj.hvp(of_x, (x,), along)]
+    found = [
+        tj.value_and_grad(fresh(f))(*args),
+        tj.jvp(of_x, (x,), along),
+        tj.hvp(of_x, (x,), along),
+    ]
     if not isinstance(x, dict):
         found.append(tj.grad(lambda x: np.sum(tj.grad(of_x)(x) ** 2))(x))
     return leaves(found)
@@ -367,7 +371,7 @@ def test_eager_tapes_differentiate_calls() -> None:
 
 
 def test_what_a_function_leaves_in_a_list() -> None:
-    """Values of steps that the user holds stand for themselves after an inner function is rolled."""
+    """Values of steps that the user holds stand for the same after an inner function is rolled."""
 
     def f(x):
         held = []
@@ -406,7 +410,7 @@ def test_gradients_inside_steps() -> None:
 
 
 def test_float32_stays_float32() -> None:
-    f, arguments = LOOPS["recurrence"]
+    arguments = LOOPS["recurrence"][1]
     args = [one.astype(np.float32) for one in arguments(STEPS)]
 
     def in_single(w, u, xs):

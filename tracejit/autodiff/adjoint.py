@@ -24,18 +24,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.autodiff.conditions import derivative_of
-from tracejit.autodiff.loops import sums_so_far
+from tracejit.autodiff.fitting import fit as fit
+from tracejit.autodiff.fitting import unbroadcast as unbroadcast
 from tracejit.autodiff.shift_invariance import followers_of, has_no_effect
 from tracejit.ir.graph import Node, Value, replace_values
 from tracejit.ir.location import NOWHERE, Location
-from tracejit.ir.types import ArrayType
 from tracejit.ops.choices import where as WHERE
-from tracejit.ops.control_flow import ADD_ROWS, ControlFlow
+from tracejit.ops.control_flow import ADD_ROWS, ControlFlow, is_loop
 from tracejit.ops.effects import DRAW
-from tracejit.ops.forms import as_scalar
 from tracejit.ops.marker_ops import OVERRIDE, Marker, inputs_of, is_ruled
 from tracejit.ops.op import Applied, Joint
-from tracejit.ops.shapes import astype
 from tracejit.passes.rematerialise import RECOMPUTED
 from tracejit.support.errors import TracejitError, fail, placed
 from tracejit.trace import places
@@ -247,16 +245,26 @@ class ReversePass:
         with self.recording.at(self._noted(node.where)):
             wanted = [operand in active for operand in node.operands]
             operands = self._tensors(node.operands)
-            known = [_conjugated(g) for g in sums_so_far(node, self.cotangents)]
+            known = self._known_invariants(node)
             derivative = derivative_of(self.recording, node, operands, wanted, known)
             with self.recording.at(NOWHERE):  # but for what rules record
                 answers = derivative.pulled_back([_conjugated(g) for g in gs], gradients)
+            known += [None] * (len(answers) - len(known))
             for operand, answer, before in zip(node.operands, answers, known, strict=True):
                 if answer is None or operand not in active:
                     continue
                 if before is not None:
                     del self.cotangents[operand]
                 self._add(operand, fit(conjugate(answer), operand.type, self.recording))
+
+    def _known_invariants(self, node: Node) -> list[Any]:
+        """The cotangents so far of the invariants of a loop, which add up theirs one step after the
+        other; None for what it reads as something else, too."""
+        alone = node.operands[: node.params["invariants"]] if is_loop(node) else ()
+        return [
+            _conjugated(self.cotangents.get(x)) if node.operands.count(x) == 1 else None
+            for x in alone
+        ]
 
     def _joint(self, node: Node, gs: Sequence[Tensor | None], active: set[Value]) -> None:
         """A registered rule, for all operands at once: conjugated on both sides, as it is the
@@ -411,35 +419,3 @@ def spelled(node: Node) -> str:
     call: str = node.params.get("call", "")
     name: str = node.op.name.removeprefix("map_")
     return f"Generator.{call.partition('(')[0]}" if name == DRAW.name else name
-
-
-def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
-    """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype
-    of `type`."""
-    if not isinstance(cotangent, Tensor):
-        cotangent = Tensor(recording.lift(cotangent), recording)
-    if cotangent.type.form == "weak":
-        cotangent = as_scalar(cotangent, dtype=cotangent.dtype)
-    if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
-        cotangent = np.real(cotangent)
-    if cotangent.shape != type.shape:
-        cotangent = unbroadcast(cotangent, type.shape)
-    if cotangent.dtype != type.dtype:
-        cotangent = astype(cotangent, dtype=type.dtype)
-    return cotangent  # type: ignore[no-any-return]
-
-
-def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
-    """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to
-    `shape`."""
-    extra = cotangent.ndim - len(shape)
-    sizes = (1,) * -extra + cotangent.shape[max(extra, 0) :]
-    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
-    extended = [axis for axis in range(extra) if cotangent.shape[axis] != 1]
-    axes = (*extended, *[axis + extra for axis in stretched])
-    if axes:
-        cotangent = np.sum(cotangent, axis=axes, keepdims=extra <= 0)
-    aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))
-    if cotangent.shape != aligned:
-        cotangent = np.reshape(cotangent, aligned)
-    return cotangent if aligned == shape else np.broadcast_to(cotangent, shape)

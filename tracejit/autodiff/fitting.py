@@ -1,4 +1,5 @@
-"""Fitting of derivatives: the form of a gradient or tangent is that of its source."""
+"""Fitting of derivatives: the form of a gradient or tangent is that of its source; a cotangent is
+summed over the axes that broadcasting added."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.types import ArrayType
-from tracejit.ops.forms import as_array, as_element
+from tracejit.ops.forms import as_array, as_element, as_scalar
+from tracejit.ops.shapes import astype
+from tracejit.trace.recorder import Recorder
 from tracejit.trace.tensor import Tensor
 
 
@@ -30,3 +33,35 @@ def like(gradient: Any, source: Tensor, suffix: str = "_bar") -> Any:
 def derivative_type(type: ArrayType) -> ArrayType:
     """The type of the cotangent or tangent of a value: that of a Python number is a scalar."""
     return type.with_form("scalar") if type.form == "weak" else type
+
+
+def fit(cotangent: Any, type: ArrayType, recording: Recorder) -> Tensor:
+    """`cotangent` summed over the axes that broadcasting added, and cast, to the shape and dtype
+    of `type`."""
+    if not isinstance(cotangent, Tensor):
+        cotangent = Tensor(recording.lift(cotangent), recording)
+    if cotangent.type.form == "weak":
+        cotangent = as_scalar(cotangent, dtype=cotangent.dtype)
+    if cotangent.dtype.kind == "c" and type.dtype.kind != "c":
+        cotangent = np.real(cotangent)
+    if cotangent.shape != type.shape:
+        cotangent = unbroadcast(cotangent, type.shape)
+    if cotangent.dtype != type.dtype:
+        cotangent = astype(cotangent, dtype=type.dtype)
+    return cotangent  # type: ignore[no-any-return]
+
+
+def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
+    """`cotangent` summed over the axes along which `shape` was broadcast; or broadcast to
+    `shape`."""
+    extra = cotangent.ndim - len(shape)
+    sizes = (1,) * -extra + cotangent.shape[max(extra, 0) :]
+    stretched = tuple(axis for axis, size in enumerate(shape) if size == 1 != sizes[axis])
+    extended = [axis for axis in range(extra) if cotangent.shape[axis] != 1]
+    axes = (*extended, *[axis + extra for axis in stretched])
+    if axes:
+        cotangent = np.sum(cotangent, axis=axes, keepdims=extra <= 0)
+    aligned = tuple(1 if axis in stretched else size for axis, size in enumerate(sizes))
+    if cotangent.shape != aligned:
+        cotangent = np.reshape(cotangent, aligned)
+    return cotangent if aligned == shape else np.broadcast_to(cotangent, shape)

@@ -42,7 +42,17 @@ class NoRule(Exception):
 
 
 class AllSteps(Batch):
-    """A batch whose elements are the steps of a loop: nothing is computed one by one."""
+    """A batch whose elements are the steps of a loop: nothing is computed one by one, and products
+    of the matrices of all steps with one matrix are one product."""
+
+    def _applied(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
+        if node.op.product == "matrices" and tuple(moved) == (True, False):
+            whole, matrix = operands
+            if whole.ndim == 3 and matrix.ndim == 2:
+                count, rows, size = whole.shape
+                product = np.reshape(whole, (count * rows, size)) @ matrix
+                return np.reshape(product, (count, rows, matrix.shape[1]))
+        return super()._applied(node, moved, operands)
 
     def one_by_one(self, node: Node, moved: Sequence[bool], operands: Sequence[Any]) -> Any:
         """Refuse."""

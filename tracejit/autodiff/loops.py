@@ -20,7 +20,7 @@ the tangents beside what it carries; where it has an effect, they are made from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ import numpy as np
 from tracejit.autodiff.fitting import derivative_type, like
 from tracejit.ir.graph import Node, Value
 from tracejit.ir.subgraph import Subgraph, needed_for
-from tracejit.ops.control_flow import While, is_loop, loop_inputs
+from tracejit.ops.control_flow import While, loop_inputs
 from tracejit.ops.marker_ops import inputs_of
 from tracejit.trace.conditions import zeros
 from tracejit.trace.loops import (
@@ -47,17 +47,6 @@ from tracejit.trace.tensor import Tensor
 Derive = Callable[..., list[Tensor | None]]
 """`gradients` of the adjoint or `tangents`: of results, by sources, for cotangents or tangents, of
 nodes."""
-
-
-def sums_so_far(node: Node, cotangents: Mapping[Value, Any]) -> list[Any]:
-    """The cotangents so far of the operands of a loop or condition that go on in it: those of the
-    invariants of a loop, which adds up theirs one step after the other. None for the others, and
-    for what a loop reads as something else, too."""
-    count = node.params["invariants"] if is_loop(node) else 0
-    return [
-        cotangents.get(operand) if number < count and node.operands.count(operand) == 1 else None
-        for number, operand in enumerate(node.operands)
-    ]
 
 
 class LoopDerivative:

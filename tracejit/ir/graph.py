@@ -55,9 +55,7 @@ class Value:
     def is_named(self) -> bool:
         """Return whether the user named it, or it is the cotangent or tangent of something the user
         named."""
-        if self.label:
-            return True
-        return self.derived is not None and bool(self.derived[0].label)
+        return bool(self.label or (self.derived is not None and self.derived[0].label))
 
     def name_result(self, name: str) -> None:
         """Be called `name`, as a result, unless it has a name already."""
@@ -297,8 +295,7 @@ class Graph:
         self.nodes[:] = [node for node in self.nodes if node not in gone]
 
     def cut(self, start: int) -> None:
-        """Take out the nodes from number `start` on; those that stay may have other operands by
-        now."""
+        """Take out the nodes from number `start` on; the others may have other operands by now."""
         del self.nodes[start:]
         self._consed.clear()
         self._keyed_ops.clear()

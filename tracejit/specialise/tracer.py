@@ -23,6 +23,7 @@ from tracejit.trace.capture.captures import Captures
 from tracejit.trace.capture.walk import LEAVES, Lend
 from tracejit.trace.closing import OpenLoops
 from tracejit.trace.decisions import Failed
+from tracejit.trace.events import write_arguments
 from tracejit.trace.files import origin_of
 from tracejit.trace.free_dimensions import RanOnce
 from tracejit.trace.generators import RecordedGenerator
@@ -196,7 +197,7 @@ class Tracer:
                 check_containers(self.callee.signature, arguments, call, values)
                 recording.note_uses([x._value for x in answer.value if type(x) in TENSORS])
                 names = (leaf.name for leaf in call.leaves)
-                recording.write_arguments(dict(zip(names, values, strict=True)))
+                write_arguments(recording, dict(zip(names, values, strict=True)))
                 tensors = [x for x in (*answer.value, *answer.gradients) if type(x) in TENSORS]
                 _keep_errors(recording, [x._value for x in tensors])
                 finished = finish(answer, recording, self.callee.request, name, self.origin)

@@ -158,7 +158,7 @@ class Loops:
 
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
-    least_rolled_nodes: Count = 2000
+    least_rolled_nodes: Count = 400
     """... fewest nodes of all of them, ..."""
     most_rolled_elements: Elements = 4096
     """... where no array in a step is larger than this, ..."""

@@ -72,9 +72,9 @@ class OpenLoop:
         self.syntax = syntax
         self.site = site
         self.start = 0
-        self.outer_scope = recording.scope
+        self.scope = recording.inside_scope()
+        self.scope.__enter__()
         self.outer_trail = recording.trail
-        recording.open_scope()
         self.fixed: dict[str, Any] = {}
         self.initial: dict[str, Any] = {}
         self.inputs: dict[str, Value] = {}
@@ -284,7 +284,7 @@ class OpenLoop:
     def _close(self) -> None:
         """Put the node of the loop into the graph, and its results into the frame."""
         recording = self.recording
-        recording.scope = self.outer_scope
+        self.scope.__exit__(None, None, None)
         names = [*self.inputs, *self._made_in_each_step()]
         new = take_out(recording, self.start)
         for node in new:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tracejit.ir.graph import Value
+from tracejit.trace.memory import Written
+from tracejit.trace.tensor import TENSORS
 
 
 class Event(NamedTuple):
@@ -33,3 +35,10 @@ def lasting_events(events: Sequence[Event]) -> list[Event]:
             overwritten.add(id(event.variable))
         kept.append(event)
     return kept[::-1]
+
+
+def write_arguments(recording: Any, tensors: Mapping[str, Any]) -> None:
+    """Let the arrays that are arguments, by name, be after the call what they are now."""
+    for name, tensor in tensors.items():
+        if type(tensor) in TENSORS and type(tensor._owner) is Written:
+            recording.events.append(Event(None, None, [recording.lift(tensor)], name))

@@ -96,10 +96,8 @@ class Word:
             np.diff(self.offsets[first : first + 3 * period + 1]),
         )
         low, high = self.first_results[first], self.first_results[first + period]
-        last: dict[int, int] = {}
-        for number, reader in zip(self.operands[begin:end].tolist(), readers.tolist(), strict=True):
-            if low <= number < high:
-                last[number] = reader
+        pairs = zip(self.operands[begin:end].tolist(), readers.tolist(), strict=True)
+        last = {number: reader for number, reader in pairs if low <= number < high}
         crossing = np.zeros(period + 1, dtype=np.int64)
         for number, reader in last.items():
             owner = int(self.owners[number])
@@ -222,9 +220,10 @@ def exact_parameters(node: Node) -> Any:
         is_fixed = marker.rule in FIXED_RULES
         return node.params["outputs"], marker.name, marker.rule if is_fixed else marker
     if node.op.name in OWNERS:
-        bodies = [body for _, body in bodies_of(node)]
-        others = [repr(x) for x in node.params.values() if x not in bodies and type(x) is not tuple]
-        return (*others, *map(structure_of, bodies))
+        bodies = [*bodies_of(node)]
+        names = {name for name, _ in bodies}
+        others = [(name, repr(x)) for name, x in node.params.items() if name not in names]
+        return (*others, *[(name, structure_of(body)) for name, body in bodies])
     return repr(node.params) if node.params else ""
 
 

@@ -38,7 +38,8 @@ from tracejit.trace.capture.views import view_between
 from tracejit.trace.decisions import Decisions, Failed, Hidden, Unknown
 from tracejit.trace.events import Event
 from tracejit.trace.floating import STATE, Handling
-from tracejit.trace.memory import Written, owner_of_view, seal
+from tracejit.trace.leaks import check_bodies
+from tracejit.trace.memory import owner_of_view, seal
 from tracejit.trace.namer import Namer
 from tracejit.trace.numbers import note_reads, origins_of, readable_origins
 from tracejit.trace.recorder import Recorder
@@ -289,12 +290,6 @@ class Recording(Recorder):
         names = {node.op.name for node in self.graph.nodes if node.op.effect}
         return names | {"events"} if self.events or self.writes else names
 
-    def write_arguments(self, tensors: Mapping[str, Any]) -> None:
-        """Let the arrays that are arguments, by name, be after the call what they are now."""
-        for name, tensor in tensors.items():
-            if type(tensor) in TENSORS and type(tensor._owner) is Written:
-                self.events.append(Event(None, None, [self.lift(tensor)], name))
-
     # Memory
 
     def starts_in_order(self, value: Value) -> bool:
@@ -421,17 +416,9 @@ class Recording(Recorder):
         self.open = False
         self.graph.outputs = list(outputs)
         if self.gone:
-            self._check_bodies()
+            check_bodies(self.graph, self.gone)
         self.graph.assign_names()
         return self.graph
-
-    def _check_bodies(self) -> None:
-        """Raise LeakedTensorError where something outside of a body reads what it has made."""
-        reads = [(node.where, node.operands) for node in self.graph.nodes]
-        for where, values in [*reads, (None, self.graph.outputs)]:
-            if not self.gone.isdisjoint(values):
-                place = places.where_of(where, self.graph.files)
-                raise fail("leaked-body", place, function=self.graph.name)
 
     def abandon(self) -> None:
         """End the recording without a graph."""

@@ -214,16 +214,12 @@ class Recorder:
     def note_constant(self, tensor: Tensor) -> None:
         """The numbers of `tensor` are taken for constants."""
 
-    def open_scope(self) -> None:
-        """Refuse writes from now on to what was made before."""
-        self._scopes += 1
-        self.scope = self._scopes
-
     @contextmanager
     def inside_scope(self) -> Iterator[None]:
         """Refuse writes meanwhile to what was made before."""
         outer = self.scope
-        self.open_scope()
+        self._scopes += 1
+        self.scope = self._scopes
         try:
             yield
         finally:

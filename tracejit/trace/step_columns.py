@@ -49,11 +49,11 @@ class Listed(NamedTuple):
 
 
 class Along(NamedTuple):
-    """A row at each step: `array[index]`, where the entry in `place` of the index begins as it is
-    and goes on by `stride`."""
+    """A row of `array` at each step, by an index whose entry in `place` begins as it is and goes on
+    by `stride`."""
 
     array: Value
-    index: Index
+    entries: Index
     place: int
     stride: int
 
@@ -96,7 +96,7 @@ class Body(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """Why a repetition is no loop: the node that does not go on like the others."""
+    """The reason why a repetition is no loop, and the node that does not go on like the others."""
 
     node: Node
     reason: str
@@ -153,7 +153,7 @@ class Steps:
         return np.where(found >= 0, found, numbers - FAR)
 
     def _checked(self, first: int, last: int) -> tuple[np.ndarray, Misfit | None]:
-        """Which steps go on as the middle one does, and the first column that some do not."""
+        """The steps that go on as the middle one does, as flags, and the worst column."""
         local = self._local(first, last)
         steps = np.arange(last - first)
         middle = len(steps) // 2
@@ -178,13 +178,17 @@ class Steps:
                 note(moves, node, "an index does not go on by the same number at each step")
             for _ in node.operands:
                 column = local[:, place]
-                note(self._operand_fits(column, steps, middle), node, "an operand does not follow from one step to the next")
+                note(
+                    self._operand_fits(column, steps, middle),
+                    node,
+                    "an operand does not follow from one step to the next",
+                )
                 place += 1
         return fits, worst[1]
 
     def _operand_fits(self, column: np.ndarray, steps: np.ndarray, middle: int) -> np.ndarray:
         before, here = int(column[middle - 1]), int(column[middle])
-        fits = column == here
+        fits: np.ndarray = column == here
         if before == here and (fits.all() or not self._is_constant(here)):
             if here >= 0:
                 fits[: here // self.count + 1] = False
@@ -198,8 +202,7 @@ class Steps:
                 fits[k] = number < 0 and self._value(number).type is type
             return fits
         values = [self._value(int(number)) if number < 0 else None for number in column]
-        start, stop = _stretch(values, middle)
-        return (steps >= start) & (steps < stop)
+        return _flags(len(steps), *_stretch(values, middle))
 
     def _is_constant(self, local: int) -> bool:
         return local < 0 and isinstance(self._value(local), Constant)
@@ -209,10 +212,11 @@ class Steps:
         if local < 0:
             return self.word.value(local + FAR)
         column = int(np.searchsorted(self.slots, local % self.count, side="right")) - 1
-        return self.pattern[column].results[local % self.count - int(self.slots[column])]
+        value: Value = self.pattern[column].results[local % self.count - int(self.slots[column])]
+        return value
 
     def _index_fits(self, number: int, first: int, last: int, middle: int) -> np.ndarray | None:
-        """Which steps have the index that follows from that of the middle one."""
+        """The steps that have the index that follows from that of the middle one, as flags."""
         node = self.pattern[number]
         if node.op is not getitem and node.op is not set_item:
             return None
@@ -221,8 +225,7 @@ class Steps:
         start, stop, _, stride = _course(indices, middle)
         if stride and len(node.operands) != (1 if node.op is getitem else 2):
             start = stop
-        steps = np.arange(last - first)
-        return (steps >= start) & (steps < stop)
+        return _flags(last - first, start, stop)
 
     def _body(self, first: int, last: int) -> Body:
         local = self._local(first, last)
@@ -273,6 +276,13 @@ class Steps:
         indices = [value.node.params["index"] for value in values]  # type: ignore[union-attr]
         _, _, entry, stride = _course(indices, 0)
         return Along(values[0].node.operands[0], indices[0], entry, stride)
+
+
+def _flags(count: int, start: int, stop: int) -> np.ndarray:
+    """True from `start` to `stop`."""
+    flags = np.zeros(count, dtype=bool)
+    flags[start:stop] = True
+    return flags
 
 
 def _longest(fits: np.ndarray) -> tuple[int, int]:

@@ -1,0 +1,246 @@
+"""Search for loops in a recording: which repetitions of its nodes are loops that pay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tracejit.ir.graph import Node, Value
+from tracejit.ir.location import Location
+from tracejit.ops.arithmetic import add
+from tracejit.ops.branches import may_raise
+from tracejit.ops.control_flow import element_type, is_counted, stacked_type
+from tracejit.ops.indexing import getitem
+from tracejit.ops.marker_ops import OVERRIDE, is_ruled
+from tracejit.support.cost_model import costs
+from tracejit.trace.periods import Repetition, Word
+from tracejit.trace.record import Recording
+from tracejit.trace.step_columns import Body, Inside, Misfit, Steps
+
+PERIODS = 4
+
+
+class LoopNote(NamedTuple):
+    """A loop: a line of a step, and the number of steps of the node that it has become; or the
+    reason why it is written out. Without a line, it is all loops."""
+
+    where: Location | None
+    steps: int
+    reason: str = ""
+
+
+class LoopSearch:
+    """A search for loops among `nodes`; `places` are the values that something holds."""
+
+    def __init__(
+        self, recording: Recording, nodes: Sequence[Node], places: Mapping[Value, Value]
+    ) -> None:
+        """Find out what is needed, and spell the nodes."""
+        self.nodes = nodes
+        self.roots = set(places.values())
+        self.needed = np.zeros(len(nodes), dtype=bool)
+        alone: set[Node] = set()
+        live = set(self.roots)
+        assigned = {value for event in recording.events for value in event.values}
+        for number in range(len(nodes) - 1, -1, -1):
+            node = nodes[number]
+            if node.op.effect or not live.isdisjoint(node.results):
+                self.needed[number] = True
+            elif may_raise(node):
+                self.needed[number] = True
+                alone.add(node)
+            else:
+                continue
+            live.update(node.operands)
+            if _is_alone(node) or not assigned.isdisjoint(node.results):
+                alone.add(node)
+        self.word = Word(nodes, alone)
+        self.is_taken = np.zeros(len(nodes), dtype=bool)
+        self.notes = [
+            LoopNote(where, 0, reason)
+            for (where, reason), count in Counter(_note_of(node) for node in alone).items()
+            if where is not None and reason and count >= costs().least_rolled_steps
+        ]
+
+    def bodies(self) -> list[Body]:
+        """The loops that pay, in their order."""
+        found: list[Body] = []
+        misfits: list[tuple[Repetition, Misfit]] = []
+        for repetition in self.word.repetitions(costs().least_rolled_steps):
+            start, stop, _ = repetition
+            large = stop - start >= costs().least_rolled_nodes
+            if self.is_taken[start:stop].any() or not (large or self._may_add_rows(repetition)):
+                continue
+            body = self._body(repetition)
+            if isinstance(body, Misfit):
+                misfits.append((repetition, body))
+                continue
+            low, high = int(body.positions.min()), int(body.positions.max()) + 1
+            if self.is_taken[low:high].any() or not self._pays(body):
+                continue
+            self.is_taken[low:high] = True
+            found.append(body)
+            where = self.nodes[int(body.positions[0, body.kept[0]])].where
+            self.notes.append(LoopNote(where, body.length))
+        if not found:
+            self._note(misfits)
+        return sorted(found, key=lambda body: int(body.positions[0].min()))
+
+    def _pays(self, body: Body) -> bool:
+        """Return whether one node is better than the steps written out, for which passes find more:
+        large arrays go through several steps in tiles."""
+        if not body.kept or self.adds_rows(body):
+            return bool(body.kept)
+        model = costs()
+        pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
+        most = max(value.type.size for node in pattern for value in node.results)
+        least = model.least_rolled_nodes
+        if most > model.most_rolled_elements:
+            least *= model.rolled_nodes_of_large
+        return body.length * len(body.kept) >= least and self._recurs(body)
+
+    def _note(self, misfits: Sequence[tuple[Repetition, Misfit]]) -> None:
+        """Note why the longest repetitions are no loops."""
+        is_told = self.is_taken.copy()
+        for repetition, misfit in sorted(misfits, key=lambda one: one[0].start - one[0].stop):
+            where = misfit.node.where
+            nodes = is_told[repetition.start : repetition.stop]
+            if where is not None and not nodes.any():
+                nodes[:] = True
+                self.notes.append(LoopNote(where, 0, misfit.reason))
+
+    def _body(self, repetition: Repetition) -> Body | Misfit:
+        """The loop that a repetition is, by its own period or a few of them."""
+        found: Body | Misfit | None = None
+        for count in range(1, PERIODS + 1):
+            longer = repetition._replace(period=count * repetition.period)
+            steps = (repetition.stop - repetition.start) // longer.period
+            if steps < costs().least_rolled_steps:
+                break
+            one = self._of_period(longer)
+            if type(one) is Body:
+                return one
+            found = found or one
+        assert found is not None
+        return found
+
+    def _of_period(self, repetition: Repetition) -> Body | Misfit:
+        """The loop of this period, with the step before it where that one has more nodes."""
+        _, stop, period = repetition
+        first = self.word.boundary(repetition)
+        count = (stop - first) // period
+        steps = first + np.arange(count)[:, None] * period + np.arange(period)
+        before = self.word.step_before(first, period)
+        if before is not None:
+            numbers, extras = before
+            whole = np.concatenate(([numbers], steps))
+            found = self._checked(Steps(self.word, whole, self.needed, extras).fitted())
+            if type(found) is Body:
+                return found
+        return self._checked(Steps(self.word, steps, self.needed).fitted())
+
+    def _checked(self, body: Body | Misfit) -> Body | Misfit:
+        """A body, unless rows of what it computes would not be what the user's program has."""
+        if not isinstance(body, Body):
+            return body
+        for number, slot in self.read_outside(body):
+            column = body.column_of(slot)
+            if column in body.rows:
+                continue
+            node = self.nodes[int(body.positions[0, column])]
+            type = node.results[slot - body.slots[column]].type
+            last = number == body.length - 1 and any(slot == one.slot for one in body.carried)
+            if not last and element_type(stacked_type(type, body.length)) is not type:
+                return Misfit(node, "a Python number of each step is read after the loop")
+        carried = {one.slot for one in body.carried}
+        for slot in carried:
+            column = body.column_of(slot)
+            node = self.nodes[int(body.positions[0, column])]
+            if node.results[slot - body.slots[column]].type.form in ("weak", "handle"):
+                return Misfit(node, "a Python number is handed on from step to step")
+        return body
+
+    def _may_add_rows(self, found: Repetition) -> bool:
+        """Return whether a repetition may be the sum of the rows of an array."""
+        ops = [node.op for node in self.nodes[found.start : found.start + found.period]]
+        return len(ops) == 2 and getitem in ops and add in ops
+
+    def adds_rows(self, body: Body) -> bool:
+        """Return whether a loop adds the rows of what another loop has stacked, and only the whole
+        sum is read."""
+        if len(body.kept) != 2 or len(body.rows) != 1 or len(body.carried) != 1:
+            return False
+        ((number, rows),) = body.rows.items()
+        (one,) = body.carried
+        column = body.column_of(one.slot)
+        node = self.nodes[int(body.positions[0, column])]
+        if column == number or node.op is not add or len(one.initial) > 1:
+            return False
+        array = rows.array.node
+        is_stacked = is_counted(array)
+        own = {one, Inside(body.slots[number])}
+        if not is_stacked or own != set(body.operands[column]) or len(rows.entries) > 1:
+            return False
+        return all(key == (body.length - 1, one.slot) for key in self.read_outside(body))
+
+    def _recurs(self, body: Body) -> bool:
+        """Return whether steps depend on earlier ones in another way than by a sum of what each
+        adds. Where they do not, they are computed for all steps at once."""
+        for one in body.carried:
+            column = body.column_of(one.slot)
+            readers = [n for n in body.kept if one in body.operands[n]]
+            op = self.nodes[int(body.positions[0, column])].op
+            if readers != [column] or op is not add or body.operands[column].count(one) > 1:
+                return True
+            inside = [n for n in body.kept if Inside(one.slot) in body.operands[n]]
+            if inside:
+                return True
+        return False
+
+    def read_outside(self, body: Body) -> dict[tuple[int, int], Value]:
+        """The results of steps, by step and number in it, that something else reads or holds."""
+        word = self.word
+        inside = np.zeros(len(self.nodes), dtype=bool)
+        inside[body.positions.ravel()] = True
+        readers = np.repeat(np.arange(len(self.nodes)), np.diff(word.offsets))
+        entries = word.operands[~inside[readers] & self.needed[readers]]
+        entries = np.unique(entries[entries >= 0])
+        numbers = entries[inside[word.owners[entries]]].tolist()
+        numbers += [
+            number
+            for value in self.roots
+            if (number := word.numbers.get(value, -1)) >= 0 and inside[word.owners[number]]
+        ]
+        place = np.full((len(self.nodes), 2), -1)
+        steps, columns = np.indices(body.positions.shape)
+        place[body.positions.ravel(), 0] = steps.ravel()
+        place[body.positions.ravel(), 1] = columns.ravel()
+        found: dict[tuple[int, int], Value] = {}
+        for number in numbers:
+            owner = int(word.owners[number])
+            step, column = place[owner].tolist()
+            slot = body.slots[column] + number - int(word.first_results[owner])
+            found[step, slot] = word.values[number]
+        return found
+
+
+def _note_of(node: Node) -> tuple[Location | None, str]:
+    """The line of a node that may be in no loop, and why."""
+    if node.op.effect:
+        return node.where, "something takes place at each step"
+    if node.region:
+        return node.where, "steps are computed again"
+    if node.tapes:
+        return node.where, "a tape records it"
+    return node.where, "each step has a rule of its own" if is_ruled(node) else ""
+
+
+def _is_alone(node: Node) -> bool:
+    """Return whether a node may be in no loop: it has an effect, is recorded by a tape or computed
+    again, or has a rule of the user's for this one place."""
+    if node.op.effect or node.region or node.tapes:
+        return True
+    return node.op is OVERRIDE and is_ruled(node)
