@@ -35,11 +35,10 @@ def loss(log_roughness, reynolds, measured):
 def main():
     measured = friction(REYNOLDS, 2e-4)
     slope = tj.grad(loss)
-    curvature = tj.jvp
+    curvature = tj.grad(slope)
     x = np.log(1e-3)
     for _ in range(20):
-        first, second = curvature(lambda x: slope(x, REYNOLDS, measured), (x,), (1.0,))
-        x = x - first / abs(second)
+        x = x - slope(x, REYNOLDS, measured) / abs(curvature(x, REYNOLDS, measured))
     print(f"roughness {np.exp(x) * 1e3:.4f} mm")
     print(slope.source)
     return np.exp(x), slope

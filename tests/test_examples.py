@@ -206,3 +206,30 @@ def test_an_example_is_a_script():
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert "custom slope" in ran.stdout
+
+
+# Loops and simulations.
+
+
+def test_nile_flow(capsys):
+    nile = example("nile_flow")
+    noise, drift, loss = nile.main()
+    # Durbin and Koopman, 2.10.3
+    np.testing.assert_allclose([noise, drift], [15099, 1469.1], rtol=2e-3)
+    assert len(loss.source.splitlines()) < 400
+    assert "noise" in capsys.readouterr().out
+
+
+def test_optimal_control():
+    control = example("optimal_control")
+    angle, speed, loss = control.main()
+    assert abs(angle - np.pi) < 0.02 and abs(speed) < 0.02
+    assert len(loss.source.splitlines()) < 400
+
+
+def test_pipe_friction(capsys):
+    pipe = example("pipe_friction")
+    roughness, slope = pipe.main()
+    np.testing.assert_allclose(roughness, 2e-4, rtol=1e-6)
+    assert any(line.strip().startswith("while ") for line in slope.source.splitlines())
+    assert "while" in capsys.readouterr().out

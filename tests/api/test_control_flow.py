@@ -632,3 +632,19 @@ def test_a_variable_is_assigned_in_no_body() -> None:
     variable = tj.Variable(1.0)
     with pytest.raises(tj.errors.ArgumentError, match="assigns a Variable"):
         tj.function(lambda x: tj.cond(x[0] > 0, lambda: (variable.assign(1.0), x)[1], lambda: x))(X)
+
+
+@pytest.mark.parametrize("kind", ["scan", "while_loop", "cond"])
+def test_a_generator_that_is_not_recorded_is_refused(kind: str) -> None:
+    """A body is recorded once: what it draws would be the same at each step."""
+
+    def f(x: Any) -> Any:
+        rng = np.random.default_rng(0)
+        if kind == "scan":
+            return tj.scan(lambda c, e: (c + e * rng.normal(), None), 0.0, x)[0]
+        if kind == "while_loop":
+            return tj.while_loop(lambda v: v > 1.0, lambda v: 0.5 * v + 0.01 * rng.normal(), x[0])
+        return tj.cond(x[0] > 0.0, lambda: x[0] * rng.normal(), lambda: x[0])
+
+    with pytest.raises(tj.errors.UnsupportedError, match="drew random numbers from rng"):
+        tj.function(f)(np.full(4, 3.0))

@@ -341,6 +341,14 @@ def chained(x: Any) -> Any:
     return x
 
 
+def on_one_line(x: Any) -> Any:
+    while x > 1.0:
+        y = x
+        while y > 0.5: y = y * 0.5  # fmt: skip  # noqa: E701
+        x = x * 0.5 + 0.1 * y
+    return x
+
+
 class Counted:
     """An object whose method changes it."""
 
@@ -361,7 +369,7 @@ REFUSED: list[Callable[[Any], Any]] = [
     appended, calls_with_an_effect, reads_a_memo, formatted_counter, two_names_of_one_array,
     quiet_in_the_body, takes_from_an_iterator, breaks_in_the_middle, raises_in_the_body, tried,
     captured_by_a_closure, mixed_test, chained, asks_twice, takes_the_larger, changes_its_kind,
-    Counted(),
+    Counted(), on_one_line,
 ]  # fmt: skip
 
 

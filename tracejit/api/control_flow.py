@@ -25,7 +25,7 @@ from tracejit.ir.types import ArrayType, type_of
 from tracejit.support.errors import fail
 from tracejit.trace import places
 from tracejit.trace.conditions import common_type, emit_condition, record_side
-from tracejit.trace.loops import LoopInputs, Side, emit_while, step_number, take_out
+from tracejit.trace.loops import LoopInputs, Side, emit_while, inside_body, step_number, take_out
 from tracejit.trace.record import Recording, current_recording
 from tracejit.trace.tensor import TENSORS, Tensor
 from tracejit.trace.trees import Structure, flatten, map_tree, paths, unflatten
@@ -142,7 +142,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         carried = carry.placeholders()
         inputs = LoopInputs(values_of(carried), [], step_number(recording)._value)
         events = len(recording.events)
-        with recording.inside_scope():
+        with inside_body(recording, body_fun, cond_fun):
             value = carry.whole(carried)
             test = record_side(recording, partial(_test, recording, cond_fun, value))
             start = len(recording.graph.nodes)
@@ -192,7 +192,7 @@ def _recorded(
 
     def run(function: Callable[..., Any]) -> list[Tensor]:
         events = len(recording.events)
-        with recording.inside_scope():
+        with inside_body(recording, function):
             leaves, structure = flatten(map_tree(read_leaf, function(*operands)))
         if len(recording.events) > events:
             raise _mismatch(call, f"{name_of(function)} assigns a Variable")

@@ -29,6 +29,7 @@ from tracejit.trace.loops import (
     LoopRange,
     Side,
     emit_loop,
+    inside_body,
     placeholder,
     step_number,
     take_out,
@@ -239,7 +240,7 @@ class _Loop(NamedTuple):
             start = len(recording.graph.nodes)
             t = step_number(recording)
             events = len(recording.events)
-            with recording.inside_scope():
+            with inside_body(recording, self.function):
                 carried = carry.placeholders()
                 elements = [placeholder(recording, element_type(x.type)) for x in sliced]
                 for tensor in (*carried, *elements):

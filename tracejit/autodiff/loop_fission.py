@@ -27,7 +27,7 @@ from tracejit.passes.loop_carries import KnownCarry
 from tracejit.passes.loop_rows import RowIndex
 from tracejit.passes.loop_stages import Stages
 from tracejit.passes.loop_terms import Term, gather_terms, is_zero
-from tracejit.passes.loops import emit_like, rebuild_loops, with_inputs
+from tracejit.passes.loops import emit_like, moved_node, rebuild_loops, with_inputs
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -112,7 +112,7 @@ class _Fission:
         self.around = dict(zip(stages.inputs.invariants, parts.invariants, strict=True))
         for number, update in stages.updates.items():
             self.around.update((value, self.initial[number]) for value in update.copies)
-        self.batch = AllSteps(recording, stages.length)
+        self.batch = AllSteps(recording, stages.length, is_in_body=True)
         self.batch.known.update(zip(stages.inputs.sliced, parts.sliced, strict=True))
 
     def results(self) -> list[Value]:
@@ -120,8 +120,12 @@ class _Fission:
         stages = self.stages
         for value in stages.fills:
             assert value.node is not None
-            self.around[value] = self.recording.graph.copy_node(
-                value.node, (), segment=self.node.segment, region=self.node.region
+            self.around[value] = moved_node(
+                self.recording.graph,
+                value.node,
+                (),
+                segment=self.node.segment,
+                region=self.node.region,
             ).results[0]
         self._compute_ahead()
         last = self._loop()

@@ -37,6 +37,7 @@ from tracejit.trace.reruns import CannotClose, Site
 from tracejit.trace.tensor import TENSORS, Tensor
 
 MOST_PATHS = 16
+MOST_DECISIONS = 32
 
 
 class Closing:
@@ -187,6 +188,8 @@ class OpenLoop:
         else:
             outcome = self._outcome(value, True)
         self.depth += 1
+        if self.depth > MOST_DECISIONS:
+            self._refuse(f"a step decides more than {MOST_DECISIONS} times")
         self._follow(segment.sides.setdefault(outcome, Segment()))
         return outcome
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,34 @@ def refusing_draws(function: str, captured: Mapping[str, Any]) -> Iterator[None]
     for name, source in sources.items():
         if _random_state(source) != before[name]:
             raise fail("random", None, function=function, generator=name)
+
+
+def generators_around(function: Any) -> dict[str, Any]:
+    """The random generators that a function, and those that it calls, hold in their closures, by
+    name."""
+    found: dict[str, Any] = {}
+    pending, met = [function], set[int]()
+    while pending:
+        one = inspect.unwrap(pending.pop())
+        if id(one) in met or not isinstance(one, FunctionType):
+            continue
+        met.add(id(one))
+        cells = zip(one.__code__.co_freevars, one.__closure__ or (), strict=True)
+        for name, value in ((name, content_of(cell)) for name, cell in cells):
+            if is_random(value):
+                if not type(value).__module__.startswith("tracejit"):  # those are recorded
+                    found[name] = value
+            elif callable(value):
+                pending.append(value)
+    return found
+
+
+def content_of(cell: CellType) -> Any:
+    """The content of a cell; None of an empty one."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def _numpy_state() -> Any:

@@ -16,6 +16,7 @@ from tracejit.ir.subgraph import Placeholder, Subgraph, dependents, needed_for, 
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.branches import DECIDE
 from tracejit.ops.control_flow import LOOP, WHILE, op_for
+from tracejit.trace.draws import generators_around, refusing_draws
 from tracejit.trace.record import Recording
 from tracejit.trace.tensor import Tensor
 
@@ -74,6 +75,18 @@ def in_region(recording: Recording, region: int) -> Iterator[None]:
 def step_number(recording: Recording, label: str = "t") -> Tensor:
     """The number of a step, as a Python int."""
     return placeholder(recording, WEAK_TYPES[int], label)
+
+
+@contextmanager
+def inside_body(recording: Recording, *functions: Any) -> Iterator[None]:
+    """Record the body that these functions are of: it may not write to what was made before, nor
+    draw random numbers that are not recorded, which would be the same at each step."""
+    held: dict[str, Any] = {}
+    for function in functions:
+        held |= generators_around(function)
+    name = getattr(functions[0], "__name__", "the body")
+    with recording.inside_scope(), refusing_draws(name, held):
+        yield
 
 
 def take_out(recording: Recording, start: int, inputs: Sequence[Value] | None = None) -> list[Node]:
