@@ -17,6 +17,9 @@ WITHOUT_RULES = {
         ("dot_in_rows", "fill_gaps", "substitute", "windows"),
         "is made by a pass over whole functions, which are not batched any more",
     ),
+    **dict.fromkeys(
+        ("loop", "while", "condition", "stack_row"), "has bodies, batched in autodiff/batched_*.py"
+    ),
     "override": "is handed over with its rule, in autodiff/batch.py",
     "callback": "an effect, which is refused",
     "decide": "is of what is the same for all elements: others are not known",

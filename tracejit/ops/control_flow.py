@@ -12,7 +12,7 @@ while(*invariants, *initial, body=step, condition=test, invariants=2, carried=1)
 long as its condition is true. Both take what the body of a loop takes, with nothing sliced. What is
 stacked is stacked in lists.
 
-cond(choice, *read, bodies=(first, second)) runs one of its bodies, which all take what any of them
+condition(choice, *read, bodies=(first, second)) runs one of its bodies, which all take what any of them
 reads, and return results of the same types. A choice that is a truth value takes the first if it is
 true, else the second. A choice that is an integer takes the body of that number: the first for
 negative numbers, the last for those that are too large.
@@ -259,11 +259,11 @@ WHILE, _WHILE_WITH_EFFECT = _made(
 )
 COND, _COND_WITH_EFFECT = _made(
     Condition,
-    name="cond",
+    name="condition",
     infer=_side,
     cost=lambda *types, bodies: max(map(_cost_of, bodies)),
 )
-OPS.update(loop=LOOP, cond=COND)
+OPS.update(loop=LOOP, condition=COND)
 OPS["while"] = WHILE
 WITH_EFFECT: Mapping[Op, Op] = {
     LOOP: _LOOP_WITH_EFFECT,
