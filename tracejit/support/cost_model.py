@@ -154,13 +154,17 @@ class Loops:
     Loops of one node (passes/loop_stages.py). Measured on elementwise chains of rows of 256 to
     16,384 numbers in 20 to 1,000 steps: for all steps at once they take a third to a half of the
     time where a row has 4 KB or all fit the second-level cache, and twice to four times of it where
-    neither holds. Chosen: `loop_bytes` and `tabled_steps`, for the memory they take."""
+    neither holds. Chosen: `loop_bytes` and `tabled_steps`, for the memory they take.
+
+    Loops of Python's that become one node (trace/loop_search.py). Measured on the loops among the
+    workloads of tests/benchmarks, with arrays of 4 to 16,384 numbers: one node takes 0.7 to 1.1 of
+    the time of steps written out, of stencils on large arrays four times as much."""
 
     least_rolled_steps: Count = 8
     """Fewest steps of a loop that becomes one node, ..."""
     least_rolled_nodes: Count = 400
     """... fewest nodes of all of them, ..."""
-    most_rolled_elements: Elements = 4096
+    most_rolled_elements: Elements = 512
     """... where no array in a step is larger than this, ..."""
     rolled_nodes_of_large: Count = 10
     """... or that many times as many: passes go through large arrays several steps at a time."""

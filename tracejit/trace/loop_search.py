@@ -15,6 +15,7 @@ from tracejit.ops.branches import may_raise
 from tracejit.ops.control_flow import element_type, is_counted, stacked_type
 from tracejit.ops.indexing import getitem
 from tracejit.ops.marker_ops import OVERRIDE, is_ruled
+from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
 from tracejit.trace.periods import Repetition, Word
 from tracejit.trace.record import Recording
@@ -96,7 +97,8 @@ class LoopSearch:
             return bool(body.kept)
         model = costs()
         pattern = [self.nodes[k] for k in body.positions[0, body.kept].tolist()]
-        most = max(value.type.size for node in pattern for value in node.results)
+        made = [node for node in pattern if node.op is not set_item]
+        most = max((value.type.size for node in made for value in node.results), default=0)
         least = model.least_rolled_nodes
         if most > model.most_rolled_elements:
             least *= model.rolled_nodes_of_large
