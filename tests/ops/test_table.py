@@ -37,7 +37,9 @@ WITHOUT_SAMPLES = {
     "or_zero": "written by the choices pass alone, tested in test_choices.py",
     "add_slice": "written by the simplify pass alone, tested in test_indexing.py",
     "identity": "written by the gradient transforms alone",
-    **dict.fromkeys(("loop", "while", "add_rows"), "no NumPy: autodiff/test_loops.py, api"),
+    **dict.fromkeys(
+        ("loop", "while", "condition", "add_rows"), "no NumPy: autodiff/test_loops.py, api"
+    ),
     **dict.fromkeys((name for name in OPS if OPS[name].effect), "tested in test_effects.py"),
     **dict.fromkeys(("as_array", "as_element", "as_scalar"), "written by rules and passes alone"),
     **dict.fromkeys(

@@ -12,10 +12,10 @@ while(*invariants, *initial, body=step, condition=test, invariants=2, carried=1)
 long as its condition is true. Both take what the body of a loop takes, with nothing sliced. What is
 stacked is stacked in lists.
 
-condition(choice, *read, bodies=(first, second)) runs one of its bodies, which all take what any of them
-reads, and return results of the same types. A choice that is a truth value takes the first if it is
-true, else the second. A choice that is an integer takes the body of that number: the first for
-negative numbers, the last for those that are too large.
+condition(choice, *read, bodies=(first, second)) runs one of its bodies, which all take what any of
+them reads, and return results of the same types. A choice that is a truth value takes the first if
+it is true, else the second. A choice that is an integer takes the body of that number: the first
+for negative numbers, the last for those that are too large.
 
 stack_row(value, number=k) is in the schedule of a body alone: it writes a row of the array that the
 loop stacks in place k.
