@@ -119,7 +119,8 @@ def reads_of(code: CodeType, by_callbacks: bool = True) -> Reads:
         elif name == "MATCH_CLASS":
             matches = True
             attributes.update(before[-1] or ())
-        if name == "IS_OP" and last != ():
+        pair = before[-1] if isinstance(before[-1], tuple) else before
+        if name == "IS_OP" and last != () and pair[0] != "self":  # which is no array
             compared.add(last)
         last = _spelled(name, value, last)
         shows |= name in _SHOWING or (name.startswith("BINARY_") and "%" in instruction.argrepr)
