@@ -203,6 +203,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
             "dense_row": 2,
             "least_block_rows": 1,
             "wide_row": 4,
+            "least_einsum_elements": 1,
         },
         passes=[lower.lower],
     ),

@@ -223,6 +223,12 @@ def long_rows(length: int) -> tuple[Form, Form]:
     return lambda: np.vecdot(x, ones), lambda: (x.reshape(8, rows, length) @ ones).ravel()
 
 
+def einsums(size: int) -> tuple[Form, Form]:
+    """Products of long rows added up by `einsum`, and by `add.reduce`."""
+    x, y = numbers(2, max(size // 500, 2), 5, 100)
+    return lambda: np.einsum("abc,abc->ac", x, y), lambda: np.add.reduce(x * y, 1)
+
+
 def rows_added(columns: int) -> tuple[Form, Form]:
     """Rows added up at an index in an array made flat, and a column after the other."""
     x, index = numbers(5000, columns), RNG.integers(0, 1000, 5000)
@@ -251,6 +257,7 @@ FORMS: dict[str, Forms] = {
     "named_number_elements": named_numbers,
     "inline_elements": statements,
     "vecdot_row": long_rows,
+    "least_einsum_elements": einsums,
     "added_columns": rows_added,
 }
 """By the threshold between them, the form that is chosen beyond it, and the one before it."""

@@ -120,6 +120,17 @@ LOWERED = {
         [(2, 3, 4)],
         ["vector_matmul", "expand_dims"],
     ),
+    "squares of long columns": (lambda x: np.sum(x * x, axis=0), [(60, 200)], ["einsum"]),
+    "products of long columns of stacks": (
+        lambda x, y: np.sum(x * y, axis=1),
+        [(5, 10, 200), (5, 10, 200)],
+        ["einsum"],
+    ),
+    "products of long columns of stacks kept": (
+        lambda x, y: np.mean(x * y, axis=-2, keepdims=True),
+        [(2, 3, 10, 200), (2, 3, 10, 200)],
+        ["einsum", "expand_dims", "divide"],
+    ),
     "multiples of rows": (
         lambda x, y: np.sum(x * y, axis=1),
         [(5, 3, 1), (5, 3, 4)],
@@ -140,6 +151,16 @@ LOWERED = {
         [(8, 1, 3), (8, 8, 3)],
         ["vecdot"],
     ),
+    "many rows times one each": (
+        lambda x, y: np.sum(x * y, axis=2),
+        [(8, 1, 3), (8, 60, 3)],
+        ["transpose", "matmul", "getitem"],
+    ),
+    "many rows times one each kept": (
+        lambda x, y: np.sum(x * y, axis=2, keepdims=True),
+        [(60, 3), (8, 1, 3)],
+        ["transpose", "matmul"],
+    ),
     "many rows of stacks times one": (
         lambda x, y: np.sum(x * y, axis=-1),
         [(8, 60, 3), (3,)],
@@ -150,6 +171,22 @@ LOWERED = {
         lambda x, y: np.sum(x * y, axis=1, keepdims=True),
         [(8, 3), (3,)],
         ["matmul_vector", "expand_dims"],
+    ),
+    "few rows of stacks times one": (
+        lambda x, y: np.sum(x * y, axis=-1),
+        [(400, 2, 3), (3,)],
+        ["vecdot"],
+    ),
+    "very many rows times one each": (
+        lambda x, y: np.sum(x * y, axis=2),
+        [(2, 1, 3), (2, 4000, 3)],
+        ["vecdot"],
+    ),
+    "a stack": (lambda x: np.sum(x, axis=0), [(8, 4, 3)], ["reshape", "vector_dot", "reshape"]),
+    "a stack kept": (
+        lambda x: np.sum(x, axis=0, keepdims=True),
+        [(8, 4, 3, 2)],
+        ["reshape", "vector_dot", "reshape"],
     ),
     "rows times numbers": (
         lambda x, y: np.sum(x * y, axis=2),
@@ -203,8 +240,11 @@ KEPT = {
         np.ones((2, 300, 1000)),
     ),
     "long columns": (lambda x: np.sum(x, axis=1), np.ones((5, 10, 200))),
-    "products of long columns": (lambda x: np.sum(x * x, axis=1), np.ones((5, 10, 200))),
-    "a small stack": (lambda x: np.sum(x, axis=0), np.ones((8, 4, 3))),
+    "few products of long columns": (lambda x: np.sum(x * x, axis=1), np.ones((5, 9, 150))),
+    "products of long columns with one": (
+        lambda x: np.sum(x * x[:1], axis=1),
+        np.ones((5, 10, 200)),
+    ),
     "a large stack": (lambda x: np.sum(x, axis=1), np.ones((9000, 4, 4))),
     "large columns of no blocks": (lambda x: np.sum(x, axis=0), np.ones((1009, 10))),
     "large columns of wide rows": (lambda x: np.sum(x, axis=0), np.ones((100, 200))),
@@ -287,7 +327,7 @@ def test_a_recomputed_product_stays_where_it_is() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.sampled_from(sorted(set(LOWERED) - {"a mean"})),
+    st.sampled_from(sorted(set(LOWERED) - {"a mean", "products of long columns of stacks kept"})),
     st.sampled_from(["f4", "f8"]),
     st.lists(st.sampled_from(EDGES), min_size=1, max_size=4),
     st.randoms(use_true_random=False),

@@ -6,9 +6,12 @@ in another order than NumPy. It must not use threads meanwhile, for their number
 last bits: it does not up to blas_elements, and above that sums are taken row by row (`vecdot`) or,
 where rows are short, in blocks of that many elements. What tiles go through is left to them.
 
+Products of long rows that are added up row by row, over the last axis but one, are for `einsum`,
+which makes no array of them either.
+
 Only the sign of a zero may change besides the last bits: a sum of nothing but -0.0 is 0.0. The
-BLAS rounds no product: where products overflow with either sign, their sum is an infinity or nan.
-Sums of free dimensions stay, and those that nothing but a decision reads.
+BLAS rounds no product, nor does einsum: where products overflow with either sign, their sum is an
+infinity or nan. Sums of free dimensions stay, and those that nothing but a decision reads.
 
 IR in -> IR out:
 
@@ -30,6 +33,7 @@ graph f(x: f8[3], y: f8[3]) -> s: f8, t: f8
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Container, Sequence
 from typing import Any
 
@@ -109,8 +113,10 @@ class _Sum:
             value = self._of_rows()
         elif self.axis == (0,) and type.ndim == 2 and type.size <= self.model.blas_elements:
             value = self._of_columns()
+        elif self.axis == (0,) and type.size <= self.model.blas_elements:
+            value = self._of_stack()
         elif self.axis == (type.ndim - 2,) and type.dtype == result.dtype:
-            value = self._of_multiples() or self._of_many_columns()
+            value = self._of_multiples() or self._of_many_columns() or self._of_long_rows()
         elif len(self.axis) > 1:
             value = self._over_one_axis()
         assert value is None or value.type is result, (self.node, value)
@@ -155,10 +161,8 @@ class _Sum:
         if length > self.model.blas_elements:
             return None
         if self.is_only and self.spread and self._reach(-1, length):
-            for matrix, row in (self.spread, self.spread[::-1]) if self._is_small_stack() else ():
-                if row.type.ndim == 1 and matrix.type is x.type:
-                    return self._kept(self._emit("matmul_vector", matrix, row))
-            return self._kept(self._emit("vecdot", *self.spread))
+            by_one = self._of_rows_by_one()
+            return by_one or self._kept(self._emit("vecdot", *self.spread))
         block = None if fits else self._rows_at_once(rows, length)
         is_dense = length < self.model.dense_row and rows > self.model.dense_rows
         is_dense = is_dense and (fits or block is not None)
@@ -175,6 +179,37 @@ class _Sum:
         blocks = self._emit("reshape", x, shape=(rows // block, block, length))
         sums = self._emit("matmul_vector", blocks, self._ones(length))
         return self._kept(self._emit("reshape", sums, shape=x.type.shape[:-1]))
+
+    def _of_rows_by_one(self) -> Value | None:
+        """Rows that are multiplied by a single one in each matrix."""
+        assert self.spread is not None
+        x, (rows, _) = self.x, self.x.type.shape[-2:]
+        if not self._is_small_stack():
+            return None
+        is_long = rows >= self.model.least_product_rows
+        is_long = is_long and x.type.size >= self.model.least_product_elements
+        for matrix, row in (self.spread, self.spread[::-1]):
+            if matrix.type.shape[-2:] != x.type.shape[-2:]:
+                continue
+            if row.type.ndim == 1 and (is_long or x.type.ndim == 2):
+                return self._kept(self._emit("matmul_vector", matrix, row))
+            if row.type.ndim > 1 and row.type.shape[-2] == 1 and is_long:
+                axes = tuple(range(row.type.ndim))
+                standing = self._emit("transpose", row, axes=(*axes[:-2], axes[-1], axes[-2]))
+                value = self._emit("matmul", matrix, standing)
+                first = (*(FULL,) * (value.type.ndim - 1), 0)
+                return value if self.keeps else self._emit("getitem", value, index=first)
+        return None
+
+    def _of_stack(self) -> Value | None:
+        """Arrays that lie in order are added up as rows."""
+        type, made = self.x.type, self.x.node
+        if type.dtype != self.node.results[0].type.dtype or (made and made.op.view_of is not None):
+            return None
+        length = type.shape[0]
+        rows = self._emit("reshape", self.x, shape=(length, type.size // length))
+        sums = self._emit("vector_dot", self._ones(length), rows)
+        return self._emit("reshape", sums, shape=self.node.results[0].type.shape)
 
     def _of_columns(self) -> Value:
         length = self.x.type.shape[0]
@@ -213,6 +248,19 @@ class _Sum:
             first = (*(FULL,) * (value.type.ndim - 2), 0)
             return value if self.keeps else self._emit("getitem", value, index=first)
         return None
+
+    def _of_long_rows(self) -> Value | None:
+        """Products of long rows are added up as they are made."""
+        type = self.x.type
+        if not (self.is_only and self.factors) or type.shape[0] in self.tiled or is_tiled(self.x):
+            return None
+        if type.size < self.model.least_einsum_elements or type.shape[-1] < self.model.wide_row:
+            return None
+        letters = string.ascii_lowercase[: type.ndim]
+        left = letters[:-2] + letters[-1]
+        return self._kept(
+            self._emit("einsum", *self.factors, subscripts=f"{letters},{letters}->{left}")
+        )
 
     def _is_small_stack(self) -> bool:
         """Return whether the summed values are matrices for one thread of the BLAS, without

@@ -49,7 +49,8 @@ from tracejit.support.code_costs import (
 class Sums:
     """Sums as products with ones (passes/lower.py). Measured on rows and columns of 3 to 1,000
     numbers: docs/performance.md, "Forms of sums and numbers" and "Short rows and triangular
-    factors"; `vecdot_row` by `FORMS` in tests/benchmarks/cost_model.py."""
+    factors"; `vecdot_row` and `least_einsum_elements` by `FORMS` in
+    tests/benchmarks/cost_model.py."""
 
     dense_row: Elements = 32
     """Products of shorter rows are made first and then summed by `dot` or in blocks, ..."""
@@ -65,6 +66,12 @@ class Sums:
     """Blocks are tried down to this fraction of the largest one."""
     summed_stack_elements: Elements = 65_536
     """Largest stack of matrices each of which is summed by a product."""
+    least_product_rows: Rows = 8
+    """Fewest rows of a matrix that are multiplied by a single row and summed in one product, ..."""
+    least_product_elements: Elements = 1000
+    """... and the smallest stack of such matrices."""
+    least_einsum_elements: Elements = 8192
+    """Smallest array of products that `einsum` adds up over long rows."""
 
 
 class Rewrites:
