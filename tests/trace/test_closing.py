@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.numpy as tnp
 
 NUMBERS = [7.0, 3.0, 0.3, 2.0, 27.0, 1.5, 5.5, 9.7, 4.4, 6.1, 12.0]
 
@@ -382,6 +383,37 @@ def test_what_is_not_closed_is_right(f: Callable[[Any], Any], monkeypatch: Any) 
         np.testing.assert_allclose(recorded(np.float64(number)), f(number), rtol=1e-12)
     for kernel in recorded.kernels:
         assert not has_while(kernel.source)
+
+
+@pytest.mark.parametrize("inner", [tj.grad, tj.jacfwd])
+def test_a_particle_that_falls(inner: Any) -> None:
+    """A simulation whose force is a gradient, and whose end depends on data (Siskind and
+    Pearlmutter, 2008), by which it is differentiated in both modes."""
+
+    def landing(w: Any) -> Any:
+        charges = tnp.stack((tnp.stack((10.0 + 0.0 * w, 10.0 - w)), tnp.array([10.0, 0.0])))
+
+        def potential(x: Any) -> Any:
+            return tnp.sum(1.0 / tnp.sqrt(tnp.sum((x - charges) ** 2, axis=1)))
+
+        x = tnp.array([0.0, 8.0]) + 0.0 * w
+        v = tnp.array([0.75, 0.0]) + 0.0 * w
+        new = x + 0.1 * v
+        while new[1] > 0:
+            v = v - 0.1 * inner(potential)(x)
+            x = new
+            new = x + 0.1 * v
+        end = x - x[1] / v[1] * v
+        return end[0] ** 2
+
+    fall = tj.value_and_grad(landing)
+    for w in (0.0, 0.1, 0.3):
+        value, slope = fall(w)
+        near = (fall(w + 1e-6)[0] - fall(w - 1e-6)[0]) / 2e-6
+        np.testing.assert_allclose(slope, near, rtol=1e-6)
+        np.testing.assert_allclose(tj.jvp(landing, (w,), (1.0,)), (value, slope), rtol=1e-9)
+    assert len(fall.kernels) == 1
+    assert has_while(fall.source)
 
 
 def test_a_loop_may_not_end() -> None:
