@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from tracejit.ir.graph import Node, Value, replace_values
-from tracejit.ir.subgraph import Placeholder
+from tracejit.ir.subgraph import Placeholder, needed_for
 from tracejit.ir.types import ArrayType, type_of
+from tracejit.ops.branches import may_raise
 from tracejit.ops.forms import as_array, as_element, as_scalar
 from tracejit.trace import places
 from tracejit.trace.conditions import common_type, converted, emit_condition, record_side, zeros
@@ -316,10 +317,28 @@ class OpenLoop:
         set_locals(self.frame, dict(zip(names, results, strict=False)))
 
     def _goes_on(self, go: Tensor) -> Any:
-        """Return, recorded, whether there is another step: `go`, and the other parts of the
-        test."""
-        parts = [as_bool(Tensor(one, self.recording), self.syntax.stays) for one in self.parts]
-        return functools.reduce(np.logical_and, [*parts, go])
+        """Return, recorded, whether there is another step: `go`, and the other parts of the test. A
+        part that may raise is asked only where those before it go on."""
+        nodes = self._own(self.root.nodes)
+        if any(map(may_raise, needed_for([*self.parts], nodes, ()))):
+            return self._asked_in_turn(go, [*self.parts])
+        return functools.reduce(np.logical_and, [*map(self._stays, self.parts), go])
+
+    def _stays(self, part: Value) -> Any:
+        return as_bool(Tensor(part, self.recording), self.syntax.stays)
+
+    def _asked_in_turn(self, choice: Tensor, parts: Sequence[Value]) -> Any:
+        """Return, recorded, whether `choice` and all parts go on: one after the other."""
+        if not parts:
+            return choice
+        recording = self.recording
+
+        def rest() -> list[Any]:
+            return [self._asked_in_turn(self._stays(parts[0]), parts[1:])]
+
+        ended = Side((), [recording.lift(np.False_)])
+        sides = [record_side(recording, rest, self._own(self.root.nodes)), ended]
+        return emit_condition(recording, "test", choice, sides)[0]
 
     def _made_in_each_step(self) -> list[str]:
         """The variables that a step assigns before it reads them: whatever way it takes, if there
