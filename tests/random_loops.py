@@ -140,7 +140,7 @@ def computed(f: Callable[..., Any], n: int, second: bool) -> list[np.ndarray]:
 
 
 def differs(seed: int, n: int, second: bool) -> str:
-    """How a program differs rolled from unrolled; empty where it does not."""
+    """The differences of a program rolled from unrolled; empty where there are none."""
     f = program_of(text_of(seed), seed)
     with np.errstate(all="ignore"):
         with assuming(least_rolled_nodes=10**9):

@@ -50,7 +50,7 @@ def one_carry_is_the_same_for_all(loops: Any) -> Callable[..., Any]:
 
 
 def carries_handed_on(loops: Any) -> Callable[..., Any]:
-    """What moves the last of four carries reaches the first after four steps."""
+    """A move of the last of four carries reaches the first after four steps."""
 
     def f(x: Any) -> Any:
         def step(carry: Any, e: Any) -> Any:

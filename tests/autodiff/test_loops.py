@@ -141,7 +141,7 @@ def test_the_gradient_of_an_invariant_goes_on_from_what_follows_the_loop() -> No
 
 
 def test_a_cotangent_that_is_absent_makes_no_nan_of_an_infinite_derivative() -> None:
-    """What follows the loop reads no root: none of its cotangents is there."""
+    """Nothing after the loop reads a root: none of its cotangents is there."""
 
     def f(x: Any) -> Any:
         (total, _), _ = tj.scan(lambda c, e: ((c[0] + e, np.sqrt(e)), None), (0.0, 0.0), x)

@@ -1,4 +1,4 @@
-"""What is the same at each step leaves a loop, fills go in, and nothing else changes."""
+"""Invariants leave a loop, fills go in, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_inner_loops_read_what_each_outer_step_has() -> None:
 
 
 def test_loops_over_what_a_later_one_computes() -> None:
-    """What an explicit loop reads is a result of a loop of Python's, which becomes one node."""
+    """An explicit loop reads the result of a loop of Python's, which becomes one node."""
 
     def f(x, ys):
         for y in ys:

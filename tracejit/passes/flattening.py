@@ -81,9 +81,9 @@ class Flattening:
         self.views: dict[Value, tuple[Value, FlatSlice]] = {}
         """Parts of arrays, each with the array and where it lies in it."""
         self.rows: dict[Value, SliceRows] = {}
-        """What may lie in rows: parts, and what is computed of them."""
+        """The values that may lie in rows: parts, and what is computed of them."""
         self.updates: dict[Node, FlatSlice] = {}
-        """Where an array is added to."""
+        """The places where an array is added to."""
         self.sums: dict[Node, tuple[Value, ...]] = {}
         """Sums of all, each with what has zeros in its gaps: what is added up, or its factors."""
         self._groups: dict[tuple[int, ...], list[Node]] = defaultdict(list)
@@ -249,7 +249,7 @@ class _Flattener:
         self.known: dict[Value, Value] = {}
         self.flat_slices: dict[Value, Value] = {}
         self.spread: dict[tuple[Value, SliceRows], Value] = {}
-        """What has gaps with zeros in these rows."""
+        """The values that have gaps with zeros in these rows."""
         self.filled: dict[Value, str] = {}
         """The number in the gaps of a flat slice."""
         self.flat: dict[Value, Value] = {}
@@ -258,7 +258,7 @@ class _Flattener:
         """Of these the ones that are made flat in the first place."""
         sums = [node for node in flattening.sums if node in laid]
         self.products = {node.operands[0] for node in sums if len(flattening.sums[node]) > 1}
-        """What is added up and no more, whose factors have zeros in their gaps."""
+        """The values that are added up and no more, whose factors have zeros in their gaps."""
         nodes = flattening.graph.nodes
         self.read = {value for node in laid for value in node.operands}
         self.left = {value for node in nodes if node not in laid for value in node.operands}
