@@ -409,13 +409,13 @@ class OpenLoops:
             if frame.f_lineno in innermost.syntax.lines:
                 return self._test(innermost, value, frame.f_lasti)
         outcome = outside() if innermost is None else innermost.branch(value)
-        syntax = loop_at(frame)
-        if syntax is None or not self._may_open():
-            return outcome
         site = frame.f_code, frame.f_lineno
+        if site in self.closing.refused or not self._may_open():
+            return outcome
+        syntax = loop_at(frame)
         if isinstance(syntax, NotClosable):
-            self.closing.refused.setdefault(site, syntax.reason)
-        elif site not in self.closing.refused and outcome is syntax.stays:
+            self.closing.refused[site] = syntax.reason
+        elif syntax is not None and outcome is syntax.stays:
             self.open.append(OpenLoop(self.recording, self.closing, frame, syntax, site))
         return outcome
 

@@ -25,11 +25,6 @@ def is_sparse(cls: type) -> bool:
     return library is not None and issubclass(cls, (library.spmatrix, library.sparray))
 
 
-def is_like_matrix(one: Any, other: Any) -> bool:
-    """Return whether a kernel that takes one matrix may take another."""
-    return type(one) is type(other) and one.shape == other.shape and one.dtype == other.dtype
-
-
 def hands_over(frame: FrameType) -> bool:
     """Return whether the code that asks is SciPy's product, which then gets no array from a
     Tensor."""
