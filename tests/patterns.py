@@ -158,6 +158,10 @@ EDGED = (
     "(u := np.sin({0}), [u := np.concatenate((u[:1], u[1:-1] + u[2:] * 0.1, u[-1:])) EACH)[1][-1]",
     "(u := np.cos({0}), np.concatenate((u[..., :1], u[..., 1:] + {1}[..., 1:]), axis=-1))[1]",
 )  # fmt: skip
+OUTERS = (
+    "(np.outer({0}[0], {1}[0]) - np.outer(np.sin({0}[0]), np.cos({1}[1])))",
+    "(np.outer({0}[0], {1}[0]) + np.outer({1}[0], {0}[0]) - 0.5 * np.outer({1}[1], {0}[1]))",
+)
 STENCILS = (
     "(u := {0} * 2.0, u[IN].__iadd__({1}[IN] * (u[:-2, 1:-1] - 2.0 * u[IN])), u * {1})[2]",
     "(u := np.sin({0}), w := u.copy(), w[IN].__isub__(0.5 * (u[:-2, :-2] - {1}[IN])), w * {1})[3]",
@@ -308,7 +312,7 @@ updated, edged = of(UPDATED, 1), of(EDGED, 1)
 solved, factored, likelihoods = of(SOLVED, 2), of(FACTORED, 2), of(LIKELIHOODS, 2)
 stencils, scaled = of(STENCILS, 2), of(SCALED, 2)
 apart, hoisted, joined, rolled = of(APART, 1), of(HOISTED, 2), of(JOINED, 2), of(ROLLED, 2)
-contracted, columns = of(CONTRACTED, 2), of(COLUMNS, 2)
+contracted, columns, outers = of(CONTRACTED, 2), of(COLUMNS, 2), of(OUTERS, 2)
 normalised, elementwise, spread = of(NORMALISED, 1), of(ELEMENTWISE), of(SPREAD, 2)
 sliced, scattered = of(SLICED, 2), of(SCATTERED, 1)
 gathered, blocks = of(GATHERED, 2), of(BLOCKS, 2)
@@ -318,7 +322,7 @@ EVERY: tuple[Kind, ...] = (
     unary, weak, binary, reduction, shape, index, kinked, sums, powers, factors, like_terms,
     matrices, normalised, apart, columns, hoisted, joined, rolled, updated, edged, solved, weighted,
     contracted, factored, stencils, spread, diagonals, common_factors, steps, softplus, scaled,
-    sliced, scattered, log_sums, known,
+    sliced, scattered, log_sums, known, outers,
 )  # fmt: skip
 
 SQUARES = ((4, 4), (5, 5), (6, 3, 3), (5, 4, 4))

@@ -44,6 +44,7 @@ from tracejit.passes.cse import share_exchanged
 from tracejit.passes.factoring import factor_sums
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import hoist_products, join_sums
+from tracejit.passes.outer_sums import join_outers
 from tracejit.passes.patterns import Pattern
 from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.rewrites import BEFORE_SUMS, CALLS, STRENGTH
@@ -129,7 +130,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
     "powers": Optimisation(
         (patterns.powers, patterns.powers, patterns.elementwise),
         figures={"least_logaddexp_elements": 0},
-        rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum"),
+        rows=rows(STRENGTH, "pow_to power_to square reciprocal logaddexp tril triu sum copy"),
         passes=[share_exchanged],
     ),
     "factor_sums": Optimisation(
@@ -186,6 +187,7 @@ OPTIMISATIONS: dict[str, Optimisation] = {
         with_elementwise(patterns.hoisted), SQUARES, passes=[hoist_products]
     ),
     "join_sums": Optimisation(with_elementwise(patterns.joined), SQUARES, passes=[join_sums]),
+    "join_outers": Optimisation(with_elementwise(patterns.outers), SQUARES, passes=[join_outers]),
     "flatten_slices": Optimisation(
         with_elementwise(patterns.stencils),
         SQUARES,

@@ -5,8 +5,8 @@
     signature    u f8[60,60]  c f8[58,58]  ->  f8
     gradient     u, c
     residuals    u_1 c_rows u_2 u (112288 bytes)
-    key          807e3d6688633781786077467c6b156212e81ed68bdf809227ae5fb4a49784a1
-    made for     numpy 2.4, ir 9
+    key          a06c8d8d488f5426c88ae722863c63e250fcb3119f3d9dac6c7f614052ff9696
+    made for     numpy 2.4, ir 10
 """
 from numpy import array, multiply, subtract, zeros
 
@@ -34,25 +34,20 @@ def forward(u, c):
     around = u_flat[1:3479] + u_flat[121:3599]
     around += u_flat[60:3538]
     around += u_flat[62:3540]
-    # heat_flow:3  u = u.copy()
-    u = u.copy()
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
-    u_flat = u.ravel()
     u_1 = subtract(around, c4 * u_flat[61:3539], around)
     c_rows = zeros((58, 60))
     c_rows[:, :58] = c
     c_flat = c_rows.ravel()[:3478]
     u_2 = c_flat * u_1
     fill_gaps(u_2, 3420, 58, 60, -0.0)
-    u_flat[61:3539] += u_2
-    u = u_flat
+    u = array(u_flat)
+    u[61:3539] += u_2
     # heat_flow:2  around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
     around = u[1:3479] + u[121:3599]
     around += u[60:3538]
     around += u[62:3540]
-    # heat_flow:3  u = u.copy()
-    u = u.copy()
-    del u_flat
+    del u_2
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
     u_2 = subtract(around, c4 * u[61:3539], around)
     u_3 = c_flat * u_2
@@ -111,25 +106,19 @@ def value_and_grad(u, c):
     around = u_flat[1:3479] + u_flat[121:3599]
     around += u_flat[60:3538]
     around += u_flat[62:3540]
-    # heat_flow:3  u = u.copy()
-    u = u.copy()
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
-    u_flat = u.ravel()
     u_1 = subtract(around, c4 * u_flat[61:3539], around)
     c_rows = zeros((58, 60))
     c_rows[:, :58] = c
     c_flat = c_rows.ravel()[:3478]
     u_2 = c_flat * u_1
     fill_gaps(u_2, 3420, 58, 60, -0.0)
-    u_flat[61:3539] += u_2
-    u = u_flat
+    u = array(u_flat)
+    u[61:3539] += u_2
     # heat_flow:2  around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
     around = u[1:3479] + u[121:3599]
     around += u[60:3538]
     around += u[62:3540]
-    # heat_flow:3  u = u.copy()
-    u = u.copy()
-    del u_flat, u_2
     # heat_flow:4  u[1:-1, 1:-1] += c * (around - 4.0 * u[1:-1, 1:-1])
     u_2 = subtract(around, c4 * u[61:3539], around)
     u_3 = c_flat * u_2
@@ -172,4 +161,4 @@ def value_and_grad(u, c):
     u_bar[1:3479] += u_bar_1
     u_bar = u_bar.reshape((60, 60))
     return out, (u_bar, c_bar.copy())
-# tracejit sha256 5676db5983bdf36b45a4bf34430e687544a84be87baf1257f3a1ca572381c644
+# tracejit sha256 9fccb654ceee8b9d84e06a353973825832577771658b46ace05b2d2661028fd9

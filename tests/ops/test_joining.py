@@ -22,7 +22,7 @@ V = np.ones(3)
         (lambda x: np.concatenate((x, x)), "np.concatenate(({0}, {1}))"),
         (lambda x: np.concatenate([x], axis=-1), "np.concatenate(({0},), axis=1)"),
         (lambda x: np.stack((x, x), axis=2), "np.stack(({0}, {1}), axis=2)"),
-        (lambda x: np.stack((x, x)), "np.stack(({0}, {1}))"),
+        (lambda x: np.stack((x, x)), "np.array(({0}, {1}))"),
         (lambda x: np.vstack((x, x)), "np.concatenate(({0}, {1}))"),
     ],
 )

@@ -153,6 +153,7 @@ LONG = {"least_diagonal_elements": 1}
 CHOICE = {"least_choice_elements": 1}
 SUMS = "max maximum minimum subtract exp sum maximum log add"
 EXAMPLES = {
+    "a copy of an argument": Example(lambda x: np.copy(x) * np.copy(np.exp(x)), X, "exp multiply"),
     "a square": Example(lambda x: x**2, X, "multiply"),
     "a cube": Example(lambda x: x**3, X, "multiply multiply"),
     "a fifth power": Example(lambda x: np.power(x, 5.0), X, "multiply multiply multiply"),
@@ -283,6 +284,7 @@ EXAMPLES = {
 IN_DOUBLE = [name for name, one in EXAMPLES.items() if not one.definite]
 OF_VECTORS = [name for name, one in EXAMPLES.items() if one.shapes in (X, XY)]
 LEFT_ALONE = {
+    "a copy of a view": (lambda x: np.copy(x[::2]) * 2.0, X),
     "a root by power": (lambda x: np.power(x, 0.5), X),
     "a half power of any number": (lambda x: x**1.5, X),
     "one over the root of any number": (lambda x: x**-0.5, X),

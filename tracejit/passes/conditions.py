@@ -48,6 +48,13 @@ def is_array(match: Match) -> bool:
     return bool(match.result.type.shape)
 
 
+def is_no_view(match: Match) -> bool:
+    """x is an argument, a constant, or what an operation has allocated. Updates leave x as it is,
+    and the schedule copies what leaves the graph or is updated in place."""
+    node = match["x"].node
+    return node is None or node.op.view_of is None
+
+
 def is_finite(match: Match) -> bool:
     """c is a finite number, and x is not known."""
     number = number_of(match["c"])

@@ -22,6 +22,7 @@ from tracejit.passes.flattening import flatten_slices
 from tracejit.passes.layout_assignment import assign_layouts
 from tracejit.passes.loop_products import BY_MATRIX, SUMMANDS, hoist_products, join_sums
 from tracejit.passes.lower import lower
+from tracejit.passes.outer_sums import OUTERS, join_outers
 from tracejit.passes.reassociate import add_apart, share_products
 from tracejit.passes.rewrites import reduce_strength, reuse_results, select_calls
 from tracejit.passes.scaled_products import scale_once
@@ -45,6 +46,7 @@ IMPROVEMENTS: tuple[Pass, ...] = (
     Pass(take_factors_apart, needs=FACTORS, along_decisions=False),
     Pass(hoist_products, needs=BY_MATRIX, along_decisions=False),
     Pass(join_sums, needs=SUMMANDS, along_decisions=False),
+    Pass(join_outers, needs=OUTERS, along_decisions=False),
     Pass(flatten_slices, needs=("getitem",), along_decisions=False),
     Pass(view_windows, needs=("concatenate",), along_decisions=False),
     Pass(flatten_indices, needs=("add_at",), along_decisions=False),

@@ -118,6 +118,7 @@ STRENGTH = (
             (lambda match: ROOTS[match["n"]], [given.one_of("n", ROOTS), given.nonnegative("x")]),
         )
     ),
+    Pattern("copy(x)", "x", "bits", [given.is_no_view]),
     Pattern("pow_to(x, exponent=0.5)", "sqrt(x)", "bits", [given.real("x"), given.is_array]),
     Pattern("square(x)", "x * x", "bits", [given.real("x")]),
     Pattern("reciprocal(x)", "1.0 / x", "bits", [given.real("x")]),
