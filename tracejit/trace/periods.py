@@ -2,9 +2,10 @@
 
 Each node has a letter. Nodes of equal letters may be one operation at different steps: they apply
 the same op at the same line to operands of the same types, with the same parameters but for numbers
-in an index. Where sizes may differ, types are the same but for sizes, and parameters but for sizes
-and bounds of slices. A loop of Python's leaves a repetition in the word that the letters spell.
-Whether its steps fit together is for `step_columns.py` to find out.
+in an index. Elementwise operations need only have results of the same types. Where sizes may
+differ, types are the same but for sizes, and parameters but for sizes and bounds of slices. A loop
+of Python's leaves a repetition in the word that the letters spell. Whether its steps fit together
+is for `step_columns.py` to find out.
 """
 
 from __future__ import annotations
@@ -203,7 +204,8 @@ def _letters(nodes: Sequence[Node], unique: Collection[Node], sizes_differ: bool
         if node in unique:
             key: Any = node
         else:
-            types: list[Any] = [value.type for value in node.operands]
+            # Python numbers that the first step begins with take the type of what follows on them.
+            types: list[Any] = [] if node.op.elementwise else [v.type for v in node.operands]
             types += [value.type for value in node.results]
             if sizes_differ:
                 types = [kinds.setdefault(t, (t.dtype, t.form, t.ndim)) for t in types]

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracejit.ir.dims import Dim
-from tracejit.ir.graph import Node, Value
+from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.step_sizes import StepSizes
 from tracejit.ir.subgraph import Subgraph, opened_params
 from tracejit.ir.types import WEAK_TYPES, ArrayType
 from tracejit.ops.control_flow import OWNERS, element_type
+from tracejit.ops.creation import full
 from tracejit.ops.joining import stack
 from tracejit.ops.weak import BINARY_OPS
 from tracejit.support.cost_model import costs
@@ -294,11 +295,23 @@ class _Emission:
             self.carried.append(made)
             self.following.append(following)
             initial = self.around.resolved(one.initial[distance - 1 - number])
-            self.initial.append(Tensor(initial, self.recording))
+            self.initial.append(self._promoted(initial, result.type))
             finals.append((self.body.length - 1 - number, one.slot))
             following = made
         self.inner[one] = following
         return finals
+
+    def _promoted(self, initial: Value, type: ArrayType) -> Tensor:
+        """What a carried value begins with; a number as numbers of its type."""
+        if initial.type is not type:
+            assert isinstance(initial, Constant)
+            number = type.dtype.type(initial.data)
+            if type.shape:
+                params = {"shape": type.shape, "fill": number.item(), "dtype": type.dtype}
+                whole: Tensor = self.recording.record(full, (), params)
+                return whole
+            initial = self.recording.graph.constant(number)
+        return Tensor(initial, self.recording)
 
     def _take_node(self, number: int) -> None:
         """Let the like of a node of the first step be in the body, or an element of what is

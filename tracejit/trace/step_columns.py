@@ -16,6 +16,7 @@ import numpy as np
 
 from tracejit.ir.graph import Constant, Node, Value
 from tracejit.ir.subgraph import bodies_of
+from tracejit.ir.types import ArrayType
 from tracejit.ops.indexing import getitem
 from tracejit.ops.updates import set_item
 from tracejit.support.cost_model import costs
@@ -162,7 +163,7 @@ class Steps:
         steps = np.arange(last - first)
         middle = len(steps) // 2
         flags = self.needed[self.positions[first:last]]
-        fits = (flags == flags[middle]).all(axis=1)
+        fits = (flags <= flags[middle]).all(axis=1)
         worst: tuple[int, Misfit | None] = (0, None)
 
         def note(column: np.ndarray, node: Node, reason: str) -> None:
@@ -186,14 +187,16 @@ class Steps:
             for _ in node.operands:
                 column = local[:, place]
                 note(
-                    self._operand_fits(column, steps, middle),
+                    self._operand_fits(column, steps, middle, node.op.elementwise),
                     node,
                     "an operand does not follow from one step to the next",
                 )
                 place += 1
         return fits, worst[1]
 
-    def _operand_fits(self, column: np.ndarray, steps: np.ndarray, middle: int) -> np.ndarray:
+    def _operand_fits(
+        self, column: np.ndarray, steps: np.ndarray, middle: int, is_elementwise: bool
+    ) -> np.ndarray:
         before, here = int(column[middle - 1]), int(column[middle])
         fits: np.ndarray = column == here
         if before == here and (fits.all() or not self._is_constant(here)):
@@ -206,7 +209,9 @@ class Steps:
             type = self._value(here).type
             for k in range(min(distance, len(steps))):
                 number = int(column[k])
-                fits[k] = number < 0 and self._value(number).type is type
+                initial = self._value(number).type
+                is_number = is_elementwise and _may_be_promoted(self._value(number), type)
+                fits[k] = number < 0 and (initial is type or is_number)
             return fits
         values = [self._value(int(number)) if number < 0 else None for number in column]
         return _flags(len(steps), *_stretch(values, middle))
@@ -263,7 +268,7 @@ class Steps:
     def _body(self, first: int, last: int) -> Body:
         local = self._local(first, last)
         positions = self.positions[first:last]
-        flags = self.needed[positions[0]]
+        flags = self.needed[positions].any(axis=0)
         kept = [number for number in range(len(self.pattern)) if flags[number]]
         operands: dict[int, list[Column]] = {}
         rows: dict[int, Along] = {}
@@ -377,6 +382,16 @@ def _stretch(values: Sequence[Value | None], middle: int) -> tuple[int, int]:
     if not stride or (indices[low][entry] < 0) != (indices[high - 1][entry] < 0):
         return middle, middle
     return start + low, start + high
+
+
+def _may_be_promoted(initial: Value, type: ArrayType) -> bool:
+    """Return whether a number is the same to an elementwise operation as numbers of this type."""
+    kind = initial.type
+    if not isinstance(initial, Constant) or not type.is_real or type.sizes is not None:
+        return False
+    if kind.form == "weak":
+        return kind.dtype.kind in "if"
+    return kind.form == "scalar" and np.can_cast(kind.dtype, type.dtype)
 
 
 def _is_row(value: Value) -> bool:
